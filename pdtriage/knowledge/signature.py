@@ -1,0 +1,94 @@
+"""A signature: one way in which software says that something happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from pdtriage.model import FileKind, SignatureRole, Text
+
+PATTERN_SECONDS = 0.25
+"""Time limit of one exact match; a hostile line costs at most this, then counts as no match."""
+
+Points = Literal["peer", "earlier"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    id: str
+    family: str
+    """Stem of the TOML file it comes from."""
+    role: SignatureRole
+    category: str | None
+    title: Text
+    literals: tuple[str, ...] = ()
+    """Any of these in a line makes it a candidate. Empty only for `trigger = "traceback"`."""
+    trigger: Literal["literal", "traceback"] = "literal"
+    pattern: str | None = None
+    """Exact pattern (`regex` package); named groups become fields of the event."""
+    lines: int = 1
+    """How many lines from the candidate on the pattern may see."""
+    stack: str | None = None
+    """Must be found in the stack (Python or C++ frames) of the block around the line."""
+    kinds: tuple[FileKind, ...] = ()
+    """Kinds of file it may come from; empty for any."""
+    generic: bool = False
+    """Yields to any other cause or symptom that claims the same line or block."""
+    final: bool = False
+    """Such a line ends the process that wrote it, even without a traceback."""
+    repeats: int = 1
+    """How often the line must come, without progress after it, before it means anything."""
+    points: Points | None = None
+    """For a symptom: at another rank, or at an earlier event of the same one."""
+    explains: tuple[str, ...] = ()
+    """Ids (or `family.*`) of signatures that only follow from this one."""
+    meaning: Text | None = None
+    confirm: Text | None = None
+    advice: tuple[Text, ...] = ()
+    samples: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """How specific a claim is: a generic one yields, one bound to a stack wins."""
+        return 0 if self.generic else 2 if self.stack else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a line prefix, a clock or a step counter looks; tried in the order of the file."""
+
+    id: str
+    pattern: str
+    samples: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    signatures: Mapping[str, Signature]
+    prefixes: tuple[Format, ...] = ()
+    clocks: tuple[Format, ...] = ()
+    counters: tuple[Format, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+    """What was wrong with extra parsers that were skipped; the shipped ones have none."""
+
+    @cached_property
+    def explained_by(self) -> Mapping[str, frozenset[str]]:
+        """For each signature the ids of those that explain it, wildcards resolved."""
+        edges: dict[str, set[str]] = {}
+        for signature in self.signatures.values():
+            for target in signature.explains:
+                for found in self._resolve(target):
+                    edges.setdefault(found, set()).add(signature.id)
+        return {found: frozenset(causes) for found, causes in edges.items()}
+
+    def explains(self, cause: str, effect: str) -> bool:
+        return cause in self.explained_by.get(effect, frozenset())
+
+    def _resolve(self, target: str) -> list[str]:
+        if target.endswith(".*"):
+            return [known for known in self.signatures if known.startswith(target[:-1])]
+        return [target] if target in self.signatures else []

@@ -1,0 +1,401 @@
+"""The nouns of pdtriage: what crosses from one step of the pipeline to the next.
+
+Everything here is frozen, typed and free of I/O. Reading order is the order of the pipeline:
+a `LogFile` is found, scanned into `FileFacts` (events), sorted into a `RunFacts` (who wrote what
+in which run) and judged into a `Report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+Language = Literal["en", "zh"]
+Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
+FileKind = Literal[
+    "worker",  # workerlog.N
+    "server",  # serverlog.N
+    "heter",  # heterlog.N
+    "coordinator",  # coordinator.N
+    "console",  # captured output of a launcher, or of a whole job
+    "endpoints",  # endpoints.log of the legacy launcher
+    "pod",  # <job>.<pod>.log of the new launcher
+    "env",  # envlog.N
+    "backup_env",  # backup_env.N.json
+    "gpu",  # <job>.gpu.log
+    "kernel",  # dmesg, kern.log, journal
+    "record",  # our own run record
+    "other",
+]
+SignatureRole = Literal[
+    "cause", "symptom", "victim", "context", "start", "progress", "end", "noise"
+]
+Confidence = Literal["proven", "likely", "guess"]
+VerdictWord = Literal["failed", "succeeded", "interrupted", "hung", "running", "unknown"]
+Mode = Literal["collective", "ps", "ps-heter", "rpc", "unknown"]
+Launcher = Literal["pdtriage", "paddle", "paddle-legacy", "unknown"]
+VictimReason = Literal["stopped", "peer", "collateral"]
+RankStatus = Literal["failed", "victim", "finished", "running", "silent", "unknown"]
+
+SIGNATURE_ROLES: tuple[str, ...] = get_args(SignatureRole)
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+CATEGORIES: tuple[str, ...] = (
+    "data.io",
+    "data.worker",
+    "data.format",
+    "memory.gpu",
+    "memory.host",
+    "memory.shm",
+    "device.cuda",
+    "device.hardware",
+    "device.missing",
+    "device.library",
+    "comm.init",
+    "comm.port",
+    "comm.timeout",
+    "comm.peer",
+    "comm.backend",
+    "hang",
+    "numeric.nan",
+    "code.import",
+    "code.python",
+    "code.operator",
+    "code.crash",
+    "config.launch",
+    "config.rank",
+    "checkpoint",
+    "storage.disk",
+    "ps.server",
+    "elastic",
+    "external.kill",
+    "unknown",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A sentence for people, in both languages of the tool."""
+
+    en: str
+    zh: str
+
+    def in_(self, language: Language) -> str:
+        return self.zh if language == "zh" else self.en
+
+
+# --- sources -> events --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One file as found on disk, in an archive or on a pipe; sources/ knows how to open it."""
+
+    path: str
+    """Shown to people: relative to what was asked for; a member is `a.zip/log/workerlog.0`."""
+    kind: FileKind
+    folder: str
+    """The log folder it lies in, same notation: files of one folder are of one node."""
+    index: int | None = None
+    """N of `workerlog.N`: a local rank, never a global one."""
+    rotation: int = 0
+    """0 for the newest piece; `workerlog.0.1` is 1, older than 0."""
+    size: int | None = None
+    modified: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A place in source code."""
+
+    file: str
+    line: int
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something a log says, recognised by one signature."""
+
+    signature: str
+    role: SignatureRole
+    category: str | None
+    line: int
+    """1-based number of the line that carries the evidence."""
+    offset: int
+    """Where that line begins in the (decompressed) file, in bytes."""
+    text: str
+    """That line, decoded, without control characters, at most 2,000 characters."""
+    first_line: int = 0
+    """Where the passage around it begins (a traceback's header); 0 for a single line."""
+    last_line: int = 0
+    """Where that passage ends; 0 for a single line."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    frame: Frame | None = None
+    """The user's own code in the traceback around it, if any."""
+    time: float | None = None
+    """Seconds since 1970 as the log itself tells; another host's clock may differ by minutes."""
+    pid: int | None = None
+    """The process that wrote it, where a prefix says so."""
+    writer: int | None = None
+    """The global rank a line prefix names (`[1,12]<stderr>:`), where one file holds several."""
+    count: int = 1
+    """How many equal events this one stands for; the others came after it."""
+    last_seen: int = 0
+    """Line of the last of those."""
+    block: int = 0
+    """Events with the same non-zero number come from one traceback or error block."""
+    final: bool = False
+    """The passage ended the process: an uncaught exception or a fatal signal, not a logged one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A step counter seen at one place of a file."""
+
+    line: int
+    offset: int
+    step: int
+    epoch: int | None = None
+    total: int | None = None
+    loss: float | None = None
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnvBlock:
+    """The launch facts of one process, or of one pod, in one run: allow-listed variables only."""
+
+    line: int
+    values: Mapping[str, str]
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A time stamp and, for glog, the process that wrote it."""
+
+    line: int
+    offset: int
+    time: float
+    pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All that the later steps need to know of one file. Small, picklable, mergeable."""
+
+    file: LogFile
+    events: tuple[Event, ...] = ()
+    progress: tuple[Progress, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
+    """Sampled: the first and last of the file and around every event; enough to see clock jumps."""
+    environments: tuple[EnvBlock, ...] = ()
+    endpoints: tuple[str, ...] = ()
+    lines: int = 0
+    bytes: int = 0
+    tail: tuple[str, ...] = ()
+    """The last non-empty lines, for a rank that died without a word."""
+    notes: tuple[Text, ...] = ()
+
+
+# --- jobs -> verdict ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended, as seen by its parent or told by a launcher's console."""
+
+    order: int | None = None
+    """0 for the first death of the node, by the kernel's word; None where order was not seen."""
+    code: int | None = None
+    signal: int | None = None
+    time: float | None = None
+    stopped: bool = False
+    """The launcher had sent it a signal before it ended."""
+    seen_by: Literal["parent", "console"] = "parent"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A pod: one launcher and the processes it started. Several may live on one host."""
+
+    rank: int | None
+    host: str | None
+    folder: str = ""
+    launcher_pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One process of the job in one run."""
+
+    role: Role
+    rank: int | None
+    local_rank: int | None = None
+    node: int | None = None
+    host: str | None = None
+    endpoint: str | None = None
+    device: str | None = None
+    pids: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
+    events: tuple[tuple[str, Event], ...] = ()
+    """(file, event) in the order of the file."""
+    progress: tuple[Progress, ...] = ()
+    lines: int = 0
+    """How many lines it wrote in this run; 0 for a rank that is known but left no log."""
+    tail: tuple[str, ...] = ()
+    exit: Exit | None = None
+    last_time: float | None = None
+    modified: float | None = None
+    """Last change of its newest file, where the file system tells."""
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """A stable identity inside a run, also where the global rank is unknown."""
+        return (
+            self.role,
+            -1 if self.rank is None else self.rank,
+            -1 if self.local_rank is None else self.local_rank,
+            self.files[0] if self.rank is None and self.files else "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt of one launch, as listed in the report."""
+
+    index: int
+    launch: int
+    attempt: int
+    started: float | None = None
+    ended: float | None = None
+    verdict: VerdictWord = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of one run: the only input of the verdict."""
+
+    run: Run
+    ranks: tuple[Rank, ...]
+    launcher: tuple[tuple[str, Event], ...] = ()
+    """Events of consoles: (file, event)."""
+    kernel: tuple[tuple[str, Event], ...] = ()
+    nodes: tuple[Node, ...] = ()
+    world_size: int | None = None
+    mode: Mode = "unknown"
+    started_by: Launcher = "unknown"
+    job_id: str | None = None
+    launcher_pids: frozenset[int] = frozenset()
+    """Known by our own record; a sender among these is proof."""
+    missing: tuple[str, ...] = ()
+    """Ranks or nodes that belong to the job and left no file here, for people."""
+    notes: tuple[Text, ...] = ()
+
+
+# --- verdict -> report --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    file: str
+    line: int
+    offset: int
+    text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A root cause: where the arrows end."""
+
+    category: str
+    signature: str
+    title: Text
+    role: Role
+    rank: int | None
+    ranks: tuple[int, ...]
+    host: str | None
+    local_rank: int | None
+    device: str | None
+    confidence: Confidence
+    why: tuple[Text, ...]
+    evidence: tuple[Evidence, ...]
+    frame: Frame | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    advice: tuple[Text, ...] = ()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    rank: int | None
+    role: Role
+    host: str | None
+    reason: VictimReason
+    because_of: int | None
+    """Rank of the culprit, where it is known."""
+    local_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """A line of the report's table of ranks."""
+
+    rank: int | None
+    role: Role
+    host: str | None
+    local_rank: int | None
+    device: str | None
+    files: tuple[str, ...]
+    status: RankStatus
+    exit_code: int | None = None
+    signal: int | None = None
+    last_step: int | None = None
+    last_seen: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point of the timeline."""
+
+    t: float | None
+    rank: int | None
+    kind: str
+    text: Text
+    role: Role = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    id: str | None
+    mode: Mode
+    launcher: Launcher
+    world_size: int | None
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The one object every output format is a view of."""
+
+    verdict: VerdictWord
+    language: Language
+    job: JobRow
+    runs: tuple[Run, ...]
+    run: int | None
+    root_causes: tuple[Cause, ...]
+    victims: tuple[Victim, ...]
+    ranks: tuple[RankRow, ...]
+    timeline: tuple[Moment, ...]
+    redactions: int = 0
+    notes: tuple[Text, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain JSON values, schema `pdtriage.report/1`."""
+        from pdtriage.report.json import as_json  # the model itself knows no format
+
+        return as_json(self)
