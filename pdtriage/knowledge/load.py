@@ -130,7 +130,7 @@ def _signature(entry: dict[str, object], path: Path) -> Signature:
         category=category,
         title=_text(entry.get("title"), where + " title"),
         literals=literals,
-        trigger=trigger
+        trigger=trigger,
         pattern=_optional(entry, "pattern", where),
         lines=_number(entry, "lines", where),
         stack=_optional(entry, "stack", where),
