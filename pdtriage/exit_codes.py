@@ -1,0 +1,116 @@
+"""The one table of exit codes.
+
+`analyze`, `watch` and the like answer with the small numbers below. `run` answers as a launcher
+does: with what the culprit itself ended with, so that schedulers and scripts that look at the
+code keep working, and never with 0 unless the job succeeded.
+"""
+
+from __future__ import annotations
+
+from pdtriage.model import Text, VerdictWord
+
+OK = 0
+FAILED = 1
+USAGE = 2
+NOTHING = 3
+INTERNAL = 4
+SIGNAL_BASE = 128
+
+TABLE: tuple[tuple[str, str, Text], ...] = (
+    (
+        "analyze",
+        "0",
+        Text("nothing is wrong", "没有发现问题"),
+    ),
+    (
+        "analyze",
+        "1",
+        Text("a failure was found", "发现了失败"),
+    ),
+    (
+        "analyze",
+        "2",
+        Text("the command line is wrong", "命令行有误"),
+    ),
+    (
+        "analyze",
+        "3",
+        Text("there is nothing to analyse", "没有可分析的内容"),
+    ),
+    (
+        "analyze",
+        "4",
+        Text("pdtriage itself failed", "pdtriage 自身出错"),
+    ),
+    (
+        "run",
+        "0",
+        Text("the job succeeded", "作业成功结束"),
+    ),
+    (
+        "run",
+        "2",
+        Text("refused before anything was started", "启动前被拒绝，没有启动任何进程"),
+    ),
+    (
+        "run",
+        "n",
+        Text("the culprit exited with n", "肇事进程以 n 退出"),
+    ),
+    (
+        "run",
+        "128+n",
+        Text("the culprit was ended by signal n", "肇事进程被信号 n 终止"),
+    ),
+    (
+        "run",
+        "1",
+        Text(
+            "the job failed and the culprit exited with 0, was stopped by pdtriage, or is on a "
+            "node that did not say",
+            "作业失败，而肇事进程以 0 退出、由 pdtriage 停止，或位于没有上报的节点",
+        ),
+    ),
+    (
+        "run",
+        "128+n",
+        Text(
+            "pdtriage was told to stop by signal n (Ctrl-C 130, SIGTERM 143, SIGHUP 129)",
+            "pdtriage 收到信号 n 而停止（Ctrl-C 130、SIGTERM 143、SIGHUP 129）",
+        ),
+    ),
+    (
+        "run",
+        "4",
+        Text("pdtriage itself failed", "pdtriage 自身出错"),
+    ),
+)
+"""(command, code, meaning) in the order the documentation shows them."""
+
+
+def of_signal(number: int) -> int:
+    return SIGNAL_BASE + number
+
+
+def of_run(
+    verdict: VerdictWord,
+    *,
+    code: int | None = None,
+    signal: int | None = None,
+    stopped: bool = False,
+    interrupted_by: int | None = None,
+) -> int:
+    """What `pdtriage run` exits with.
+
+    `code` and `signal` are the culprit's own end, `stopped` says that we ended it,
+    `interrupted_by` is the signal that told us to stop.
+    """
+    if verdict == "succeeded":
+        return OK
+    if verdict == "interrupted" and interrupted_by is not None:
+        return of_signal(interrupted_by)
+    if stopped:
+        return FAILED
+    if signal is not None:
+        return of_signal(signal)
+    return code or FAILED

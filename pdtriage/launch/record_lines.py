@@ -1,0 +1,226 @@
+"""From the lines of a run record to its dataclasses, believing nothing about the input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from pdtriage.launch.record import (
+    DeathRecord,
+    PeerRecord,
+    ProcessRecord,
+    RunRecord,
+    SignalRecord,
+)
+
+
+class RecordLines:
+    """Gathers the lines of one record."""
+
+    def __init__(self) -> None:
+        self.useful = False
+        self.head: dict[str, object] = {}
+        self.end: dict[str, object] = {}
+        self.processes: list[ProcessRecord] = []
+        self.sizes: dict[int, int] = {}
+        self.deaths: list[DeathRecord] = []
+        self.signals: list[SignalRecord] = []
+        self.peers: list[PeerRecord] = []
+        self.notes: list[str] = []
+
+    def read(self, content: bytes) -> None:
+        for entry in _entries(content, self.notes):
+            self._take(entry)
+
+    def record(self, file: str, number: int) -> RunRecord:
+        head, end = self.head, self.end
+        processes = tuple(
+            _with_size(process, self.sizes.get(process.pid)) for process in self.processes
+        )
+        return RunRecord(
+            file=file,
+            number=number,
+            launch=_text(head, "launch"),
+            attempt=_whole(head, "attempt") or 0,
+            started=_number(head, "started"),
+            argv=_texts(head, "argv"),
+            cwd=_text(head, "cwd"),
+            pid=_whole(head, "pid"),
+            host=_text(head, "host"),
+            address=_text(head, "address"),
+            node_rank=_whole(head, "node_rank") or 0,
+            nnodes=_whole(head, "nnodes") or 1,
+            pod=_text(head, "pod"),
+            job=_text(head, "job"),
+            mode=_text(head, "mode") or "collective",
+            launcher=_text(head, "launcher") or "pdtriage",
+            master=_text(head, "master") or None,
+            world_size=_whole(head, "world_size"),
+            endpoints=_texts(head, "endpoints"),
+            device_kind=_text(head, "device_kind") or "cpu",
+            versions=_text_map(head, "versions"),
+            processes=processes,
+            deaths=tuple(sorted(self.deaths, key=lambda death: death.order)),
+            signals=tuple(self.signals),
+            peers=tuple(self.peers),
+            ended=_number(end, "time"),
+            reason="launcher-killed"
+            if end.get("kind") == "guardian"
+            else _text(end, "reason") or None,
+            interrupted_by=_whole(end, "interrupted_by"),
+            exit_code=_whole(end, "exit_code"),
+            notes=tuple(note for note in self.notes if note),
+        )
+
+    def _take(self, entry: dict[str, object]) -> None:
+        kind = entry.get("kind")
+        if kind == "launch":
+            self.head = entry
+        elif kind == "start":
+            self._start(entry)
+        elif kind == "death":
+            self._death(entry)
+        elif kind == "signal":
+            self._signal(entry)
+        elif kind == "peer":
+            self._peer(entry)
+        elif kind == "note":
+            self.notes.append(_text(entry, "text"))
+        elif kind == "size":
+            if (pid := _whole(entry, "pid")) is not None:
+                self.sizes[pid] = _whole(entry, "bytes") or 0
+        elif kind in ("end", "guardian"):
+            self.end = entry
+        else:
+            return
+        self.useful = True
+
+    def _start(self, entry: dict[str, object]) -> None:
+        pid = _whole(entry, "pid")
+        if pid is None:
+            return
+        self.processes.append(
+            ProcessRecord(
+                role=_text(entry, "role") or "worker",
+                rank=_whole(entry, "rank"),
+                local_rank=_whole(entry, "local_rank"),
+                device=_text(entry, "device") or None,
+                endpoint=_text(entry, "endpoint") or None,
+                pid=pid,
+                log=_text(entry, "log") or None,
+                offset=max(0, _whole(entry, "offset") or 0),
+                started=_number(entry, "time") or 0.0,
+                monotonic=_number(entry, "monotonic") or 0.0,
+            )
+        )
+
+    def _death(self, entry: dict[str, object]) -> None:
+        pid = _whole(entry, "pid")
+        if pid is None:
+            return
+        order = _whole(entry, "order")
+        self.deaths.append(
+            DeathRecord(
+                order=len(self.deaths) if order is None else order,
+                role=_text(entry, "role") or "worker",
+                rank=_whole(entry, "rank"),
+                local_rank=_whole(entry, "local_rank"),
+                pid=pid,
+                time=_number(entry, "time") or 0.0,
+                monotonic=_number(entry, "monotonic") or 0.0,
+                code=_whole(entry, "code"),
+                signal=_whole(entry, "signal"),
+                core=entry.get("core") is True,
+                stopped=entry.get("stopped") is True,
+                user_seconds=_number(entry, "user_seconds"),
+                system_seconds=_number(entry, "system_seconds"),
+                max_rss_kb=_whole(entry, "max_rss_kb"),
+            )
+        )
+
+    def _signal(self, entry: dict[str, object]) -> None:
+        pid, number = _whole(entry, "pid"), _whole(entry, "signal")
+        if pid is None or number is None:
+            return
+        self.signals.append(
+            SignalRecord(
+                pid=pid,
+                rank=_whole(entry, "rank"),
+                signal=number,
+                reason=_text(entry, "reason"),
+                time=_number(entry, "time") or 0.0,
+                monotonic=_number(entry, "monotonic") or 0.0,
+            )
+        )
+
+    def _peer(self, entry: dict[str, object]) -> None:
+        node = _whole(entry, "node")
+        if node is None:
+            return
+        facts = entry.get("facts")
+        self.peers.append(
+            PeerRecord(
+                node=node,
+                kind=_text(entry, "what"),
+                time=_number(entry, "time") or 0.0,
+                silent_seconds=_number(entry, "silent_seconds"),
+                facts=facts if isinstance(facts, dict) else {},
+            )
+        )
+
+
+def _entries(content: bytes, notes: list[str]) -> Iterator[dict[str, object]]:
+    torn = 0
+    for line in content.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            torn += 1
+            continue
+        if isinstance(entry, dict):
+            yield entry
+        else:
+            torn += 1
+    if torn:
+        notes.append(f"{torn} line(s) of the run record could not be read")
+
+
+def _with_size(process: ProcessRecord, size: int | None) -> ProcessRecord:
+    return process if size is None else replace(process, end_offset=size)
+
+
+def _whole(entry: Mapping[str, object], key: str) -> int | None:
+    value = entry.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _number(entry: Mapping[str, object], key: str) -> float | None:
+    value = entry.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _text(entry: Mapping[str, object], key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(entry: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = entry.get(key)
+    if not isinstance(value, list):
+        return ()
+    return tuple(item for item in value if isinstance(item, str))
+
+
+def _text_map(entry: Mapping[str, object], key: str) -> dict[str, str]:
+    value = entry.get(key)
+    if not isinstance(value, dict):
+        return {}
+    return {name: text for name, text in value.items() if isinstance(text, str)}
