@@ -1,0 +1,168 @@
+"""Runs a scenario and stores the folder it leaves, with its truth beside it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from . import sandbox
+from .sandbox import Node
+from .scenario import Launch, Scenario, Stop
+
+SCRIPTS = Path(__file__).parent / "scripts"
+SHARED = ("recipe.py", "etcd3.py")
+NEUTRAL = (
+    (sys.prefix, "/opt/venv"),
+    (sys.base_prefix, "/usr/local"),
+)
+
+
+class RecordingFailed(Exception):
+    """The job did not come to its end in the time given to it."""
+
+
+def record(scenario: Scenario, into: Path) -> Path:
+    """Run a scenario and leave ``into/<name>`` with logs, ``label.json`` and ``cmd.txt``."""
+    if scenario.root and not sandbox.is_root():
+        raise PermissionError(f"needs root: {scenario.root}")
+    top = Path(tempfile.mkdtemp(prefix="pdtriage-scenario-")).resolve()
+    try:
+        commands = _run(scenario, top)
+        return _store(scenario, top, into, commands)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def _run(scenario: Scenario, top: Path) -> list[str]:
+    commands: list[str] = []
+    kernel_before = _kernel_log() if scenario.kernel_log else []
+    with sandbox.nodes(scenario.nodes, top) as nodes:
+        for launch in scenario.launches:
+            with sandbox.no_leftovers(), ExitStack() as stack:
+                here = [replace(node, mounts=dict(launch.tmpfs)) for node in nodes]
+                if launch.memory_mb:
+                    group = stack.enter_context(sandbox.memory_limit(launch.memory_mb, top.name))
+                    here = [replace(node, cgroup=group) for node in here]
+                commands += _launch(scenario, launch, here)
+    if scenario.kernel_log:
+        fresh = _kernel_log()[len(kernel_before) :]
+        (top / "node0" / "dmesg.log").write_text("".join(f"{line}\n" for line in fresh))
+    return commands
+
+
+def _launch(scenario: Scenario, launch: Launch, nodes: list[Node]) -> list[str]:
+    script = launch.script or f"{scenario.name.replace('-', '_')}.py"
+    started: list[subprocess.Popen[bytes]] = []
+    shown: list[str] = []
+    for node, node_flags in zip(nodes, launch.node_flags, strict=False):
+        for shared in SHARED:
+            shutil.copy(SCRIPTS / shared, node.home)
+        if launch.entry is None:
+            shutil.copy(SCRIPTS / script, node.home / "train.py")
+        env = {**sandbox.clean_environment(node.home), **launch.env}
+        if launch.prepare:
+            _prepare(launch, node, env)
+        command = ["python", *_arguments(launch, node_flags)]
+        started.append(node.spawn(command, env, node.home / "console.log"))
+        variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in launch.env.items())
+        shown.append(
+            f"node {node.index}, train.py = scripts/{script}: {variables} {shlex.join(command)}"
+        )
+    _wait(scenario, launch, nodes, started)
+    codes = [process.returncode for process in started]
+    return [f"{line}\n    exit status {code}" for line, code in zip(shown, codes, strict=True)]
+
+
+def _arguments(launch: Launch, node_flags: tuple[str, ...]) -> list[str]:
+    if launch.entry is not None:
+        return list(launch.entry)
+    module = {"new": "paddle.distributed.launch", "legacy": "paddle.distributed.fleet.launch"}
+    count = ["--nproc_per_node", str(launch.ranks)] if launch.ranks else []
+    flags = [*count, *launch.flags, *node_flags]
+    return ["-m", module[launch.launcher], *flags, "train.py", *launch.args]
+
+
+def _prepare(launch: Launch, node: Node, env: dict[str, str]) -> None:
+    assert launch.prepare is not None
+    shutil.copy(SCRIPTS / launch.prepare, node.home / "prepare.py")
+    process = node.spawn(["python", "prepare.py"], env, node.home / "prepare.out")
+    if launch.keep_running:
+        time.sleep(2)
+    elif process.wait(timeout=60) != 0:
+        raise RecordingFailed((node.home / "prepare.out").read_text())
+
+
+def _wait(
+    scenario: Scenario, launch: Launch, nodes: list[Node], started: list[subprocess.Popen[bytes]]
+) -> None:
+    deadline = time.monotonic() + scenario.limit
+    stop = launch.stop
+    while any(process.poll() is None for process in started):
+        if time.monotonic() > deadline:
+            raise RecordingFailed(f"not over after {scenario.limit:.0f} s")
+        if stop and _is_due(stop, nodes):
+            time.sleep(stop.after)
+            _send(stop, nodes, started)
+            stop = None
+        time.sleep(0.1)
+    if stop:
+        raise RecordingFailed(f"ended before {stop.when!r} was seen")
+
+
+def _is_due(stop: Stop, nodes: list[Node]) -> bool:
+    wanted = stop.when.encode()
+    files = (file for node in nodes for file in (node.home / "console.log", *node.home.glob("log/*")))
+    return any(wanted in file.read_bytes() for file in files if file.is_file())
+
+
+def _send(stop: Stop, nodes: list[Node], started: list[subprocess.Popen[bytes]]) -> None:
+    if stop.target == "launcher":
+        for process in started:
+            process.send_signal(stop.signal)
+        return
+    pid = sandbox.writer_of(nodes[0].home / stop.target, started[0].pid)
+    if pid is None:
+        raise RecordingFailed(f"nobody writes {stop.target}")
+    subprocess.run(["kill", f"-{stop.signal.value}", str(pid)], check=True)
+
+
+def _store(scenario: Scenario, top: Path, into: Path, commands: list[str]) -> Path:
+    target = into / scenario.name
+    shutil.rmtree(target, ignore_errors=True)
+    times: dict[str, float] = {}
+    for node in range(scenario.nodes):
+        home = top / f"node{node}"
+        place = target / f"node{node}" if scenario.nodes > 1 else target
+        for source in (home / "console.log", home / "dmesg.log", *sorted(home.glob("log/**/*"))):
+            if not source.is_file():
+                continue
+            stored = place / source.relative_to(home)
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            stored.write_bytes(neutral(source.read_bytes(), home))
+            times[str(stored.relative_to(target))] = round(source.stat().st_mtime, 3)
+    label = scenario.truth.label(scenario.story)
+    (target / "label.json").write_text(json.dumps(label, indent=1, ensure_ascii=False) + "\n")
+    if len(scenario.launches) > 1:
+        (target / "mtimes.json").write_text(json.dumps(times, indent=1) + "\n")
+    made = [f"made by: python -m tests.scenarios record {scenario.name}", "", *commands]
+    (target / "cmd.txt").write_text("\n".join(made) + "\n")
+    return target
+
+
+def neutral(content: bytes, home: Path) -> bytes:
+    """Replace where this machine keeps things by where a machine might."""
+    for place, instead in ((str(home), "/srv/train"), *NEUTRAL):
+        content = content.replace(place.encode(), instead.encode())
+    return content
+
+
+def _kernel_log() -> list[str]:
+    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -1,0 +1,5 @@
+import recipe
+import paddleseg_extras
+
+rank, world = recipe.start()
+recipe.train(rank)
