@@ -191,6 +191,8 @@ class FileFacts:
     progress: tuple[Progress, ...] = ()
     stamps: tuple[Stamp, ...] = ()
     """Sampled: the first and last of the file and around every event; enough to see clock jumps."""
+    echoes: tuple[tuple[int, int], ...] = ()
+    """(line, offset) of places where the file begins anew with its own first line."""
     environments: tuple[EnvBlock, ...] = ()
     endpoints: tuple[str, ...] = ()
     lines: int = 0

@@ -1,0 +1,200 @@
+"""Candidate lines to events: which signatures really claim a line, and which of them yield."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from pdtriage.events.clock import Clock
+from pdtriage.events.lines import Line, Lines, shown
+from pdtriage.events.passages import Passage, stack_below
+from pdtriage.events.tracebacks import Traceback
+from pdtriage.knowledge import Knowledge, Signature
+from pdtriage.knowledge.signature import PATTERN_SECONDS
+from pdtriage.model import Event, FileKind, Frame
+
+COMPETING = frozenset({"cause", "symptom"})
+FIELD_LENGTH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line in which at least one literal stands."""
+
+    start: int
+    position: int
+    """Of the first literal, for lines that are too long to be read whole."""
+    literals: frozenset[str]
+
+
+class Claims:
+    """Applies the signatures to candidate lines of one kind of file."""
+
+    def __init__(self, knowledge: Knowledge, kind: FileKind) -> None:
+        self._patterns: dict[str, regex.Pattern[str]] = {}
+        self._by_literal: dict[str, list[Signature]] = {}
+        self._fallbacks: list[Signature] = []
+        for signature in knowledge.signatures.values():
+            if signature.kinds and kind not in signature.kinds:
+                continue
+            if signature.trigger == "traceback":
+                self._fallbacks.append(signature)
+            for literal in signature.literals:
+                self._by_literal.setdefault(literal, []).append(signature)
+        self._fallbacks.sort(key=lambda s: (-s.weight, s.id))
+
+    def on_line(
+        self, lines: Lines, candidate: Candidate, passage: Passage | None
+    ) -> list[tuple[Signature, Line, dict[str, str]]]:
+        """The signatures that claim the line after the less specific ones have yielded."""
+        line = lines.at(candidate.position, exact=True)
+        found: list[tuple[Signature, Line, dict[str, str]]] = []
+        for signature in self._asked(candidate.literals):
+            fields = self._claim(signature, lines, candidate, line, passage)
+            if fields is not None:
+                found.append((signature, line, fields))
+        if any(signature.role == "noise" for signature, _, _ in found):
+            return []
+        best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
+        return [
+            claim for claim in found if claim[0].role not in COMPETING or claim[0].weight == best
+        ]
+
+    def on_exception(self, traceback: Traceback) -> tuple[Signature, dict[str, str]] | None:
+        """Who claims an exception that no literal recognised."""
+        text = f"{traceback.type}: {traceback.message}" if traceback.message else traceback.type
+        for signature in self._fallbacks:
+            fields = self._fields(signature, text)
+            if fields is not None and self._fits_stack(signature, traceback.stack):
+                return signature, {"error_class": traceback.type, **fields}
+        return None
+
+    def _asked(self, literals: Iterable[str]) -> list[Signature]:
+        asked: dict[str, Signature] = {}
+        for literal in sorted(literals):
+            for signature in self._by_literal.get(literal, ()):
+                asked[signature.id] = signature
+        return list(asked.values())
+
+    def _claim(
+        self,
+        signature: Signature,
+        lines: Lines,
+        candidate: Candidate,
+        line: Line,
+        passage: Passage | None,
+    ) -> dict[str, str] | None:
+        text = line.text
+        if signature.lines > 1:
+            more = zip(lines.onward(candidate.start), range(signature.lines), strict=False)
+            rest = [later.text for later, _ in more][1:]
+            text = "\n".join([text, *rest])
+        fields = self._fields(signature, text)
+        if fields is None or signature.stack is None:
+            return fields
+        stack = passage.stack if passage else stack_below(lines, candidate.start)
+        return fields if self._fits_stack(signature, stack) else None
+
+    def _fields(self, signature: Signature, text: str) -> dict[str, str] | None:
+        if signature.pattern is None:
+            return {}
+        found = self._search(signature.pattern, text)
+        if found is None:
+            return None
+        return {
+            name: value.strip()[:FIELD_LENGTH]
+            for name, value in found.groupdict().items()
+            if value is not None
+        }
+
+    def _fits_stack(self, signature: Signature, stack: str) -> bool:
+        return signature.stack is None or self._search(signature.stack, stack) is not None
+
+    def _search(self, pattern: str, text: str) -> regex.Match[str] | None:
+        compiled = self._patterns.get(pattern)
+        if compiled is None:
+            compiled = self._patterns[pattern] = regex.compile(pattern)
+        try:
+            return compiled.search(text, timeout=PATTERN_SECONDS)
+        except TimeoutError:
+            return None
+
+
+def build_event(
+    signature: Signature,
+    line: Line,
+    fields: dict[str, str],
+    base: int,
+    passage: Passage | None,
+    stamp: tuple[float, int | None] | None,
+) -> Event:
+    """An event from a claim; `base` is where the buffer begins in the file."""
+    frame: Frame | None = passage.user_frame(line) if passage else None
+    pid = fields.get("pid", "")
+    return Event(
+        signature=signature.id,
+        role=signature.role,
+        category=signature.category,
+        line=line.number,
+        offset=base + line.start,
+        text=shown(line.text.strip()),
+        first_line=passage.first_line if passage else 0,
+        last_line=passage.last_line if passage else 0,
+        fields=fields,
+        frame=frame,
+        time=stamp[0] if stamp else None,
+        pid=int(pid) if pid.isdecimal() and len(pid) < 12 else stamp[1] if stamp else None,
+        writer=line.writer,
+        last_seen=line.number,
+        block=passage.number if passage else 0,
+        final=signature.final,
+    )
+
+
+def stamp_of(
+    lines: Lines, line: Line, passage: Passage | None, clock: Clock
+) -> tuple[float, int | None] | None:
+    """The stamp of the line itself, of its passage's lines, or of the nearest line before it."""
+    own = clock.read(line.text)
+    if own:
+        return own
+    if passage and not passage.tracebacks:
+        for inside in lines.onward(line.start):
+            if inside.start >= passage.end:
+                break
+            found = clock.read(inside.text)
+            if found:
+                return found
+    begin = passage.begin if passage else line.start
+    for earlier in lines.back(begin, 30):
+        found = clock.read(earlier.text)
+        if found:
+            return found
+    return None
+
+
+def fold(events: Sequence[Event], near: int = 60) -> list[Event]:
+    """Equal events that follow each other closely become one with a count."""
+    folded: list[Event] = []
+    open_at: dict[tuple[object, ...], int] = {}
+    for event in events:
+        key = (event.signature, event.writer, _shape(event.text), event.frame)
+        at = open_at.get(key)
+        if at is not None and event.line - folded[at].last_seen <= near and event.role != "start":
+            folded[at] = _with_one_more(folded[at], event)
+        else:
+            open_at[key] = len(folded)
+            folded.append(event)
+    return folded
+
+
+def _with_one_more(event: Event, later: Event) -> Event:
+    from dataclasses import replace
+
+    return replace(event, count=event.count + later.count, last_seen=later.last_seen)
+
+
+def _shape(text: str) -> str:
+    return regex.sub(r"\d+", "0", text)

@@ -1,0 +1,145 @@
+"""Lines of a byte buffer, decoded one at a time and only where somebody asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 8_000
+"""A line is decoded up to this many bytes around the place of interest."""
+SHOWN = 2_000
+
+_CONTROL_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
+    r"|\x1b[@-Z\\-_]"
+)
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    """1-based, in the file."""
+    start: int
+    """Where it begins in the buffer."""
+    text: str
+    """Clean text: no control characters, no carriage returns, no line prefix of a wrapper."""
+    writer: int | None = None
+    """The rank its prefix names."""
+
+
+def clean(raw: bytes) -> str:
+    """Text fit for patterns and for people; what cannot be decoded is replaced."""
+    text = raw.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = _CONTROL_SEQUENCE.sub("", text)
+    return _CONTROL.sub("", text)
+
+
+def shown(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def visible(raw: bytes, at: int | None = None) -> bytes:
+    """The part of a physical line a reader sees: a carriage return overwrites what was before.
+
+    With `at` the part around that byte is taken, whatever was overwritten later.
+    """
+    raw = raw.rstrip(b"\r\n")
+    begin, end = 0, len(raw)
+    if b"\r" in raw:
+        if at is None:
+            begin = raw.rfind(b"\r") + 1
+        else:
+            begin = raw.rfind(b"\r", 0, at) + 1
+            end = raw.find(b"\r", at)
+            end = len(raw) if end < 0 else end
+    if end - begin > LONGEST:
+        if at is not None and at - begin > LONGEST // 4:
+            begin = at - LONGEST // 4
+        end = min(end, begin + LONGEST)
+    return raw[begin:end]
+
+
+class Lines:
+    """A buffer seen as numbered lines; `prefix` is a compiled line prefix of a wrapper, if any."""
+
+    def __init__(self, buffer: bytes, first_number: int, prefix: Prefix | None = None) -> None:
+        self.buffer = buffer
+        self._number = first_number
+        self._start = 0
+        self._first_number = first_number
+        self._prefix = prefix
+
+    def number_at(self, start: int) -> int:
+        """Line number of a position; cheap when asked in rising order."""
+        if start < self._start:
+            self._start, self._number = 0, self._first_number
+        self._number += self.buffer.count(b"\n", self._start, start)
+        self._start = start
+        return self._number
+
+    def start_of(self, position: int) -> int:
+        return self.buffer.rfind(b"\n", 0, position) + 1
+
+    def end_of(self, position: int) -> int:
+        end = self.buffer.find(b"\n", position)
+        return len(self.buffer) if end < 0 else end
+
+    def at(self, position: int, exact: bool = False) -> Line:
+        """The line around a position; `exact` keeps what a progress bar overwrote there."""
+        start, end = self.start_of(position), self.end_of(position)
+        raw = visible(self.buffer[start:end], position - start if exact else None)
+        return self._line(raw, start)
+
+    def onward(self, position: int) -> Iterator[Line]:
+        """Lines from the one around `position` on."""
+        start = self.start_of(position)
+        size = len(self.buffer)
+        while start < size:
+            end = self.end_of(start)
+            yield self._line(visible(self.buffer[start : min(end, start + 64 * LONGEST)]), start)
+            start = end + 1
+
+    def back(self, position: int, most: int) -> Iterator[Line]:
+        """Up to `most` lines before the one around `position`, nearest first."""
+        start = self.start_of(position)
+        for _ in range(most):
+            if start == 0:
+                return
+            previous = self.start_of(start - 1)
+            yield self._line(visible(self.buffer[previous : start - 1]), previous)
+            start = previous
+
+    def _line(self, raw: bytes, start: int) -> Line:
+        text = clean(raw)
+        writer = None
+        if self._prefix is not None:
+            text, writer = self._prefix.strip(text)
+        return Line(self.number_at(start), start, text, writer)
+
+
+class Prefix:
+    """What mpirun, a container runtime or a log collector put before every line."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def strip(self, text: str) -> tuple[str, int | None]:
+        found = self._pattern.match(text)
+        if not found:
+            return text, None
+        rank = found.groupdict().get("rank")
+        return text[found.end() :], int(rank) if rank and rank.isdecimal() else None
+
+
+def find_prefix(head: bytes, patterns: list[re.Pattern[str]]) -> Prefix | None:
+    """The wrapper prefix that most of the first lines carry, if there is one."""
+    lines = [clean(visible(raw)) for raw in head.split(b"\n")[:60] if raw.strip()]
+    for pattern in patterns:
+        if lines and sum(bool(pattern.match(line)) for line in lines) * 10 >= len(lines) * 8:
+            return Prefix(pattern)
+    return None

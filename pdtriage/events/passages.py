@@ -1,0 +1,173 @@
+"""Passages: lines that belong together and are understood as one (tracebacks, error summaries)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from pdtriage.events.lines import Line, Lines
+from pdtriage.events.tracebacks import (
+    HEADER,
+    Traceback,
+    is_header,
+    read_tracebacks,
+    syntax_error,
+)
+from pdtriage.model import Frame
+
+SUMMARY = "Error Message Summary:"
+CPP_HEADER = "C++ Traceback (most recent call last)"
+SUMMARY_LINES = 25
+STACK_LINES = 150
+
+_CPP_FRAME = re.compile(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
+_NEXT = re.compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
+
+
+@dataclass
+class Passage:
+    number: int
+    begin: int
+    """Position of its first line in the buffer."""
+    end: int
+    """Position behind its last line."""
+    tracebacks: list[Traceback] = field(default_factory=list)
+    cpp_stack: str = ""
+    first_line: int = 0
+    last_line: int = 0
+
+    @property
+    def stack(self) -> str:
+        return "\n".join([*(t.stack for t in self.tracebacks), self.cpp_stack])
+
+    def traceback_at(self, line: Line) -> Traceback | None:
+        """The traceback a line of this passage most likely belongs to."""
+        best = None
+        for traceback in self.tracebacks:
+            last = traceback.last or traceback.header
+            if traceback.header.number <= line.number <= last.number and (
+                best is None or traceback.raised == line
+            ):
+                best = traceback
+        return best
+
+    def user_frame(self, line: Line) -> Frame | None:
+        own = self.traceback_at(line)
+        if own and own.user_frame:
+            return own.user_frame
+        for traceback in reversed(self.tracebacks):
+            if traceback.user_frame:
+                return traceback.user_frame
+        return None
+
+
+def find_passages(
+    lines: Lines, openings: list[tuple[int, str]], first_number: int
+) -> list[Passage]:
+    """Every passage once, from the positions of structural literals in rising order."""
+    passages: list[Passage] = []
+    covered = -1
+    for position, literal in openings:
+        if position < covered:
+            continue
+        passage = _read(lines, position, literal, first_number + len(passages))
+        if passage is None:
+            continue
+        if passages and _continues(lines, passages[-1], passage):
+            passages[-1] = _joined(passages[-1], passage)
+        else:
+            passages.append(passage)
+        covered = passages[-1].end
+    return passages
+
+
+def stack_below(lines: Lines, position: int) -> str:
+    """The C++ frames printed right below a fatal line (glog's check failure, old Paddle)."""
+    frames: list[str] = []
+    for count, line in enumerate(lines.onward(position)):
+        if _CPP_FRAME.match(line.text):
+            frames.append(line.text.strip())
+        elif frames or count > 6:
+            break
+        if count > STACK_LINES:
+            break
+    return "\n".join(frames)
+
+
+def _read(lines: Lines, position: int, literal: str, number: int) -> Passage | None:
+    if literal == SUMMARY:
+        return _summary(lines, position, number)
+    if literal.endswith("Error: "):
+        found = syntax_error(lines, position)
+        return _of_tracebacks([found], lines.end_of(position) + 1, number) if found else None
+    texts = [line.text for line, _ in zip(lines.onward(position), range(3), strict=False)]
+    if not any(map(is_header, texts[:1] if literal == HEADER else texts)):
+        return None
+    tracebacks, end = read_tracebacks(lines, position)
+    return _of_tracebacks(tracebacks, end, number) if tracebacks else None
+
+
+def _of_tracebacks(tracebacks: list[Traceback], end: int, number: int) -> Passage:
+    last = max((t.last or t.header for t in tracebacks), key=lambda line: line.number)
+    first = tracebacks[0].header
+    return Passage(
+        number, first.start, end, tracebacks, first_line=first.number, last_line=last.number
+    )
+
+
+def _summary(lines: Lines, position: int, number: int) -> Passage:
+    begin = lines.start_of(position)
+    first = lines.at(position)
+    frames: list[str] = []
+    for line in lines.back(position, STACK_LINES):
+        if CPP_HEADER in line.text:
+            begin, first = line.start, line
+            break
+        if SUMMARY in line.text or is_header(line.text) or _NEXT.match(line.text):
+            frames.clear()
+            break
+        frames.append(line.text.strip())
+    if begin == lines.start_of(position):
+        frames.clear()
+    end, last = _summary_end(lines, position)
+    return Passage(
+        number,
+        begin,
+        end,
+        cpp_stack="\n".join(reversed(frames)),
+        first_line=first.number,
+        last_line=last,
+    )
+
+
+def _summary_end(lines: Lines, position: int) -> tuple[int, int]:
+    """Blank lines may stand inside; a signal block or the next log line ends it."""
+    end, number, blank, seen = lines.end_of(position) + 1, lines.at(position).number, 0, False
+    for count, line in enumerate(lines.onward(position)):
+        text = line.text.strip()
+        if count and (_NEXT.match(line.text) or is_header(text) or SUMMARY in text):
+            break
+        if text:
+            blank = 0
+            end, number = lines.end_of(line.start) + 1, line.number
+            seen = seen or (count > 0 and not text.startswith("---"))
+        else:
+            blank += 1
+        if count > SUMMARY_LINES or (seen and blank >= 2) or "[SignalInfo:" in text:
+            break
+    return end, number
+
+
+def _continues(lines: Lines, earlier: Passage, later: Passage) -> bool:
+    """An `EnforceNotMet:` traceback and the summary below it say one thing."""
+    if later.tracebacks or not earlier.tracebacks:
+        return False
+    raised = earlier.tracebacks[-1]
+    near = lines.buffer.count(b"\n", earlier.end, max(later.begin, earlier.end)) <= 4
+    return near and (not raised.message or "NotMet" in raised.type or SUMMARY in raised.message)
+
+
+def _joined(earlier: Passage, later: Passage) -> Passage:
+    earlier.end, earlier.last_line = later.end, later.last_line
+    earlier.cpp_stack = later.cpp_stack
+    return earlier

@@ -1,0 +1,60 @@
+"""Step counters: how far a rank came, and whether it went on after an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import regex
+
+from pdtriage.events.clock import Clock
+from pdtriage.events.lines import Lines
+from pdtriage.knowledge import Format
+from pdtriage.knowledge.signature import PATTERN_SECONDS
+from pdtriage.model import Progress
+
+LONGEST_COUNTER = 12
+"""Digits; a longer number is an id, not a step."""
+
+
+class Counters:
+    """Reads one line as progress, by the [[counter]] tables."""
+
+    def __init__(self, formats: Sequence[Format]) -> None:
+        self._patterns = [regex.compile(form.pattern) for form in formats]
+        self._last: regex.Pattern[str] | None = None
+
+    def read(self, lines: Lines, position: int, base: int, clock: Clock) -> Progress | None:
+        line = lines.at(position, exact=True)
+        order = [self._last, *self._patterns] if self._last else self._patterns
+        for pattern in order:
+            try:
+                found = pattern.search(line.text, timeout=PATTERN_SECONDS)
+            except TimeoutError:
+                continue
+            groups = found.groupdict() if found else {}
+            step = _whole(groups.get("step"))
+            if step is None:
+                continue
+            self._last = pattern
+            stamp = clock.read(line.text)
+            return Progress(
+                line=line.number,
+                offset=base + line.start,
+                step=step,
+                epoch=_whole(groups.get("epoch")),
+                total=_whole(groups.get("total")),
+                loss=_real(groups.get("loss")),
+                time=stamp[0] if stamp else None,
+            )
+        return None
+
+
+def _whole(value: str | None) -> int | None:
+    return int(value) if value and value.isdecimal() and len(value) <= LONGEST_COUNTER else None
+
+
+def _real(value: str | None) -> float | None:
+    try:
+        return float(value) if value else None
+    except ValueError:
+        return None

@@ -1,0 +1,71 @@
+"""What is kept of the many: samples of progress, a cap on events, regions worth a look."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from pdtriage.model import Event, LogFile, Progress, Text
+
+MOST_EVENTS = 400
+"""Per signature and file; further ones are counted only."""
+MOST_PROGRESS = 400
+
+
+def thinned(positions: list[int]) -> list[int]:
+    """Head, tail and evenly spread ones of many."""
+    if len(positions) <= MOST_PROGRESS:
+        return positions
+    stride = len(positions) // (MOST_PROGRESS // 2) + 1
+    kept = {*positions[:40], *positions[-40:], *positions[::stride]}
+    return sorted(kept)
+
+
+def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
+    """At most `MOST_PROGRESS` of them, but always those next to an event."""
+    unique = list({p.line: p for p in progress}.values())
+    unique.sort(key=lambda p: p.line)
+    if len(unique) <= MOST_PROGRESS:
+        return unique
+    wanted = {e.line for e in events if e.role in ("cause", "symptom", "start", "end")}
+    stride = len(unique) // (MOST_PROGRESS // 2) + 1
+    kept = {p.line: p for p in [*unique[:20], *unique[-20:], *unique[::stride]]}
+    for earlier, later in pairwise(unique):
+        if later.step < earlier.step or any(earlier.line < at <= later.line for at in wanted):
+            kept[earlier.line], kept[later.line] = earlier, later
+    return [kept[line] for line in sorted(kept)]
+
+
+def merged(regions: list[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted((max(low, a), min(high, b)) for a, b in regions):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        elif start < end:
+            joined.append((start, end))
+    return joined
+
+
+def capped(events: list[Event]) -> tuple[list[Event], dict[str, int]]:
+    """The first half and the last half of what one signature said, the rest only counted."""
+    by_signature: dict[str, list[Event]] = {}
+    for event in events:
+        by_signature.setdefault(event.signature, []).append(event)
+    dropped: dict[str, int] = {}
+    kept: list[Event] = []
+    for name, found in by_signature.items():
+        if len(found) > MOST_EVENTS:
+            middle = found[MOST_EVENTS // 2 : -MOST_EVENTS // 2]
+            dropped[name] = sum(event.count for event in middle)
+            found = found[: MOST_EVENTS // 2] + found[-MOST_EVENTS // 2 :]
+        kept.extend(found)
+    return sorted(kept, key=lambda e: (e.line, e.offset, e.signature)), dropped
+
+
+def dropped_notes(dropped: dict[str, int], file: LogFile) -> tuple[Text, ...]:
+    return tuple(
+        Text(
+            en=f"{file.path}: {count} more lines of {name} were counted but not kept",
+            zh=f"{file.path}：另有 {count} 行 {name} 只计数、未保留",
+        )
+        for name, count in sorted(dropped.items())
+    )

@@ -1,0 +1,241 @@
+"""One file to its facts, in one pass over its bytes. Knows nothing of other files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pdtriage.events.claims import Candidate, Claims, build_event, fold, stamp_of
+from pdtriage.events.clock import Clock
+from pdtriage.events.detect import STRUCTURE, CounterDetector, Detector, literals_of
+from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, shown, visible
+from pdtriage.events.opening import Opening
+from pdtriage.events.passages import Passage, find_passages
+from pdtriage.events.progress import Counters
+from pdtriage.events.sampling import capped, dropped_notes, merged, sampled, thinned
+from pdtriage.knowledge import Knowledge
+from pdtriage.model import Event, FileFacts, LogFile, Progress, Stamp
+
+PIECE = 1 << 20
+"""Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
+AHEAD = 1 << 16
+HISTORY = 1 << 14
+"""Bytes kept of what is already decided, for looking back."""
+COUNTED_WHOLE = 2 << 20
+"""Up to here every step counter is looked for; behind it only samples are."""
+SAMPLE = 1 << 13
+TAIL_LINES = 12
+
+_GLOG = re.compile(rb"(?m)^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +(\d+) ")
+
+
+class Engine:
+    """What is compiled once and serves all files."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self.knowledge = knowledge
+        self.detector = Detector(literals_of(knowledge))
+        self.counters = CounterDetector([form.pattern for form in knowledge.counters])
+        self.prefixes = [re.compile(form.pattern) for form in knowledge.prefixes]
+        self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
+
+
+def scan(file: LogFile, chunks: Iterable[bytes], engine: Engine) -> FileFacts:
+    """All facts of one file."""
+    scanner = FileScanner(file, engine)
+    for chunk in chunks:
+        scanner.feed(chunk)
+    return scanner.facts()
+
+
+def events_of(text: bytes, knowledge: Knowledge, kind: str = "worker") -> tuple[Event, ...]:
+    """The events of a piece of log by itself."""
+    file = LogFile(path="-", kind=kind, folder="")  # type: ignore[arg-type]
+    return scan(file, [text], Engine(knowledge)).events
+
+
+@dataclass
+class _Found:
+    events: list[Event] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    stamps: list[Stamp] = field(default_factory=list)
+    passages: int = 0
+
+
+class FileScanner:
+    """Takes bytes as they come; `facts()` may be asked at any time and costs one piece at most."""
+
+    def __init__(self, file: LogFile, engine: Engine) -> None:
+        self.file = file
+        self._engine = engine
+        self._claims = engine.claims(file.kind)
+        self._clock = Clock(engine.knowledge.clocks, file.modified)
+        self._counters = Counters(engine.knowledge.counters)
+        self._opening = Opening(self._counters, self._clock)
+        self._prefix: Prefix | None = None
+        self._buffer = b""
+        self._decided = 0  # position in the buffer: everything before it is final
+        self._base = 0  # where the buffer begins in the file
+        self._base_line = 1
+        self._bytes = 0
+        self._newlines = 0
+        self._found = _Found()
+
+    def feed(self, chunk: bytes) -> None:
+        if self._bytes == 0 and chunk:
+            self._prefix = find_prefix(chunk[: 1 << 16], self._engine.prefixes)
+        self._bytes += len(chunk)
+        self._newlines += chunk.count(b"\n")
+        self._buffer += chunk
+        while len(self._buffer) - self._decided >= PIECE + AHEAD:
+            self._commit(self._buffer.rfind(b"\n", 0, self._decided + PIECE) + 1)
+
+    def facts(self) -> FileFacts:
+        """What is known now; the undecided rest is read as if the file ended here."""
+        rest = _Found(passages=self._found.passages)
+        self._read(rest, len(self._buffer))
+        echoes = self._opening.echoes_with(self._buffer, self._decided, self._base, self._base_line)
+        events, dropped = capped(fold([*self._found.events, *rest.events]))
+        return FileFacts(
+            file=self.file,
+            events=tuple(events),
+            progress=tuple(sampled([*self._found.progress, *rest.progress], events)),
+            stamps=(*self._found.stamps, *rest.stamps),
+            echoes=tuple(echoes),
+            lines=self._newlines + (not self._ends_with_newline()),
+            bytes=self._bytes,
+            tail=self._tail(),
+            notes=dropped_notes(dropped, self.file),
+        )
+
+    def _ends_with_newline(self) -> bool:
+        return not self._buffer or self._buffer.endswith(b"\n")
+
+    def _commit(self, upto: int) -> None:
+        """Decides everything before `upto`; a single line longer than a piece is cut there."""
+        if upto <= self._decided:
+            upto = self._decided + PIECE
+        end = max(upto, self._read(self._found, upto))
+        self._opening.look(self._buffer[self._decided : end], self._base_line_at(self._decided))
+        keep = max(0, end - HISTORY)
+        keep = self._buffer.rfind(b"\n", 0, keep) + 1
+        self._base_line += self._buffer.count(b"\n", 0, keep)
+        self._base += keep
+        self._buffer = self._buffer[keep:]
+        self._decided = end - keep
+
+    def _base_line_at(self, position: int) -> int:
+        return self._base_line + self._buffer.count(b"\n", 0, position)
+
+    def _read(self, found: _Found, upto: int) -> int:
+        """Adds what stands between the decided part and `upto`; returns where it stopped."""
+        begin = self._decided
+        lines = Lines(self._buffer, self._base_line, self._prefix)
+        hits = self._hits(begin, upto)
+        openings = [(at, literal) for at, literal in hits if literal in STRUCTURE]
+        passages = find_passages(lines, openings, found.passages + 1)
+        found.passages += len(passages)
+        before = len(found.events)
+        self._claim_lines(found, lines, _candidates(lines, hits), passages)
+        self._claim_exceptions(found, lines, passages, before)
+        found.events[before:] = sorted(found.events[before:], key=lambda e: (e.line, e.signature))
+        self._sample(found, lines, begin, upto, found.events[before:])
+        return max((p.end for p in passages), default=upto)
+
+    def _hits(self, begin: int, upto: int) -> list[tuple[int, str]]:
+        detector = self._engine.detector
+        region = self._buffer[begin:upto]
+        return [(begin + at, detector.literals[index]) for at, index in detector.find(region)]
+
+    def _claim_lines(
+        self,
+        found: _Found,
+        lines: Lines,
+        candidates: Iterable[Candidate],
+        passages: list[Passage],
+    ) -> None:
+        at = 0
+        for candidate in candidates:
+            while at < len(passages) and passages[at].end <= candidate.start:
+                at += 1
+            inside = at < len(passages) and passages[at].begin <= candidate.start
+            passage = passages[at] if inside else None
+            for signature, line, fields in self._claims.on_line(lines, candidate, passage):
+                stamp = stamp_of(lines, line, passage, self._clock)
+                found.events.append(
+                    build_event(signature, line, fields, self._base, passage, stamp)
+                )
+
+    def _claim_exceptions(
+        self, found: _Found, lines: Lines, passages: list[Passage], before: int
+    ) -> None:
+        """An exception that no signature claimed is still an exception."""
+        claimed = {e.line for e in found.events[before:] if e.role not in ("context", "progress")}
+        for passage in passages:
+            for traceback in passage.tracebacks:
+                raised = traceback.raised
+                if raised is None:
+                    continue
+                last = traceback.last.number if traceback.last else raised.number
+                if any(number in claimed for number in range(raised.number, last + 1)):
+                    continue
+                claim = self._claims.on_exception(traceback)
+                if claim:
+                    stamp = stamp_of(lines, raised, passage, self._clock)
+                    found.events.append(
+                        build_event(claim[0], raised, claim[1], self._base, passage, stamp)
+                    )
+
+    def _sample(
+        self, found: _Found, lines: Lines, begin: int, upto: int, events: list[Event]
+    ) -> None:
+        regions = [(begin, upto)]
+        if self._base + begin >= COUNTED_WHOLE:
+            near = [(e.offset - self._base, e.offset - self._base + 2 * SAMPLE) for e in events]
+            regions = merged([(begin, begin + SAMPLE), (upto - SAMPLE, upto), *near], begin, upto)
+        for start, end in regions:
+            start = self._buffer.rfind(b"\n", 0, start) + 1 if start else 0
+            region = self._buffer[start:end]
+            for position in thinned(self._engine.counters.line_ends(region)):
+                progress = self._counters.read(lines, start + position, self._base, self._clock)
+                if progress:
+                    found.progress.append(progress)
+            found.stamps.extend(self._glog_stamps(lines, region, start))
+
+    def _glog_stamps(self, lines: Lines, region: bytes, start: int) -> list[Stamp]:
+        """The first and last glog line of every process that wrote here."""
+        kept: list[int] = []
+        pid = b""
+        last = -1
+        for found in _GLOG.finditer(region):
+            if found[1] != pid:
+                kept.extend([last, found.start()] if last >= 0 else [found.start()])
+                pid = found[1]
+            last = found.start()
+        kept.append(last)
+        stamps = []
+        for position in sorted({p for p in kept if p >= 0}):
+            line = lines.at(start + position)
+            stamp = self._clock.read(line.text)
+            if stamp:
+                stamps.append(Stamp(line.number, self._base + line.start, *stamp))
+        return stamps
+
+    def _tail(self) -> tuple[str, ...]:
+        raw = self._buffer[-HISTORY:].split(b"\n")[-4 * TAIL_LINES :]
+        texts = [shown(clean(visible(line)).rstrip()) for line in raw]
+        return tuple([text for text in texts if text][-TAIL_LINES:])
+
+
+def _candidates(lines: Lines, hits: list[tuple[int, str]]) -> list[Candidate]:
+    """Hits of one line become one candidate."""
+    grouped: dict[int, tuple[int, set[str]]] = {}
+    end = -1
+    start = 0
+    for position, literal in hits:
+        if position > end:
+            start, end = lines.start_of(position), lines.end_of(position)
+        grouped.setdefault(start, (position, set()))[1].add(literal)
+    return [Candidate(s, at, frozenset(found)) for s, (at, found) in sorted(grouped.items())]

@@ -1,0 +1,136 @@
+"""The small files a launcher leaves beside the logs: environment, peers, endpoints.
+
+They hold the whole environment of the job, secrets included: only variables on the allow-list
+ever leave this module.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from pdtriage.events.lines import clean
+from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
+
+MOST_BYTES = 16 << 20
+
+ALLOWED = frozenset(
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "FLAGS_selected_accelerators",
+        "FLAGS_selected_gpus",
+        "FLAGS_selected_npus",
+        "FLAGS_selected_xpus",
+        "HETER_DEVICE_TYPE",
+        "PADDLE_CURRENT_ENDPOINT",
+        "PADDLE_DISTRI_BACKEND",
+        "PADDLE_ELASTIC_JOB_ID",
+        "PADDLE_ELASTIC_NP",
+        "PADDLE_GLOBAL_RANK",
+        "PADDLE_GLOBAL_SIZE",
+        "PADDLE_HETER_TRAINER_IP_PORT_LIST",
+        "PADDLE_JOB_ID",
+        "PADDLE_LOCAL_DEVICE_IDS",
+        "PADDLE_LOCAL_RANK",
+        "PADDLE_LOCAL_SIZE",
+        "PADDLE_MASTER",
+        "PADDLE_NNODES",
+        "PADDLE_PORT",
+        "PADDLE_PSERVERS_IP_PORT_LIST",
+        "PADDLE_RANK_IN_NODE",
+        "PADDLE_ROLE",
+        "PADDLE_TRAINERS_NUM",
+        "PADDLE_TRAINER_ENDPOINTS",
+        "PADDLE_TRAINER_ID",
+        "PADDLE_WORLD_DEVICE_IDS",
+        "POD_IP",
+        "POD_NAME",
+        "STAGE_ID",
+        "STAGE_NUM",
+        "TRAINING_ROLE",
+    }
+)
+
+_ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
+_ENDPOINT = re.compile(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
+_PEERS = re.compile(r"^\[\{.*\}\]\s*$")
+
+
+def side_facts(file: LogFile, raw: bytes) -> FileFacts:
+    """The facts of an endpoints, pod, env or backup_env file; what cannot be read is noted."""
+    text = "\n".join(clean(line) for line in raw.split(b"\n"))
+    environments: list[EnvBlock] = []
+    endpoints: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()
+    try:
+        if file.kind == "env":
+            environments = list(_env_blocks(text))
+        elif file.kind == "backup_env":
+            environments = [_backup_env(text)]
+        elif file.kind == "pod":
+            environments = list(_pod_blocks(text))
+        elif file.kind == "endpoints":
+            found = (_ENDPOINT.match(line) for line in text.splitlines())
+            endpoints = tuple(match[1] for match in found if match)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        notes = (
+            Text(
+                en=f"{file.path} is damaged and was not used",
+                zh=f"{file.path} 已损坏，未采用",
+            ),
+        )
+    return FileFacts(
+        file=file,
+        environments=tuple(environments),
+        endpoints=endpoints,
+        lines=text.count("\n") + 1,
+        bytes=len(raw),
+        notes=notes,
+    )
+
+
+def _env_blocks(text: str) -> Iterator[EnvBlock]:
+    """envlog.N is appended to at every launch, variables sorted by name: a repeat opens a block."""
+    values: dict[str, str] = {}
+    first = 1
+    previous = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _ASSIGNMENT.match(line)
+        if not found:
+            continue
+        name = found[1]
+        if values and (name in values or (name < previous and name < "D")):
+            yield EnvBlock(first, _allowed(values))
+            values, first = {}, number
+        values[name] = found[2]
+        previous = name
+    if values:
+        yield EnvBlock(first, _allowed(values))
+
+
+def _backup_env(text: str) -> EnvBlock:
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        raise ValueError("not an object")
+    return EnvBlock(1, _allowed({str(k): str(v) for k, v in document.items()}))
+
+
+def _pod_blocks(text: str) -> Iterator[EnvBlock]:
+    """Every line that is a peer list: one block per pod of the job, in the order of the list."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not _PEERS.match(line):
+            continue
+        peers = ast.literal_eval(line)
+        for place, peer in enumerate(peers):
+            if isinstance(peer, dict):
+                values = {str(k): str(v) for k, v in peer.items() if k in _PEER_KEYS}
+                yield EnvBlock(number, {**values, "place": str(place)})
+
+
+_PEER_KEYS = frozenset({"name", "rank", "replicas", "dtype", "candidate", "endpoints"})
+
+
+def _allowed(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if name in ALLOWED}

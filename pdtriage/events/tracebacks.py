@@ -1,0 +1,246 @@
+"""Python tracebacks: chains, threads, groups, syntax errors, and writers in each other's way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from pdtriage.events.lines import Line, Lines
+from pdtriage.model import Frame
+
+HEADER = "Traceback (most recent call last)"
+MOST_LINES = 600
+MOST_FOREIGN = 25
+"""So many lines of other writers may stand between two lines of one traceback."""
+MESSAGE_LINES = 12
+
+_FRAME = re.compile(
+    r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
+)
+_REPEATED = re.compile(r"^\s*\[Previous line repeated \d+ more times?\]")
+_MARGIN = re.compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
+_STRONG = re.compile(
+    r"^(?P<type>(?:[A-Za-z_][\w$]*\.)*_?[A-Za-z]\w*?"
+    r"(?:Error|Exception|Exit|Interrupt|Warning|Empty|Full|Timeout|Iteration|NotMet|Failure|Group"
+    r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
+)
+_WEAK = re.compile(
+    r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+)(?::(?P<message>.*))?$"
+)
+_GLUE = (
+    "During handling of the above exception, another exception occurred",
+    "The above exception was the direct cause of the following exception",
+)
+_NESTED = re.compile(r"with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original")
+_LIBRARY = re.compile(
+    r"site-packages|dist-packages|[/\\]lib(?:64)?[/\\]python\d|^<|^(?:threading|runpy|queue|socket|"
+    r"subprocess|selectors|ssl|json|pickle)\.py$|[/\\]paddle[/\\](?:fluid|base|distributed|nn|io|"
+    r"hapi|optimizer|tensor|framework|static|jit|amp)[/\\]"
+)
+
+
+@dataclass
+class Traceback:
+    """One `Traceback …` with its frames and the exception it ends with."""
+
+    header: Line
+    thread: str | None = None
+    frames: list[Frame] = field(default_factory=list)
+    type: str = ""
+    message: str = ""
+    raised: Line | None = None
+    """The line that names the exception; None where the log breaks off before it."""
+    last: Line | None = None
+    chained: bool = False
+    """It continues the chain of the traceback before it."""
+
+    @property
+    def stack(self) -> str:
+        return "\n".join(f"{f.file} in {f.function}" for f in self.frames)
+
+    @property
+    def user_frame(self) -> Frame | None:
+        """The deepest frame that is the user's own code rather than a library's."""
+        for frame in reversed(self.frames):
+            if not _LIBRARY.search(frame.file):
+                return frame
+        return None
+
+
+def is_header(text: str) -> bool:
+    return HEADER in text and "C++ " + HEADER not in text
+
+
+def read_tracebacks(lines: Lines, position: int) -> tuple[list[Traceback], int]:
+    """The tracebacks that begin at a header, chained ones included, and where they end.
+
+    Two writers may interleave line by line: a header inside an open traceback opens a second one;
+    frames go to the innermost open one, and an exception line closes it.
+    """
+    reader = _Reader()
+    end = position
+    for line in lines.onward(position):
+        if not reader.take(line):
+            break
+        end = line.start
+    return reader.finish(), lines.end_of(end) + 1
+
+
+def syntax_error(lines: Lines, position: int) -> Traceback | None:
+    """A `SyntaxError` at start-up has no header: file and line stand just before it."""
+    line = lines.at(position)
+    raised = _STRONG.match(line.text.strip())
+    if raised is None:
+        return None
+    for earlier in lines.back(position, 6):
+        if is_header(earlier.text):
+            return None
+        found = _FRAME.match(earlier.text)
+        if found:
+            return Traceback(
+                header=earlier,
+                frames=[_frame(found)],
+                type=raised["type"],
+                message=(raised["message"] or "").strip(),
+                raised=line,
+                last=line,
+            )
+    return None
+
+
+class _Reader:
+    """Takes lines one by one; says when the passage is over."""
+
+    def __init__(self) -> None:
+        self.done: list[Traceback] = []
+        self._open: list[Traceback] = []
+        self._glue = False
+        self._thread: str | None = None
+        self._foreign = 0
+        self._blank = 0
+        self._taken = 0
+        self._after_frame = False
+        self._grouped = False
+        self._writer: int | None = None
+
+    def take(self, line: Line) -> bool:
+        self._taken += 1
+        if self._taken > MOST_LINES:
+            return False
+        if self._taken == 1:
+            self._writer = line.writer
+        elif line.writer != self._writer:
+            return self._passed_over()
+        text = line.text
+        if is_header(text):
+            self._start(line)
+            return True
+        if text.strip().startswith(_GLUE):
+            self._glue, self._blank, self._foreign = True, 0, 0
+            return True
+        body = _MARGIN.sub("", text) if self._grouped else text
+        if self._open:
+            return self._inside(line, body)
+        return self._between(line, text)
+
+    def finish(self) -> list[Traceback]:
+        """All that was read; one without an exception line was cut off."""
+        for left in self._open:
+            left.last = left.last or left.header
+        return sorted([*self.done, *self._open], key=lambda t: t.header.number)
+
+    def _start(self, line: Line) -> None:
+        before = line.text[: line.text.index(HEADER)]
+        self._grouped = self._grouped or "Exception Group" in before
+        nested = bool(self.done) and not self._open and _is_nested(self.done[-1], line)
+        chained = self._glue or nested or (self._grouped and bool(self.done))
+        self._open.append(Traceback(header=line, thread=self._thread, chained=chained))
+        self._glue, self._thread, self._foreign, self._after_frame = False, None, 0, False
+
+    def _inside(self, line: Line, text: str) -> bool:
+        current = self._open[-1]
+        frame = _FRAME.match(text)
+        if frame:
+            current.frames.append(_frame(frame))
+            current.last = line
+            self._foreign, self._after_frame = 0, True
+            return True
+        if self._thread_named(text):
+            return True
+        raised = _raised(text, sure=self._foreign == 0 and bool(current.frames))
+        if raised:
+            current.type, current.message = raised["type"], (raised["message"] or "").strip()
+            current.raised = current.last = line
+            self.done.append(self._open.pop())
+            self._foreign = self._blank = 0
+            return True
+        if (self._after_frame and text[:1].isspace()) or _REPEATED.match(text):
+            current.last = line
+            return True
+        self._after_frame = False
+        return not text.strip() or self._passed_over()
+
+    def _between(self, line: Line, text: str) -> bool:
+        """After an exception line: its message may go on, a chain may follow."""
+        stripped = text.strip()
+        if self._thread_named(text):
+            return True
+        if not stripped:
+            self._blank += 1
+            return self._blank <= (4 if self._glue else 2)
+        if self._grouped and _MARGIN.match(text):
+            raised = _raised(_MARGIN.sub("", text), sure=False)
+            if raised:  # a member of the group without a traceback of its own
+                member = Traceback(header=line, raised=line, last=line, chained=True)
+                member.type, member.message = raised["type"], (raised["message"] or "").strip()
+                self.done.append(member)
+            return True
+        last = self.done[-1]
+        assert last.raised is not None
+        if self._blank or line.number - last.raised.number > MESSAGE_LINES:
+            return False
+        if text[:1].isspace() or not _looks_like_log(text):
+            last.message += "\n" + stripped
+            last.last = line
+            return True
+        return False
+
+    def _thread_named(self, text: str) -> bool:
+        found = re.search(r"Exception in thread ([^\s:]+(?: \([^)]*\))?):?", text)
+        if found:
+            self._thread = found[1]
+        return bool(found)
+
+    def _passed_over(self) -> bool:
+        self._foreign += 1
+        return self._foreign <= MOST_FOREIGN and bool(self._open or self._glue)
+
+
+def _is_nested(outer: Traceback, line: Line) -> bool:
+    if outer.last is None or line.number - outer.last.number > 3:
+        return False
+    return bool(_NESTED.search(outer.message))
+
+
+def _raised(text: str, sure: bool) -> re.Match[str] | None:
+    if text[:1].isspace() and text.strip() and len(text) - len(text.lstrip()) > 3:
+        return None
+    stripped = text.strip()
+    found = _STRONG.match(stripped)
+    if found or not sure:
+        return found
+    return _WEAK.match(stripped)
+
+
+def _frame(found: re.Match[str]) -> Frame:
+    return Frame(found["file"], int(found["line"][:9]), (found["function"] or "").strip())
+
+
+_LOG_LINE = re.compile(
+    r"^\[?(?:\d{4}[-/]\d\d|\d\d/\d\d |[IWEF]\d{4} \d\d:|LAUNCH |INFO|WARNING|ERROR|DEBUG)"
+    r"|^Exception in thread|^-{10,}|^\*\*\* |^terminate called|^Epoch|^epoch|^step|\bloss\b"
+)
+
+
+def _looks_like_log(text: str) -> bool:
+    return bool(_LOG_LINE.search(text))
