@@ -1,0 +1,50 @@
+"""The verbs of the command line, put together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pdtriage import __version__, exit_codes
+from pdtriage.commands.analyze import analyze
+from pdtriage.commands.speech import RefusalError, said
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: it is also documentation, and starts faster
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+app.command(
+    help=said("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。")
+)(analyze)
+
+
+@app.callback(
+    help=said(
+        "Which rank of a PaddlePaddle job failed first, why, and what to do.",
+        "PaddlePaddle 作业中哪个 rank 最先失败、为什么、怎么办。",
+    )
+)
+def pdtriage(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help=said("Show the version.", "显示版本。"))
+    ] = False,
+) -> None:
+    if version:
+        typer.echo(f"pdtriage {__version__}")
+        raise typer.Exit(exit_codes.OK)
+
+
+def obey(arguments: Sequence[str]) -> None:
+    """Run the command and exit with its code."""
+    try:
+        app(list(arguments), prog_name="pdtriage")
+    except RefusalError as refusal:
+        print(f"pdtriage: {refusal}", file=sys.stderr)
+        sys.exit(refusal.exit_code)

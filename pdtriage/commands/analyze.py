@@ -1,0 +1,212 @@
+"""`pdtriage analyze`: from logs to the culprit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pdtriage import exit_codes
+from pdtriage.commands.speech import LANGUAGE, Lang, RefusalError, said
+from pdtriage.model import Language, Report
+from pdtriage.report import FORMATS, Reporter, reporter_for_file, reporter_named
+
+DEFAULT_PATHS = ("log",)
+FAILURES = frozenset({"failed", "hung", "interrupted"})
+
+
+class When(str, Enum):
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATH",
+        help=said(
+            "Folders, files or archives of logs; - for standard input. Without one: ./log",
+            "日志文件夹、文件或压缩包；- 表示标准输入。不写则为 ./log",
+        ),
+    ),
+]
+RunOption = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        metavar="N|last",
+        help=said(
+            "Which run, where a folder holds several. Default: the last.",
+            "文件夹里有多次运行时分析哪一次。默认：最后一次。",
+        ),
+    ),
+]
+AllRuns = Annotated[
+    bool,
+    typer.Option("--all-runs", help=said("Every run, oldest first.", "从旧到新，每次运行都分析。")),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="|".join(FORMATS),
+        help=said(
+            "Output format. Default: as the name of FILE says, else text.",
+            "输出格式。默认按 FILE 的文件名判断，否则为 text。",
+        ),
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=said("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
+    ),
+]
+LanguageOption = Annotated[
+    Lang | None,
+    typer.Option(
+        "--lang",
+        help=said("Language of the report. Default: the locale's.", "报告语言。默认取自 locale。"),
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help=said("One line only.", "只输出一行。"))]
+ExitZero = Annotated[
+    bool,
+    typer.Option(
+        "--exit-zero",
+        help=said("Exit with 0 even if a failure was found.", "即使发现失败也以 0 退出。"),
+    ),
+]
+Parsers = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--parsers",
+        metavar="DIR",
+        help=said(
+            "Further signatures: a folder of *.toml. May be repeated.",
+            "额外的特征：存放 *.toml 的文件夹。可多次给出。",
+        ),
+    ),
+]
+NoRedact = Annotated[
+    bool,
+    typer.Option("--no-redact", help=said("Do not mask secrets.", "不遮盖敏感信息。")),
+]
+ColorOption = Annotated[
+    When,
+    typer.Option(
+        "--color",
+        help=said(
+            "auto: on a terminal, unless NO_COLOR is set.",
+            "auto：输出到终端且未设置 NO_COLOR 时着色。",
+        ),
+    ),
+]
+
+
+def analyze(
+    paths: Paths = None,
+    run: RunOption = None,
+    all_runs: AllRuns = False,
+    output_format: FormatOption = None,
+    output: Output = None,
+    lang: LanguageOption = None,
+    quiet: Quiet = False,
+    exit_zero: ExitZero = False,
+    parsers: Parsers = None,
+    no_redact: NoRedact = False,
+    color: ColorOption = When.auto,
+) -> None:
+    from pdtriage.report.deliver import deliver
+
+    which = _run(run, all_runs)
+    reporter = _reporter(output_format, output)
+    reports = _reports(
+        tuple(paths) if paths else DEFAULT_PATHS,
+        which,
+        lang.language if lang else LANGUAGE,
+        tuple(parsers or ()),
+        not no_redact,
+    )
+    try:
+        deliver(reporter, reports, all_runs=all_runs, output=output, color=color.value, quiet=quiet)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RefusalError(
+            said(f"cannot write the report: {error}", f"无法写出报告：{error}"), exit_codes.USAGE
+        ) from error
+    raise typer.Exit(exit_codes.OK if exit_zero else _exit_code(reports))
+
+
+def _reports(
+    paths: Sequence[str],
+    run: int | Literal["last", "all"],
+    language: Language,
+    parsers: Sequence[Path],
+    redact: bool,
+) -> Sequence[Report]:
+    from pdtriage import pipeline  # a wrong flag is answered without loading it
+    from pdtriage.knowledge import KnowledgeError
+
+    try:
+        if run == "all":
+            return pipeline.analyze_all_runs(
+                *paths, language=language, parsers=parsers, redact=redact
+            )
+        return [
+            pipeline.analyze(*paths, run=run, language=language, parsers=parsers, redact=redact)
+        ]
+    except pipeline.NothingToAnalyse as nothing:
+        raise RefusalError(nothing.message.in_(language), exit_codes.NOTHING) from nothing
+    except KnowledgeError as error:
+        raise RefusalError(str(error), exit_codes.USAGE) from error
+
+
+def _run(text: str | None, all_runs: bool) -> int | Literal["last", "all"]:
+    if all_runs:
+        if text is None:
+            return "all"
+        raise RefusalError(
+            said("give either --run or --all-runs", "--run 和 --all-runs 只能给一个"),
+            exit_codes.USAGE,
+        )
+    if text is None or text == "last":
+        return "last"
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise RefusalError(
+        said(
+            f"--run {text}: give the number of a run (1 is the oldest) or last",
+            f"--run {text}：请给出运行的序号（1 为最早）或 last",
+        ),
+        exit_codes.USAGE,
+    )
+
+
+def _reporter(name: str | None, output: Path | None) -> Reporter:
+    if name is None:
+        found = reporter_for_file(output) if output else None
+        return found or reporter_named("text")
+    if name in FORMATS:
+        return reporter_named(name)
+    raise RefusalError(
+        said(
+            f"--format {name}: there is no such format; choose {' or '.join(FORMATS)}",
+            f"--format {name}：没有这种格式；可选 {'、'.join(FORMATS)}",
+        ),
+        exit_codes.USAGE,
+    )
+
+
+def _exit_code(reports: Sequence[Report]) -> int:
+    bad = any(report.root_causes or report.verdict in FAILURES for report in reports)
+    return exit_codes.FAILED if bad else exit_codes.OK

@@ -1,0 +1,32 @@
+"""How the command line speaks: language of its help, and what it says when it refuses."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pdtriage.language import language_of
+from pdtriage.model import Language, Text
+
+LANGUAGE: Language = language_of()
+
+
+class Lang(str, Enum):
+    en = "en"
+    zh = "zh"
+
+    @property
+    def language(self) -> Language:
+        return "zh" if self is Lang.zh else "en"
+
+
+def said(en: str, zh: str) -> str:
+    """A sentence in the language of the user's locale."""
+    return Text(en, zh).in_(LANGUAGE)
+
+
+class RefusalError(Exception):
+    """What was asked for cannot be done: one clear sentence, and the code to exit with."""
+
+    def __init__(self, sentence: str, exit_code: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code

@@ -1,0 +1,70 @@
+"""Where a report goes: standard output with what the terminal can show, or a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Literal, TextIO
+
+from pdtriage.model import Report
+from pdtriage.report.interface import Options, Reporter
+
+Color = Literal["auto", "always", "never"]
+FILE_WIDTH = 80
+
+
+def deliver(
+    reporter: Reporter,
+    reports: Sequence[Report],
+    *,
+    all_runs: bool = False,
+    output: Path | None = None,
+    color: Color = "auto",
+    quiet: bool = False,
+) -> None:
+    """Write `reports` (one, or all runs of a folder) to `output` or to standard output."""
+    if output is None:
+        _write(reporter, reports, all_runs, _standard_output(), color, quiet)
+        return
+    with output.open("w", encoding="utf-8", errors="replace") as stream:
+        _write(reporter, reports, all_runs, stream, color, quiet)
+
+
+def _write(
+    reporter: Reporter,
+    reports: Sequence[Report],
+    all_runs: bool,
+    stream: TextIO,
+    color: Color,
+    quiet: bool,
+) -> None:
+    options = Options(width=_width(stream), color=_colored(stream, color), quiet=quiet)
+    if all_runs:
+        reporter.write_all(reports, stream, options)
+    else:
+        reporter.write(reports[0], stream, options)
+    stream.flush()
+
+
+def _standard_output() -> TextIO:
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal of another encoding shows `?`
+        with suppress(ValueError):  # closed or detached; writing to it will say so
+            sys.stdout.reconfigure(errors="replace")
+    return sys.stdout
+
+
+def _width(stream: TextIO) -> int:
+    return shutil.get_terminal_size().columns if stream.isatty() else FILE_WIDTH
+
+
+def _colored(stream: TextIO, color: Color) -> bool:
+    if color != "auto":
+        return color == "always"
+    return (
+        stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
+    )

@@ -1,0 +1,76 @@
+"""Lines of fixed width for text in which a Chinese character is two columns wide."""
+
+from __future__ import annotations
+
+import re
+from unicodedata import combining, east_asian_width
+
+_WIDE = (
+    "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3"
+    "\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
+)
+_CLOSING = "，。、；：！？）」』】》”’…％"
+_OPENING = "（「『【《“‘"
+_UNITS = re.compile(
+    rf"\s+|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}{_OPENING}]+[{_CLOSING}]*|[{_OPENING}]+"
+)
+_ELLIPSIS = "..."
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal `text` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(character) for character in text)
+
+
+def padded(text: str, width: int) -> str:
+    return text + " " * max(0, width - columns(text))
+
+
+def cut(text: str, width: int) -> str:
+    """`text` if it fits, otherwise its beginning and three dots."""
+    if columns(text) <= width:
+        return text
+    return _head(text, max(0, width - len(_ELLIPSIS))) + _ELLIPSIS
+
+
+def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
+    """`text` in lines of at most `width` columns, and at most `most` of them."""
+    lines: list[str] = []
+    line = ""
+    for unit in _UNITS.findall(text):
+        if columns(line) + columns(unit.rstrip()) <= width:
+            line += unit if line else unit.lstrip()
+            continue
+        if line.strip():
+            lines.append(line.rstrip())
+        line = unit.lstrip()
+        while columns(line) > width:
+            head = _head(line, width)
+            lines.append(head)
+            line = line[len(head) :]
+    if line.strip() or not lines:
+        lines.append(line.rstrip())
+    if most is not None and len(lines) > most:
+        rest = " ".join(lines[most - 1 :])
+        lines = [*lines[: most - 1], cut(rest + " " * width, width)]
+    return lines
+
+
+def _head(text: str, width: int) -> str:
+    """The longest beginning that fits; at least one character, so that callers advance."""
+    taken = 0
+    for position, character in enumerate(text):
+        taken += _columns_of(character)
+        if taken > width:
+            return text[: max(1, position)]
+    return text
+
+
+def _columns_of(character: str) -> int:
+    if character < "\u0300":
+        return 1
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1

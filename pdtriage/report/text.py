@@ -1,0 +1,338 @@
+"""The report for people at a terminal: who, what, where, what to do, on the first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TextIO
+
+from pdtriage.model import Cause, Evidence, Frame, Language, Moment, Report, Text
+from pdtriage.report.interface import Options
+from pdtriage.report.layout import columns, cut, padded, wrapped
+from pdtriage.report.sanitise import inert, inert_line
+from pdtriage.report.wording import (
+    CONFIDENCES,
+    VERDICTS,
+    culprit,
+    headline,
+    moment_time,
+    process_name,
+    run_time,
+    victims_line,
+)
+
+NARROWEST, WIDEST = 40, 120
+CONTEXT_BEFORE, CONTEXT_AFTER = 2, 1
+EVIDENCE_ROWS = 3
+ADVICE_STEPS = 3
+TIMELINE_MOMENTS = 6
+OTHER_CAUSES = 4
+RUNS_LISTED = 6
+_DAY = 86_400
+
+BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+_VERDICT_COLOURS = {
+    "failed": f"{BOLD};{RED}",
+    "hung": f"{BOLD};{RED}",
+    "interrupted": f"{BOLD};{YELLOW}",
+    "unknown": f"{BOLD};{YELLOW}",
+    "succeeded": GREEN,
+    "running": GREEN,
+}
+
+
+class TextReporter:
+    name = "text"
+    suffixes = (".txt", ".log")
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        stream.write(_rendered(report, options, alone=True))
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        for position, report in enumerate(reports):
+            if not options.quiet:
+                page = _Page(report.language, options)
+                page.line(("" if position == 0 else "\n") + _run_heading(report), BOLD)
+                stream.write(page.text())
+            stream.write(_rendered(report, options, alone=False))
+
+
+reporter = TextReporter()
+
+
+class _Page:
+    """Collects lines. All text passes `inert` here: nothing in a log can steer the terminal."""
+
+    def __init__(self, language: Language, options: Options) -> None:
+        self.language = language
+        self.width = min(max(options.width, NARROWEST), WIDEST)
+        self._color = options.color
+        self._lines: list[str] = []
+
+    def say(self, text: Text) -> str:
+        return text.in_(self.language)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        for part in inert(text).split("\n"):
+            self._lines.append(self._styled(part.rstrip(), style))
+
+    def wrapped(self, text: str, style: str = "", indent: int = 0, first: str = "") -> None:
+        """A paragraph; `first` stands before its first line, inside the indentation."""
+        lead = padded(first, indent)
+        for row in wrapped(inert_line(text), self.width - indent):
+            self.line(lead + row, style)
+            lead = " " * indent
+
+    def labelled(
+        self, label: str, label_width: int, text: str, most: int | None = None, mark: str = ""
+    ) -> None:
+        """`  label  text`, the text in a column of its own; `mark` hangs before it."""
+        lead = "  " + padded(label, label_width) + "  "
+        indent = columns(lead) + len(mark)
+        for row in wrapped(inert_line(text), self.width - indent, most):
+            self._lines.append(self._styled(lead, DIM) + mark + row)
+            lead, mark = " " * indent, ""
+
+    def text(self) -> str:
+        return "".join(line + "\n" for line in self._lines)
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if self._color and style and text.strip() else text
+
+
+def _rendered(report: Report, options: Options, alone: bool) -> str:
+    """One run; `alone` says that the other runs of the folder are not shown around it."""
+    page = _Page(report.language, options)
+    if options.quiet:
+        _one_line(report, page)
+    elif report.root_causes or report.verdict not in ("succeeded", "running"):
+        _full(report, page, alone)
+    else:
+        _calm(report, page, alone)
+    return page.text()
+
+
+def _full(report: Report, page: _Page, alone: bool) -> None:
+    _verdict(report, page)
+    if report.root_causes:
+        cause = report.root_causes[0]
+        page.wrapped(page.say(cause.title), BOLD)
+        page.line()
+        _where(cause, page)
+        _answers(cause, report, page)
+    elif report.victims:
+        _victims(report, page, columns(page.say(Text("victims", "受牵连"))))
+    _timeline(report.timeline, page)
+    _other_causes(report, page)
+    if alone:
+        _runs(report, page)
+    _notes(report, page)
+    if report.root_causes:
+        signature = report.root_causes[0].signature
+        page.line()
+        page.wrapped(page.say(Text("More: ", "更多说明：")) + f"pdtriage explain {signature}", DIM)
+
+
+def _calm(report: Report, page: _Page, alone: bool) -> None:
+    _verdict(report, page)
+    failed = [run.index for run in report.runs if run.verdict in ("failed", "hung")]
+    if failed and alone:
+        page.wrapped(
+            page.say(
+                Text(
+                    f"Run {report.run} of {len(report.runs)}; an earlier run failed: "
+                    f"pdtriage analyze --run {failed[-1]}",
+                    f"这是 {len(report.runs)} 次运行中的第 {report.run} 次；较早的运行有失败："
+                    f"pdtriage analyze --run {failed[-1]}",
+                )
+            )
+        )
+    _notes(report, page)
+
+
+def _one_line(report: Report, page: _Page) -> None:
+    parts = [f"{report.verdict}: {headline(report)}"]
+    if report.root_causes:
+        cause = report.root_causes[0]
+        parts.append(page.say(cause.title))
+        parts.extend(_place(evidence) for evidence in cause.evidence[:1])
+    page.line(inert_line(" | ".join(parts)))
+
+
+def _verdict(report: Report, page: _Page) -> None:
+    word = page.say(VERDICTS[report.verdict])
+    colon = page.say(Text(": ", "："))
+    page.wrapped(word + colon + headline(report), _VERDICT_COLOURS[report.verdict])
+
+
+def _where(cause: Cause, page: _Page) -> None:
+    if not cause.evidence:
+        return
+    shown, *others = cause.evidence
+    page.line("  " + inert_line(_place(shown)))
+    before = shown.before[-CONTEXT_BEFORE:]
+    after = shown.after[:CONTEXT_AFTER]
+    gutter = len(str(shown.line + len(after)))
+    for number, text in zip(count(shown.line - len(before)), before, strict=False):
+        _log_line(page, number, text, gutter)
+    _log_line(page, shown.line, shown.text, gutter, rows=EVIDENCE_ROWS)
+    for number, text in zip(count(shown.line + 1), after, strict=False):
+        _log_line(page, number, text, gutter)
+    for evidence in others[:2]:
+        page.line(cut(inert_line(f"  {_place(evidence)}  {evidence.text}"), page.width), DIM)
+    page.line()
+
+
+def _log_line(page: _Page, number: int, text: str, gutter: int, rows: int = 0) -> None:
+    """One line of the log as it stands there; the evidence itself may take several rows."""
+    lead = f"  {'>' if rows else ' '} {number:>{gutter}}  "
+    room = page.width - len(lead)
+    shown = inert(text).replace("\n", " ")
+    if not rows:
+        page.line(lead + cut(shown, room), DIM)
+        return
+    for row in wrapped(shown, room, rows):
+        page.line(lead + row, BOLD)
+        lead = " " * len(lead)
+
+
+def _answers(cause: Cause, report: Report, page: _Page) -> None:
+    labels = [
+        page.say(label)
+        for label in (
+            Text("your code", "你的代码"),
+            Text("what to do", "怎么办"),
+            Text("victims", "受牵连"),
+            Text("confidence", "可信度"),
+        )
+    ]
+    width = max(columns(label) for label in labels)
+    if cause.frame is not None:
+        page.labelled(labels[0], width, _frame(cause.frame, page))
+    steps = cause.advice[:ADVICE_STEPS]
+    for number, step in enumerate(steps, 1):
+        mark = f"{number}. " if len(steps) > 1 else ""
+        page.labelled(labels[1] if number == 1 else "", width, page.say(step), mark=mark)
+    _victims(report, page, width)
+    reasons = page.say(Text("; ", "；")).join(page.say(reason) for reason in cause.why)
+    confidence = page.say(CONFIDENCES[cause.confidence])
+    colon = page.say(Text(": ", "："))
+    page.labelled(labels[3], width, confidence + (colon + reasons if reasons else ""), most=3)
+
+
+def _victims(report: Report, page: _Page, label_width: int) -> None:
+    if report.victims:
+        label = page.say(Text("victims", "受牵连"))
+        page.labelled(label, label_width, victims_line(report.victims, page.language), most=1)
+
+
+def _timeline(moments: Sequence[Moment], page: _Page) -> None:
+    if not moments:
+        return
+    page.line()
+    page.line(page.say(Text("Timeline", "时间线")), BOLD)
+    times = [moment.t for moment in moments if moment.t is not None]
+    with_date = bool(times) and max(times) - min(times) > _DAY
+    left_out = len(moments) - TIMELINE_MOMENTS
+    shown = moments if left_out <= 1 else [*moments[: TIMELINE_MOMENTS // 2], *moments[-3:]]
+    stamps = ["" if m.t is None else moment_time(m.t, with_date) for m in shown]
+    names = [process_name(m.role, m.rank, None, None, page.language) for m in shown]
+    stamp_width = max(map(columns, stamps))
+    name_width = max(map(columns, names))
+    for position, (moment, stamp, name) in enumerate(zip(shown, stamps, names, strict=True)):
+        if left_out > 1 and position == TIMELINE_MOMENTS // 2:
+            skipped = len(moments) - len(shown)
+            page.line("  " + page.say(Text(f"({skipped} more)", f"（另有 {skipped} 条）")), DIM)
+        lead = f"  {padded(stamp, stamp_width)}  " if stamp_width else "  "
+        row = f"{lead}{padded(name, name_width)}  {page.say(moment.text)}"
+        page.line(cut(inert_line(row), page.width))
+
+
+def _other_causes(report: Report, page: _Page) -> None:
+    others = report.root_causes[1:]
+    if not others:
+        return
+    page.line()
+    page.line(page.say(Text("Other causes found", "其他原因")), BOLD)
+    for cause in others[:OTHER_CAUSES]:
+        confidence = page.say(CONFIDENCES[cause.confidence])
+        places = "".join(f"  {_place(evidence)}" for evidence in cause.evidence[:1])
+        who = culprit(cause, report)
+        page.wrapped(
+            f"{who}: {page.say(cause.title)} ({confidence}){places}", indent=4, first="  -"
+        )
+    if len(others) > OTHER_CAUSES:
+        more = len(others) - OTHER_CAUSES
+        page.line(
+            page.say(
+                Text(f"  ({more} more in --format json)", f"  （--format json 中另有 {more} 个）")
+            )
+        )
+
+
+def _runs(report: Report, page: _Page) -> None:
+    if len(report.runs) < 2:
+        return
+    page.line()
+    total = len(report.runs)
+    page.line(
+        page.say(
+            Text(
+                f"Runs found: {total}, this is run {report.run} (others: --run N)",
+                f"共有 {total} 次运行，这里是第 {report.run} 次（看其他的：--run N）",
+            )
+        ),
+        BOLD,
+    )
+    if total > RUNS_LISTED:
+        page.line("  ...", DIM)
+    words = [page.say(VERDICTS[run.verdict]).lower() for run in report.runs[-RUNS_LISTED:]]
+    word_width = max(map(columns, words))
+    for run, word in zip(report.runs[-RUNS_LISTED:], words, strict=True):
+        when = run_time(run.started, run.ended)
+        attempt = page.say(Text(f"attempt {run.attempt}", f"第 {run.attempt} 次尝试"))
+        extra = f"  {attempt}" if run.attempt > 1 else ""
+        mark = ">" if run.index == report.run else " "
+        page.line(f"  {mark} {run.index}  {padded(word, word_width)}  {when}{extra}")
+
+
+def _notes(report: Report, page: _Page) -> None:
+    notes = [page.say(note) for note in report.notes]
+    if report.redactions:
+        masked = report.redactions
+        notes.append(
+            page.say(
+                Text(
+                    f"{masked} secret{'s' if masked > 1 else ''} masked as *** "
+                    "(--no-redact shows them)",
+                    f"已把 {masked} 处敏感信息显示为 ***（--no-redact 可查看）",
+                )
+            )
+        )
+    if not notes:
+        return
+    page.line()
+    page.line(page.say(Text("Notes", "说明")), BOLD)
+    for note in notes:
+        page.wrapped(note, indent=4, first="  -")
+
+
+def _run_heading(report: Report) -> str:
+    run = next((run for run in report.runs if run.index == report.run), None)
+    when = run_time(run.started, run.ended) if run else ""
+    title = Text(
+        f"Run {report.run} of {len(report.runs)}",
+        f"第 {report.run} 次运行，共 {len(report.runs)} 次",
+    )
+    return f"{title.in_(report.language)}  {when}".rstrip()
+
+
+def _place(evidence: Evidence) -> str:
+    return f"{evidence.file}:{evidence.line}"
+
+
+def _frame(frame: Frame, page: _Page) -> str:
+    place = f"{frame.file}:{frame.line}"
+    if not frame.function or frame.function == "<module>":
+        return place
+    return place + page.say(Text(f" in {frame.function}", f"，函数 {frame.function}"))

@@ -1,0 +1,158 @@
+"""Hand-made reports, as the verdict would hand them over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pdtriage.model import (
+    Cause,
+    Evidence,
+    Frame,
+    JobRow,
+    Moment,
+    Node,
+    RankRow,
+    Report,
+    Run,
+    Text,
+    VerdictWord,
+    Victim,
+)
+
+START = 1_763_250_000.0
+
+
+def io_error() -> Cause:
+    return Cause(
+        category="data.io",
+        signature="data.errno5",
+        title=Text(
+            "DataLoader I/O error: reading a file failed with errno 5",
+            "读取数据时发生 I/O 错误（errno 5）",
+        ),
+        role="worker",
+        rank=1,
+        ranks=(1,),
+        host="192.168.0.12",
+        local_rank=1,
+        device="gpu:1",
+        confidence="likely",
+        why=(
+            Text(
+                "ranks 0, 2 and 3 name rank 1 as the peer they lost",
+                "rank 0、2、3 都指出失去的对端是 rank 1",
+            ),
+            Text("only rank 1 has an error of its own", "只有 rank 1 有自身的错误"),
+        ),
+        evidence=(
+            Evidence(
+                file="log/workerlog.1",
+                line=312,
+                offset=20_480,
+                text="OSError: [Errno 5] Input/output error: '/mnt/ds/train/00017.jpg'",
+                before=(
+                    '  File "/opt/train/reader.py", line 31, in __getitem__',
+                    "    return decode(path.read_bytes())",
+                    '  File "/usr/lib/python3.11/pathlib.py", line 1050, in read_bytes',
+                    "    return f.read()",
+                ),
+                after=("Exception ignored in: <function _MultiProcessingDataLoaderIter>",),
+            ),
+        ),
+        frame=Frame("/opt/train/reader.py", 31, "__getitem__"),
+        fields={"path": "/mnt/ds/train/00017.jpg", "errno": "5"},
+        advice=(
+            Text(
+                "Read the file by hand on that host: dd if=/mnt/ds/train/00017.jpg of=/dev/null",
+                "在该主机上手动读取这个文件：dd if=/mnt/ds/train/00017.jpg of=/dev/null",
+            ),
+            Text(
+                "Look for errors of the disk or mount: dmesg -T | tail -50",
+                "查看磁盘或挂载是否报错：dmesg -T | tail -50",
+            ),
+            Text(
+                "Copy the dataset anew, or skip unreadable files in the Dataset.",
+                "重新拷贝数据集，或在 Dataset 中跳过无法读取的文件。",
+            ),
+        ),
+        fingerprint="1:0f3c9a7e5b21d4c8",
+    )
+
+
+def failed() -> Report:
+    """Four ranks; rank 1 could not read a file, the others lost their peer or were stopped."""
+    return Report(
+        verdict="failed",
+        language="en",
+        job=JobRow(
+            id="default",
+            mode="collective",
+            launcher="paddle",
+            world_size=4,
+            nodes=(Node(0, "192.168.0.11"), Node(1, "192.168.0.12")),
+        ),
+        runs=(Run(1, 1, 1, START, START + 95, "failed"),),
+        run=1,
+        root_causes=(io_error(),),
+        victims=(
+            Victim(0, "worker", "192.168.0.11", "peer", 1, 0),
+            Victim(2, "worker", "192.168.0.12", "stopped", 1, 0),
+            Victim(3, "worker", "192.168.0.12", "stopped", 1, 1),
+        ),
+        ranks=tuple(
+            RankRow(
+                rank=rank,
+                role="worker",
+                host="192.168.0.11" if rank < 2 else "192.168.0.12",
+                local_rank=rank % 2,
+                device=f"gpu:{rank % 2}",
+                files=(f"log/workerlog.{rank}",),
+                status="failed" if rank == 1 else "victim",
+                exit_code=1 if rank == 1 else None,
+                signal=None if rank == 1 else 15,
+                last_step=120,
+                last_seen=START + 90 + rank,
+            )
+            for rank in range(4)
+        ),
+        timeline=(
+            Moment(START, None, "start", Text("started 4 ranks", "启动了 4 个 rank"), "launcher"),
+            Moment(START + 90, 1, "cause", Text("OSError: [Errno 5]", "OSError: [Errno 5]")),
+            Moment(START + 91, 0, "symptom", Text("lost its peer rank 1", "失去对端 rank 1")),
+            Moment(None, 2, "victim", Text("stopped by the launcher", "被启动器停止")),
+        ),
+    )
+
+
+def succeeded() -> Report:
+    report = failed()
+    return replace(
+        report,
+        verdict="succeeded",
+        runs=(replace(report.runs[0], verdict="succeeded"),),
+        root_causes=(),
+        victims=(),
+        ranks=tuple(
+            replace(row, status="finished", exit_code=0, signal=None) for row in report.ranks
+        ),
+        timeline=(),
+    )
+
+
+def empty(verdict: VerdictWord = "unknown") -> Report:
+    """Nothing is known but the verdict."""
+    return Report(
+        verdict=verdict,
+        language="en",
+        job=JobRow(id=None, mode="unknown", launcher="unknown", world_size=None, nodes=()),
+        runs=(),
+        run=None,
+        root_causes=(),
+        victims=(),
+        ranks=(),
+        timeline=(),
+    )
+
+
+def in_chinese(report: Report) -> Report:
+    return replace(report, language="zh")
