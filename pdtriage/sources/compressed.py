@@ -1,0 +1,197 @@
+"""Compressed content: recognised by its first bytes, unpacked in bounded pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+from pdtriage.sources.limits import Limits
+
+Codec = Literal["gz", "bz2", "xz", "zst", "deflate", "lzma", "utf16"]
+MAGIC = 10
+"""How many bytes `codec_of` wants to see."""
+SUFFIXES: tuple[str, ...] = (".gz", ".bz2", ".xz", ".zst")
+
+
+class DamagedError(Exception):
+    """The content is cut off or is not what it claims to be."""
+
+
+class TooMuchError(Exception):
+    """The content expands further than the limits allow."""
+
+
+def codec_of(head: bytes) -> Codec | None:
+    """What the content is packed with; UTF-16, as PowerShell redirects it, counts as packing."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gz"
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return "xz"
+    if head.startswith(b"\x28\xb5\x2f\xfd"):
+        return "zst"
+    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return "bz2"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf16"
+    return None
+
+
+def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
+    """Unpack all streams in `pieces`; raises `DamagedError` or `TooMuchError` after giving what it could."""
+    if codec == "utf16":
+        yield from _as_utf8(pieces)
+        return
+    machine = _machine(codec)
+    taken = given = streams = 0
+    inside = False  # a stream has begun and not ended
+    for piece in pieces:
+        taken += len(piece)
+        rest = piece
+        while True:
+            try:
+                out = machine.decompress(rest, size)
+            except _errors(codec) as error:
+                if streams and not inside:
+                    return  # junk behind a complete stream, which gzip and xz ignore as well
+                raise DamagedError(str(error)) from error
+            inside = inside or bool(rest)
+            rest = b""
+            if out:
+                given += len(out)
+                if not limits.allows(taken, given):
+                    raise TooMuchError
+                yield out
+            if machine.eof:
+                streams, inside = streams + 1, False
+                if codec in ("deflate", "lzma"):
+                    return  # a zip member is one stream
+                rest = machine.unused_data.lstrip(b"\0")
+                machine = _machine(codec)
+                if not rest:
+                    break
+            elif machine.needs_input:
+                break
+    if inside:
+        raise DamagedError("ends early")
+
+
+class _Machine(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+def _machine(codec: Codec) -> _Machine:
+    if codec in ("gz", "deflate"):
+        return _Inflate(31 if codec == "gz" else -15)
+    if codec == "bz2":
+        import bz2
+
+        return bz2.BZ2Decompressor()
+    if codec == "zst":
+        return _Zstandard()
+    import lzma
+
+    form = lzma.FORMAT_ALONE if codec == "lzma" else lzma.FORMAT_XZ
+    return lzma.LZMADecompressor(form, memlimit=512 << 20)
+
+
+def _errors(codec: Codec) -> tuple[type[Exception], ...]:
+    if codec in ("gz", "deflate"):
+        import zlib
+
+        return (zlib.error,)
+    if codec == "bz2":
+        return (OSError, ValueError, EOFError)
+    if codec == "zst":
+        import zstandard
+
+        return (zstandard.ZstdError,)
+    import lzma
+
+    return (lzma.LZMAError, EOFError)
+
+
+class _Inflate:
+    """zlib with the interface the other decompressors have."""
+
+    def __init__(self, window: int) -> None:
+        import zlib
+
+        self._zlib = zlib.decompressobj(window)
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._full
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        out = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+        # A full piece may leave output behind in zlib even where no input is left.
+        self._full = len(out) >= max_length or bool(self._zlib.unconsumed_tail)
+        return out
+
+
+class _Zstandard:
+    """zstandard has no bound on what one call gives, so it is fed in small bites."""
+
+    _BITE = 2048  # at most 64 MB out: a block of 4 bytes can stand for 128 kB
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self._stream = zstandard.ZstdDecompressor().decompressobj()
+        self._input = memoryview(b"")
+        self._output = memoryview(b"")
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof and not self._output
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._input and not self._output
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data + bytes(self._input)
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        if data:
+            self._input = memoryview(bytes(self._input) + data)
+        if self._output:
+            return self._give(max_length)
+        made: list[bytes] = []
+        length = 0
+        while self._input and length < max_length and not self._stream.eof:
+            bite, self._input = self._input[: self._BITE], self._input[self._BITE :]
+            made.append(self._stream.decompress(bite))
+            length += len(made[-1])
+        self._output = memoryview(b"".join(made))
+        return self._give(max_length)
+
+    def _give(self, max_length: int) -> bytes:
+        out, self._output = self._output[:max_length], self._output[max_length:]
+        return bytes(out)
+
+
+def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    for piece in pieces:
+        yield decoder.decode(piece).encode("utf-8", "replace")
+    if tail := decoder.decode(b"", final=True):
+        yield tail.encode("utf-8", "replace")

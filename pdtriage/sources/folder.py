@@ -1,0 +1,103 @@
+"""Folders: every file below, in the same order whatever the file system says."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.limits import Limits
+from pdtriage.sources.notes import Notes
+from pdtriage.sources.opening import Disk
+from pdtriage.sources.shown import joined, printable
+
+_NEVER_LOGS = frozenset(
+    {".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "site-packages"}
+)
+
+
+def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator[Candidate]:
+    """Real files first; then links to files inside `root` that have another name there."""
+    real_root = os.path.realpath(root)
+    links: list[tuple[os.DirEntry[str], str]] = []
+    folders = [(real_root, shown, 0)]
+    seen = 0
+    while folders:
+        folder, folder_shown, depth = folders.pop()
+        below: list[tuple[str, str, int]] = []
+        for entry in _entries(folder, folder_shown, notes):
+            seen += 1
+            if seen > limits.entries:
+                notes.add("entries", shown or ".")
+                return
+            path_shown = joined(folder_shown, printable(entry.name))
+            try:
+                if entry.is_symlink():
+                    links.append((entry, folder_shown))
+                elif entry.is_dir(follow_symlinks=False):
+                    if depth >= limits.depth:
+                        notes.add("depth", path_shown)
+                    elif entry.name not in _NEVER_LOGS:
+                        below.append((entry.path, path_shown, depth + 1))
+                elif entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    yield _candidate(entry, folder_shown, found, entry.path)
+                else:
+                    notes.add("special", path_shown)
+            except OSError:
+                notes.add("unreadable", path_shown)
+        folders.extend(reversed(below))
+    for entry, folder_shown in links:
+        yield from _linked(entry, folder_shown, real_root, notes)
+
+
+def named_file(path: str, shown: str) -> Candidate:
+    """A file the user named; raises OSError if it cannot be looked at."""
+    found = os.stat(path)
+    folder, _, name = shown.rpartition("/")
+    return Candidate(
+        name=name,
+        folder=folder,
+        origin=Disk(os.path.abspath(path)),
+        size=found.st_size if stat.S_ISREG(found.st_mode) else None,
+        modified=found.st_mtime,
+        real=os.path.realpath(path),
+        asked=True,
+    )
+
+
+def _entries(folder: str, shown: str, notes: Notes) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as listing:
+            return sorted(listing, key=lambda entry: entry.name)
+    except OSError:
+        notes.add("unreadable", shown or ".")
+        return []
+
+
+def _linked(
+    entry: os.DirEntry[str], folder_shown: str, root: str, notes: Notes
+) -> Iterator[Candidate]:
+    path_shown = joined(folder_shown, printable(entry.name))
+    try:
+        target = os.path.realpath(entry.path, strict=True)
+        found = os.stat(target)
+    except OSError:
+        return  # leads nowhere, or in a circle
+    if os.path.commonpath([root, target]) != root:
+        notes.add("outside", path_shown)
+    elif stat.S_ISREG(found.st_mode):
+        yield _candidate(entry, folder_shown, found, target)
+    # A linked folder inside the root is walked where it really lies.
+
+
+def _candidate(entry: os.DirEntry[str], folder: str, found: os.stat_result, real: str) -> Candidate:
+    return Candidate(
+        name=printable(entry.name),
+        folder=folder,
+        origin=Disk(real),
+        size=found.st_size,
+        modified=found.st_mtime,
+        real=real,
+    )

@@ -1,0 +1,70 @@
+"""What a source is: a `LogFile` and a way to its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pdtriage.model import LogFile, Text
+from pdtriage.sources.limits import LIMITS, Limits
+from pdtriage.sources.notes import Notes, Reason
+from pdtriage.sources.opening import Disk, Layer, Origin, Unpacked
+
+
+@dataclass(slots=True)
+class Source:
+    """One log file that can be read, any number of times, from any process.
+
+    A file on disk and a member of a zip or plain tar travel to another process as a path and a
+    place in it. A member of an archive that can only be read front to back, and standard input,
+    carry their bytes along, packed.
+    """
+
+    file: LogFile
+    origin: Origin
+    layers: tuple[Layer, ...] = ()
+    limits: Limits = LIMITS
+    _notes: Notes = field(default_factory=Notes, repr=False, compare=False)
+
+    def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
+        """The unpacked bytes from the beginning, in pieces of at most `size`.
+
+        Damage in the content never raises: the pieces end, and `notes` says why.
+        """
+        self._notes = Notes()
+        yield from Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
+
+    def read_small(self, limit: int) -> bytes:
+        """The whole of a small file, at most `limit` bytes."""
+        pieces: list[bytes] = []
+        missing = limit
+        for piece in self.chunks(max(1, min(limit, 1 << 20))):
+            pieces.append(piece[:missing])
+            missing -= len(pieces[-1])
+            if missing <= 0:
+                break
+        return b"".join(pieces)[:limit]
+
+    def notes(self) -> tuple[Text, ...]:
+        """What went wrong the last time it was read."""
+        return self._notes.texts()
+
+    @property
+    def plain(self) -> str | None:
+        """The file that holds just these bytes, for `mmap`; None if packed in any way."""
+        if isinstance(self.origin, Disk) and self.origin.whole and not self.layers:
+            return self.origin.path if self.origin.unpacked() else None
+        return None
+
+    def _trouble(self, reason: Reason) -> None:
+        self._notes.add(reason, self.file.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that was found below the paths of one call."""
+
+    sources: tuple[Source, ...] = ()
+    notes: tuple[Text, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Paths that do not exist, as they were asked for."""

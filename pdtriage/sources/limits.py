@@ -1,0 +1,33 @@
+"""How much a stranger's folder or archive may make us do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    depth: int = 12
+    """Folders below the one that was named."""
+    entries: int = 200_000
+    """Files and folders looked at below one path, or members of one archive."""
+    expanded: int = 256 << 20
+    """Bytes that packed content may always expand to; above that `ratio` holds."""
+    ratio: int = 250
+    """Log text repeats itself and packs well, but not like a bomb: bytes out for each byte in."""
+    held: int = 512 << 20
+    """Bytes of packed members held in memory, for archives that can only be read front to back."""
+    in_memory: int = 256 << 20
+    """The largest zip that is read into memory because it comes from a pipe or another archive."""
+    unasked_archive: int = 512 << 20
+    """A compressed tar in a folder must be unpacked to be looked at; above this size, only if
+    named."""
+
+    def allows(self, taken: int, given: int) -> bool:
+        """Whether `taken` packed bytes may have become `given` bytes."""
+        return given <= self.expanded or given <= taken * self.ratio
+
+
+LIMITS = Limits()
+HEAD = 64 << 10
+"""A file is recognised by this much of its beginning."""

@@ -1,0 +1,130 @@
+"""What was skipped or cut short, told in sentences that stay few however many files there are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pdtriage.model import Text
+
+Reason = Literal[
+    "unreadable",
+    "special",
+    "outside",
+    "depth",
+    "entries",
+    "encrypted",
+    "archive",
+    "packed",
+    "bomb",
+    "nested",
+    "method",
+    "large",
+    "binary",
+    "link",
+    "twice",
+    "pipe",
+    "vanished",
+]
+
+_SENTENCES: dict[Reason, tuple[str, str]] = {
+    "unreadable": (
+        "Could not be read (permission, or an error of the file system): {names}.",
+        "无法读取（没有权限或文件系统出错）：{names}。",
+    ),
+    "special": (
+        "Skipped, a socket, pipe or device is no log file: {names}.",
+        "已跳过，套接字、管道或设备不是日志文件：{names}。",
+    ),
+    "outside": (
+        "A link out of the folder was not followed; name its target to include it: {names}.",
+        "指向文件夹之外的链接未被跟随，如需分析请直接指定其目标：{names}。",
+    ),
+    "depth": (
+        "Nested too deep, not entered; name the log folder itself: {names}.",
+        "目录层级过深，未进入；请直接指定日志目录：{names}。",
+    ),
+    "entries": (
+        "Too many entries, the rest was not looked at; name the log folder itself: {names}.",
+        "条目过多，其余部分未查看；请直接指定日志目录：{names}。",
+    ),
+    "encrypted": (
+        "Encrypted, skipped; unpack with the password first: {names}.",
+        "内容已加密，已跳过；请先用密码解压：{names}。",
+    ),
+    "archive": (
+        "DamagedError or incomplete archive; only what could be read was used: {names}.",
+        "压缩包损坏或不完整，只使用了能读出的部分：{names}。",
+    ),
+    "packed": (
+        "DamagedError or incomplete compressed data; only what comes before the damage was used: "
+        "{names}.",
+        "压缩数据损坏或不完整，只使用了损坏处之前的内容：{names}。",
+    ),
+    "bomb": (
+        "Expands far more than a log does, reading was stopped early: {names}.",
+        "解压后的体积远超正常日志，已提前停止读取：{names}。",
+    ),
+    "nested": (
+        "An archive inside an archive inside an archive was not opened: {names}.",
+        "嵌套超过两层的压缩包未打开：{names}。",
+    ),
+    "method": (
+        "Packed in a way this tool cannot read; unpack it first: {names}.",
+        "本工具不支持这种压缩方式，请先解压：{names}。",
+    ),
+    "large": (
+        "A large archive in the folder was not opened; name it to have it read: {names}.",
+        "文件夹中体积很大的压缩包未打开，如需分析请直接指定它：{names}。",
+    ),
+    "binary": (
+        "Not a text file, skipped: {names}.",
+        "不是文本文件，已跳过：{names}。",
+    ),
+    "link": (
+        "A link inside an archive was not followed: {names}.",
+        "压缩包内的链接未被跟随：{names}。",
+    ),
+    "twice": (
+        "There both packed and unpacked, only the unpacked file was read: {names}.",
+        "同一日志同时存在压缩版和未压缩版，只读取了未压缩的文件：{names}。",
+    ),
+    "pipe": (
+        "Too much for the memory set aside for standard input, only its beginning was read: "
+        "{names}.",
+        "标准输入的内容超出可用内存，只读取了开头部分：{names}。",
+    ),
+    "vanished": (
+        "Vanished before it could be read: {names}.",
+        "文件在读取之前已消失：{names}。",
+    ),
+}
+_NAMED = 3
+
+
+class Notes:
+    """Collects (reason, path) and folds them: one sentence for each reason."""
+
+    def __init__(self) -> None:
+        self._paths: dict[Reason, dict[str, None]] = {}
+
+    def add(self, reason: Reason, path: str) -> None:
+        self._paths.setdefault(reason, {})[path] = None
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    def texts(self) -> tuple[Text, ...]:
+        return tuple(
+            _sentence(reason, sorted(self._paths[reason]))
+            for reason in _SENTENCES
+            if reason in self._paths
+        )
+
+
+def _sentence(reason: Reason, paths: list[str]) -> Text:
+    en, zh = _SENTENCES[reason]
+    more = len(paths) - _NAMED
+    shown = paths[:_NAMED]
+    en_names = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    zh_names = "、".join(shown) + (f" 等 {len(paths)} 个" if more > 0 else "")
+    return Text(en=en.format(names=en_names), zh=zh.format(names=zh_names))

@@ -1,0 +1,169 @@
+"""From where the bytes lie to the bytes of the log: an origin and the layers around its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pdtriage.sources.compressed import (
+    MAGIC,
+    Codec,
+    DamagedError,
+    TooMuchError,
+    codec_of,
+    decompress,
+)
+from pdtriage.sources.limits import Limits
+from pdtriage.sources.notes import Reason
+
+_LEAST_READ = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A file, or a part of one."""
+
+    path: str
+    offset: int = 0
+    length: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        return self.offset == 0 and self.length is None
+
+    def unpacked(self) -> bool:
+        """Whether the file is readable and holds its text as it is."""
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                return codec_of(file.read(MAGIC)) is None
+        except OSError:
+            return False
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        left = self.length
+        with open(self.path, "rb", buffering=0) as file:
+            if self.offset:
+                file.seek(self.offset)
+            while left is None or left > 0:
+                piece = file.read(size if left is None else min(size, left))
+                if not piece:
+                    break
+                left = None if left is None else left - len(piece)
+                yield piece
+        if left:
+            raise DamagedError("ends early")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Content held in memory, as packed as it came."""
+
+    content: bytes
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        for start in range(0, len(self.content), size):
+            yield self.content[start : start + size]
+
+
+Origin = Disk | Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Only a part of what the layer below gives: a member of a compressed tar."""
+
+    offset: int
+    length: int
+
+
+Layer = Codec | Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """The content of an origin with its layers, and any compression of its own, taken off."""
+
+    origin: Origin
+    layers: tuple[Layer, ...]
+    limits: Limits
+
+    def pieces(self, size: int, trouble: Callable[[Reason], None]) -> Iterator[bytes]:
+        """Pieces of at most `size`; what cuts them short is told to `trouble`, never raised."""
+        try:
+            for piece in _sniffed(self.raw(size), size, self.limits):
+                for start in range(0, len(piece), size):
+                    yield piece[start : start + size]
+        except TooMuchError:
+            trouble("bomb")
+        except DamagedError:
+            trouble("packed")
+        except FileNotFoundError:
+            trouble("vanished")
+        except OSError:
+            trouble("unreadable")
+
+    def raw(self, size: int) -> Iterator[bytes]:
+        """The same without looking into it: an archive's own bytes. Raises what it meets."""
+        size = max(size, _LEAST_READ)
+        pieces = self.origin.pieces(size)
+        for layer in self.layers:
+            pieces = (
+                _cut(pieces, layer)
+                if isinstance(layer, Cut)
+                else decompress(layer, pieces, size, self.limits)
+            )
+        return pieces
+
+    def head(self, length: int) -> bytes:
+        """The first bytes, unpacked; fewer if the content is short or damaged."""
+        kept = b""
+        for piece in self.pieces(length, lambda _: None):
+            kept += piece
+            if len(kept) >= length:
+                break
+        return kept[:length]
+
+
+def _sniffed(pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
+    """Take off the compression the content itself shows, and then UTF-16."""
+    first, pieces = _peeked(pieces)
+    codec = codec_of(first)
+    if codec is not None and codec != "utf16":
+        first, pieces = _peeked(decompress(codec, pieces, size, limits))
+        codec = codec_of(first)
+    if codec == "utf16":
+        return decompress("utf16", pieces, size, limits)
+    return pieces
+
+
+def _peeked(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    first = b""
+    failure: Exception | None = None
+    try:
+        for piece in pieces:
+            first += piece
+            if len(first) >= MAGIC:
+                break
+    except (DamagedError, TooMuchError, OSError) as error:
+        failure = error
+    return first, _chained(first, pieces, failure)
+
+
+def _chained(first: bytes, rest: Iterator[bytes], failure: Exception | None) -> Iterator[bytes]:
+    if first:
+        yield first
+    if failure is not None:
+        raise failure  # only now: what came before the damage is given first
+    yield from rest
+
+
+def _cut(pieces: Iterator[bytes], part: Cut) -> Iterator[bytes]:
+    position, end = 0, part.offset + part.length
+    for piece in pieces:
+        begin = max(part.offset - position, 0)
+        position += len(piece)
+        if wanted := piece[begin : len(piece) - max(position - end, 0)]:
+            yield wanted
+        if position >= end:
+            return
+    raise DamagedError("ends early")

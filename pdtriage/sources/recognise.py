@@ -1,0 +1,139 @@
+"""Which file is what: by its name where a launcher gave it one, else by how it begins."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from pdtriage.model import FileKind
+from pdtriage.sources.content import is_text, kind_of_text
+from pdtriage.sources.rotation import Piece, without_rotation
+
+ArchiveKind = Literal["zip", "tar", "foreign"]
+RECORD_FOLDER = "pdtriage"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a file's name alone tells."""
+
+    stem: str
+    """The name without compression and rotation: pieces of one log share it."""
+    piece: Piece
+    kind: FileKind | None = None
+    """Set if the name settles it, whatever the content."""
+    index: int | None = None
+    promising: bool = False
+    """Worth a look at the content."""
+    captured: bool = False
+    """A name people give to captured output: any text in it is meant."""
+    packed: bool = False
+    """The name says it is compressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    kind: FileKind
+    index: int | None = None
+
+
+def named(name: str, folder: str = "") -> Named:
+    """Read a file name; `folder` is the name of the folder the file lies in."""
+    stem, packed = _without_compression(name)
+    if folder.lower() == RECORD_FOLDER:
+        # Our own folder holds reports beside the record, and those speak of failures too.
+        kind: FileKind | None = "record" if _RECORD.fullmatch(stem) else None
+        return Named(stem, Piece(), kind, packed=packed)
+    stem, piece = without_rotation(stem)
+    for pattern, kind in _LAUNCHER_NAMES:
+        if match := pattern.fullmatch(stem):
+            index = match.groupdict().get("index")
+            return Named(stem, piece, kind, None if index is None else int(index), packed=packed)
+    captured = bool(_CAPTURED.fullmatch(stem))
+    promising = captured or bool(_PROMISING.fullmatch(stem))
+    return Named(stem, piece, promising=promising, captured=captured, packed=packed)
+
+
+def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> Recognised | None:
+    """What a file is, from its name and its first 64 kB; None for what is no log.
+
+    A file that was `asked` for by name is always something.
+    """
+    told = named(name, folder)
+    if told.kind is not None:
+        return Recognised(told.kind, told.index)
+    if asked or told.promising:
+        kind = kind_of_text(head, told.stem)
+        if kind is not None:
+            return Recognised(kind)
+        if asked or (told.captured and is_text(head)):
+            return Recognised("console")
+    return None
+
+
+def archive_by_name(name: str) -> ArchiveKind | None:
+    lowered = name.lower()
+    if lowered.endswith(".zip"):
+        return "zip"
+    if lowered.endswith((".7z", ".rar")):
+        return "foreign"
+    return "tar" if _TAR.search(lowered) else None
+
+
+def archive_by_content(packed: bytes, unpacked: bytes) -> ArchiveKind | None:
+    """From the beginning of a file as it lies there, and with its compression taken off."""
+    if packed.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
+        return "zip"
+    if packed.startswith((b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")):
+        return "foreign"
+    return "tar" if _begins_tar(unpacked) else None
+
+
+def _begins_tar(head: bytes) -> bool:
+    if head[257:262] == b"ustar":
+        return True
+    if len(head) < 512 or not head[0]:
+        return False
+    try:
+        written = int(head[148:156].strip(b" \0") or b"x", 8)  # tar of before 1988: checksum only
+    except ValueError:
+        return False
+    return written == sum(head[:148]) + sum(head[156:512]) + 8 * ord(" ")
+
+
+def _without_compression(name: str) -> tuple[str, bool]:
+    match = _COMPRESSION.search(name)
+    return (name[: match.start()], True) if match else (name, False)
+
+
+_COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
+_TAR = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
+_RECORD = re.compile(r"record(?:[.-][\w.-]*)?\.jsonl?", re.IGNORECASE)
+
+
+def _launcher_name(pattern: str) -> re.Pattern[str]:
+    # People add .txt or .log because GitHub does not take an upload named workerlog.0.
+    return re.compile(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
+
+
+_LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
+    (_launcher_name(r"workerlog[._-](?P<index>\d{1,9})"), "worker"),
+    (_launcher_name(r"serverlog[._-](?P<index>\d{1,9})"), "server"),
+    (_launcher_name(r"heterlog[._-](?P<index>\d{1,9})"), "heter"),
+    (_launcher_name(r"coordinator(?:log)?[._-](?P<index>\d{1,9})"), "coordinator"),
+    (_launcher_name(r"envlog[._-](?P<index>\d{1,9})"), "env"),
+    (re.compile(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII), "backup_env"),
+    (_launcher_name(r"endpoints\.log"), "endpoints"),
+    (re.compile(r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[._-].*)?", re.I), "kernel"),
+)
+_CAPTURED = re.compile(
+    r"(?:console|nohup|stdout|stderr|screenlog)(?:[._-].*)?|slurm-\d.*\.(?:out|err)|trace|job\.log",
+    re.IGNORECASE,
+)
+_PROMISING = re.compile(
+    r".*\.(?:log|txt|out|err|stdout|stderr|[oe]\d+)"
+    r"|.*[._]log\.(?:INFO|WARNING|ERROR|FATAL)\.[\d.-]+|.*\.(?:INFO|WARNING|ERROR|FATAL)"
+    r"|(?:train|trainer|run|output|log|logs|job|launch|worker|syslog|messages|journal)[\w-]*",
+    re.IGNORECASE,
+)

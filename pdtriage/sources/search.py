@@ -1,0 +1,153 @@
+"""Brings the kinds of source together: from the paths a user names to the logs worth reading."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from pdtriage.model import LogFile
+from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.content import is_text
+from pdtriage.sources.folder import files_below, named_file
+from pdtriage.sources.interface import Found, Source
+from pdtriage.sources.limits import HEAD, LIMITS, Limits
+from pdtriage.sources.notes import Notes
+from pdtriage.sources.opening import Unpacked
+from pdtriage.sources.recognise import (
+    RECORD_FOLDER,
+    Named,
+    Recognised,
+    named,
+    recognise,
+)
+from pdtriage.sources.rotation import rotations
+from pdtriage.sources.shown import natural, roots_shown
+from pdtriage.sources.stream import piped
+
+
+_SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""What `analyze <(command)` passes; any other pipe might have no writer and never end."""
+
+
+def find(
+    paths: Sequence[str | Path], stdin: BinaryIO | None = None, *, limits: Limits = LIMITS
+) -> Found:
+    """All logs below `paths`, in an order that depends on their names alone.
+
+    A path may be a folder, a file, an archive, or `-` for `stdin`. Nothing that lies there makes
+    this raise; what was skipped is in `notes`, what does not exist in `missing`.
+    """
+    search = _Search(limits, several=len(paths) > 1)
+    asked = [os.fspath(path) for path in paths]
+    for path, shown in zip(asked, roots_shown(asked), strict=True):
+        search.root(path, shown, stdin)
+    return search.found()
+
+
+@dataclass(slots=True)
+class _Search:
+    limits: Limits
+    several: bool
+    notes: Notes = field(default_factory=Notes)
+    missing: list[str] = field(default_factory=list)
+    taken: list[tuple[Candidate, Named, Recognised]] = field(default_factory=list)
+    real_paths: set[str] = field(default_factory=set)
+
+    def root(self, path: str, shown: str, stdin: BinaryIO | None) -> None:
+        if path == "-":
+            if stdin is not None:
+                self.offer([piped(stdin, "-", self.limits, self.notes)])
+            return
+        try:
+            kind = os.stat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            self.missing.append(path)
+        except (OSError, ValueError):
+            self.notes.add("unreadable", shown or ".")
+        else:
+            if stat.S_ISDIR(kind):
+                self.offer(files_below(path, shown, self.limits, self.notes))
+            elif stat.S_ISREG(kind):
+                self.offer([named_file(path, shown)])
+            elif stat.S_ISFIFO(kind) and path.startswith(_SHELL_PIPES):
+                with open(path, "rb") as stream:
+                    self.offer([piped(stream, shown, self.limits, self.notes)])
+            else:
+                self.notes.add("special", shown)
+
+    def offer(self, candidates: Iterable[Candidate]) -> None:
+        for candidate in candidates:
+            self._take(candidate)
+
+    def found(self) -> Found:
+        sources = sorted(self._sources(), key=lambda source: natural(source.file.path))
+        return Found(tuple(sources), self.notes.texts(), tuple(self.missing))
+
+    def _take(self, candidate: Candidate) -> None:
+        if candidate.real is not None:
+            if candidate.real in self.real_paths:
+                return
+            self.real_paths.add(candidate.real)
+        folder = candidate.folder.rpartition("/")[2]
+        told = named(candidate.name, folder)
+        recognised: Recognised | None
+        if told.kind is not None:
+            recognised = Recognised(told.kind, told.index)
+        elif not told.promising and not candidate.asked:
+            return
+        else:
+            head = self._head(candidate)
+            if candidate.asked and self.several and not is_text(head):
+                self.notes.add("binary", candidate.path)
+                return
+            recognised = recognise(candidate.name, head, folder, candidate.asked)
+        if recognised is not None:
+            self.taken.append((candidate, told, recognised))
+
+    def _head(self, candidate: Candidate) -> bytes:
+        content = Unpacked(candidate.origin, candidate.layers, self.limits)
+        return content.head(HEAD)
+
+    def _sources(self) -> list[Source]:
+        logs: dict[tuple[str, str], list[tuple[Candidate, Named, Recognised]]] = {}
+        for one in sorted(self.taken, key=lambda one: natural(one[0].path)):
+            logs.setdefault((one[0].folder, one[1].stem), []).append(one)
+        sources = []
+        shown: set[str] = set()
+        for pieces in logs.values():
+            numbers = rotations([told.piece for _, told, _ in pieces])
+            for (candidate, told, recognised), rotation in zip(pieces, numbers, strict=True):
+                source = self._source(candidate, told, recognised, rotation)
+                sources.append(_unique(source, shown))
+        return sources
+
+    def _source(
+        self, candidate: Candidate, told: Named, recognised: Recognised, rotation: int
+    ) -> Source:
+        folder = candidate.folder
+        if recognised.kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
+            folder = folder.rpartition("/")[0]
+        file = LogFile(
+            path=candidate.path,
+            kind=recognised.kind,
+            folder=folder or ".",
+            index=recognised.index,
+            rotation=rotation,
+            size=None if told.packed else candidate.size,
+            modified=candidate.modified,
+        )
+        return Source(file, candidate.origin, candidate.layers, self.limits)
+
+
+def _unique(source: Source, shown: set[str]) -> Source:
+    """Two members of an archive may bear one name; in the report every path is one file."""
+    path, count = source.file.path, 1
+    while path in shown:
+        count += 1
+        path = f"{source.file.path} ({count})"
+    shown.add(path)
+    return source if count == 1 else replace(source, file=replace(source.file, path=path))

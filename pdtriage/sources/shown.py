@@ -1,0 +1,68 @@
+"""Names as people see them: relative, with `/`, and safe to print whoever made them up."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+
+def roots_shown(paths: Sequence[str]) -> list[str]:
+    """What each path is called in the report; "" for the current folder.
+
+    Relative paths stay as they were asked for. As soon as one is absolute, all are told from the
+    deepest folder that holds them all, so that the same name in two places stays two names.
+    """
+    if not any(os.path.isabs(path) for path in paths):
+        kept = [os.path.normpath(path) for path in paths]
+        return ["" if path == os.curdir else printable(_slashed(path)) for path in kept]
+    whole = [os.path.abspath(path) for path in paths]
+    try:
+        common = os.path.commonpath([os.path.dirname(path) for path in whole])
+        whole = [os.path.relpath(path, common) for path in whole]
+    except ValueError:  # two drives of one Windows machine
+        whole = [os.path.splitdrive(path)[1].lstrip("\\/") for path in whole]
+    return ["" if path == os.curdir else printable(_slashed(path)) for path in whole]
+
+
+def joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder not in ("", ".") else name
+
+
+def member_parts(name: str) -> tuple[str, ...]:
+    """The parts of an archive member's name; nothing in it leads upwards or to a root."""
+    parts = re.split(r"[\\/]+", name)
+    if parts and re.fullmatch(r"[A-Za-z]:", parts[0]):
+        parts = parts[1:]
+    return tuple(printable(part) for part in parts if part not in ("", ".", ".."))
+
+
+def printable(name: str) -> str:
+    """The name with undecodable bytes and control characters written out as escapes."""
+    if name.isascii() and name.isprintable():
+        return name
+    return "".join(_escaped(char) for char in name)
+
+
+def natural(path: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts `workerlog.2` before `workerlog.10`."""
+    return tuple(
+        (0, int(part), part) if part.isdigit() and part.isascii() else (1, 0, part)
+        for part in re.split(r"([0-9]{1,18})", path)
+        if part
+    )
+
+
+def _slashed(path: str) -> str:
+    return path.replace(os.sep, "/")
+
+
+def _escaped(char: str) -> str:
+    import unicodedata
+
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return char
