@@ -183,6 +183,16 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Echo:
+    """A place where a file begins anew with its own first lines."""
+
+    line: int
+    offset: int
+    strength: int
+    """How many opening lines are repeated there."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileFacts:
     """All that the later steps need to know of one file. Small, picklable, mergeable."""
 
@@ -191,8 +201,7 @@ class FileFacts:
     progress: tuple[Progress, ...] = ()
     stamps: tuple[Stamp, ...] = ()
     """Sampled: the first and last of the file and around every event; enough to see clock jumps."""
-    echoes: tuple[tuple[int, int], ...] = ()
-    """(line, offset) of places where the file begins anew with its own first line."""
+    echoes: tuple[Echo, ...] = ()
     environments: tuple[EnvBlock, ...] = ()
     endpoints: tuple[str, ...] = ()
     lines: int = 0

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from pdtriage.events.claims import Candidate, Claims, build_event, fold, stamp_of
 from pdtriage.events.clock import Clock
+from pdtriage.events.console_tables import console_blocks
 from pdtriage.events.detect import STRUCTURE, CounterDetector, Detector, literals_of
 from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, shown, visible
 from pdtriage.events.opening import Opening
@@ -27,6 +28,8 @@ COUNTED_WHOLE = 2 << 20
 """Up to here every step counter is looked for; behind it only samples are."""
 SAMPLE = 1 << 13
 TAIL_LINES = 12
+CONSOLE_HEAD = 4 << 20
+"""Bytes of a console that are searched for the launcher's tables."""
 
 _GLOG = re.compile(rb"(?m)^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +(\d+) ")
 
@@ -82,11 +85,14 @@ class FileScanner:
         self._bytes = 0
         self._newlines = 0
         self._found = _Found()
+        self._head = bytearray()  # of a console only, for the launcher's tables
 
     def feed(self, chunk: bytes) -> None:
         if self._bytes == 0 and chunk:
             self._prefix = find_prefix(chunk[: 1 << 16], self._engine.prefixes)
         self._bytes += len(chunk)
+        if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
+            self._head += chunk
         self._newlines += chunk.count(b"\n")
         self._buffer += chunk
         while len(self._buffer) - self._decided >= PIECE + AHEAD:
@@ -104,6 +110,7 @@ class FileScanner:
             progress=tuple(sampled([*self._found.progress, *rest.progress], events)),
             stamps=(*self._found.stamps, *rest.stamps),
             echoes=tuple(echoes),
+            environments=tuple(console_blocks(bytes(self._head))),
             lines=self._newlines + (not self._ends_with_newline()),
             bytes=self._bytes,
             tail=self._tail(),

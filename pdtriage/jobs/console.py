@@ -1,0 +1,125 @@
+"""What a launcher's console says of its processes, and which process its other lines come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pdtriage.jobs.split import Segment, Span
+from pdtriage.model import EnvBlock, Event, Exit, FileFacts
+
+SAME_START = 2.0
+"""Seconds: the double loggers of the legacy launcher print a start twice."""
+_PATH = re.compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
+_ROLE_OF = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
+
+
+@dataclass
+class ConsoleFacts:
+    """One run as the console of one node tells it."""
+
+    events: list[tuple[str, Event]] = field(default_factory=list)
+    """Of the launcher itself."""
+    output: list[tuple[str, Event]] = field(default_factory=list)
+    """Of the processes whose lines are shown among the launcher's."""
+    exits: dict[tuple[str, int], Exit] = field(default_factory=dict)
+    """By role and local index, from the log path: the rank number counts servers first."""
+    aborted: tuple[int, ...] = ()
+    """Global ranks of `ABORT!!!`."""
+    world_size: int | None = None
+    pids: dict[int, int] = field(default_factory=dict)
+    """Local index to pid."""
+    values: dict[str, str] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list)
+
+    def first(self, signature: str) -> Event | None:
+        return next((e for _, e in self.events if e.signature == signature), None)
+
+    def has(self, *signatures: str) -> bool:
+        return any(e.signature in signatures for _, e in self.events)
+
+
+def is_launcher_event(event: Event) -> bool:
+    return event.signature.startswith("launch.")
+
+
+def has_launcher(console: FileFacts) -> bool:
+    return any(is_launcher_event(e) for e in console.events)
+
+
+def split_console(console: FileFacts) -> list[Segment]:
+    """One segment per launch: a start that was already seen in this one opens the next."""
+    seen: dict[str, Event] = {}
+    cuts: list[int] = []
+    for event in console.events:
+        if event.role != "start" or not is_launcher_event(event):
+            continue
+        name = f"{event.signature} {event.fields.get('mode', '')}"
+        earlier = seen.get(name)
+        if earlier is not None and not _same_start(earlier, event):
+            cuts.append(event.offset)
+            seen = {}
+        seen[name] = event
+    begins = [0, *cuts]
+    return [(Span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
+
+
+def read_console(segments: Iterable[Segment]) -> ConsoleFacts:
+    facts = ConsoleFacts()
+    for segment in segments:
+        for span in segment:
+            facts.spans.append(span)
+            path = span.facts.file.path
+            for event in span.events:
+                target = facts.events if is_launcher_event(event) else facts.output
+                target.append((path, event))
+                _learn(facts, event)
+            for block in span.facts.environments:
+                if span.holds(block.offset):
+                    _merge(facts.values, block)
+    return facts
+
+
+def _merge(values: dict[str, str], block: EnvBlock) -> None:
+    for name, value in block.values.items():
+        values.setdefault(name, value)
+
+
+def _same_start(earlier: Event, later: Event) -> bool:
+    if earlier.time is not None and later.time is not None:
+        return abs(later.time - earlier.time) < SAME_START
+    return later.line - earlier.line < 30
+
+
+def _learn(facts: ConsoleFacts, event: Event) -> None:
+    fields = event.fields
+    if event.signature == "launch.proc":
+        facts.pids[int(fields["local_rank"])] = int(fields["pid"])
+    elif event.signature == "launch.abort":
+        numbers = tuple(int(n) for n in re.findall(r"\d+", fields.get("ranks", "")))
+        facts.aborted = tuple(sorted({*facts.aborted, *numbers}))
+        if fields.get("world_size", "").isdecimal():
+            facts.world_size = int(fields["world_size"])
+    elif event.signature in ("launch.container-failed", "launch.subprocess-code"):
+        where = _local_process(fields.get("path"), fields.get("local_rank") or fields.get("rank"))
+        if where and where not in facts.exits:
+            facts.exits[where] = _exit(fields.get("exit_code"), event.time)
+
+
+def _local_process(path: str | None, number: str | None) -> tuple[str, int] | None:
+    found = _PATH.search(path or "")
+    if found:
+        return _ROLE_OF.get(found[1], "coordinator"), int(found[2])
+    return ("worker", int(number)) if number and number.isdecimal() else None
+
+
+def _exit(code: str | None, time: float | None) -> Exit:
+    """Paddle writes a signal as a negative code."""
+    try:
+        value = int(code or "")
+    except ValueError:
+        return Exit(time=time, seen_by="console")
+    if value < 0:
+        return Exit(signal=-value, time=time, seen_by="console")
+    return Exit(code=value, time=time, seen_by="console")

@@ -1,0 +1,111 @@
+"""Files sorted by node: one log folder is one node, a console beside it belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pdtriage.launch.record import RunRecord
+from pdtriage.model import FileFacts, Role
+
+PROCESS_KINDS: dict[str, Role] = {
+    "worker": "worker",
+    "server": "server",
+    "heter": "heter",
+    "coordinator": "coordinator",
+}
+
+
+@dataclass
+class Log:
+    """The log of one process, its rotated pieces oldest first."""
+
+    role: Role
+    index: int | None
+    pieces: list[FileFacts]
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return (self.role, -1 if self.index is None else self.index)
+
+    @property
+    def modified(self) -> float | None:
+        return self.pieces[-1].file.modified
+
+
+@dataclass
+class NodeFolder:
+    """All files of one node."""
+
+    folder: str
+    logs: list[Log] = field(default_factory=list)
+    consoles: list[FileFacts] = field(default_factory=list)
+    environments: list[FileFacts] = field(default_factory=list)
+    pods: list[FileFacts] = field(default_factory=list)
+    backups: list[FileFacts] = field(default_factory=list)
+    endpoints: list[FileFacts] = field(default_factory=list)
+    records: list[RunRecord] = field(default_factory=list)
+
+
+@dataclass
+class JobFolder:
+    nodes: list[NodeFolder]
+    kernel: list[FileFacts]
+
+
+def sort_files(
+    facts: Iterable[FileFacts], records: Sequence[tuple[str, RunRecord]] = ()
+) -> JobFolder:
+    """Nodes in the order of their folder names; `records` come with the folder of their log."""
+    ordered = sorted(facts, key=lambda f: (f.file.folder, f.file.path))
+    nodes: dict[str, NodeFolder] = {}
+    consoles: list[FileFacts] = []
+    kernel: list[FileFacts] = []
+    for found in ordered:
+        kind = found.file.kind
+        if kind == "kernel":
+            kernel.append(found)
+        elif kind == "console":
+            consoles.append(found)
+        elif kind not in ("gpu", "record", "other"):
+            _place(nodes.setdefault(found.file.folder, NodeFolder(found.file.folder)), found)
+    for folder, record in records:
+        nodes.setdefault(folder, NodeFolder(folder)).records.append(record)
+    for console in consoles:
+        _node_of_console(nodes, console).consoles.append(console)
+    for node in nodes.values():
+        node.logs.sort(key=lambda log: log.key)
+        for log in node.logs:
+            log.pieces.sort(key=lambda piece: -piece.file.rotation)
+        node.records.sort(key=lambda record: record.number)
+    return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel)
+
+
+def _place(node: NodeFolder, found: FileFacts) -> None:
+    kind = found.file.kind
+    if kind in PROCESS_KINDS:
+        role = PROCESS_KINDS[kind]
+        for log in node.logs:
+            if log.role == role and log.index == found.file.index and log.index is not None:
+                log.pieces.append(found)
+                return
+        node.logs.append(Log(role, found.file.index, [found]))
+        return
+    {
+        "env": node.environments,
+        "pod": node.pods,
+        "backup_env": node.backups,
+        "endpoints": node.endpoints,
+    }[kind].append(found)
+
+
+def _node_of_console(nodes: dict[str, NodeFolder], console: FileFacts) -> NodeFolder:
+    """The folder it lies in, else the one log folder below it, else a node of its own."""
+    folder = console.file.folder
+    if folder in nodes:
+        return nodes[folder]
+    prefix = f"{folder}/" if folder not in ("", ".") else ""
+    below = [name for name, node in nodes.items() if name.startswith(prefix) and node.logs]
+    if len(below) == 1:
+        return nodes[below[0]]
+    return nodes.setdefault(folder, NodeFolder(folder))

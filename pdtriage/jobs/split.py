@@ -1,0 +1,200 @@
+"""Where one run ends and the next begins in a file that several launches appended to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pdtriage.jobs.folders import Log
+from pdtriage.model import Event, FileFacts, Progress
+
+ENOUGH = 3
+"""Weight a boundary needs where nothing tells how many runs there are."""
+NEAR_LINES = 40
+CLOCK_BACK = 120.0
+"""Seconds; less is two writers' buffers, not a new run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of one file: `begin` to `end` in bytes, `end` None for the file's own end."""
+
+    facts: FileFacts
+    begin: int = 0
+    end: int | None = None
+
+    def holds(self, offset: int) -> bool:
+        return self.begin <= offset and (self.end is None or offset < self.end)
+
+    @property
+    def events(self) -> Iterator[Event]:
+        return (event for event in self.facts.events if self.holds(event.offset))
+
+    @property
+    def progress(self) -> Iterator[Progress]:
+        return (step for step in self.facts.progress if self.holds(step.offset))
+
+    @property
+    def pids(self) -> Iterator[int]:
+        return (s.pid for s in self.facts.stamps if s.pid is not None and self.holds(s.offset))
+
+    @property
+    def times(self) -> Iterator[float]:
+        for thing in (*self.facts.stamps, *self.events, *self.progress):
+            if thing.time is not None and self.holds(thing.offset):
+                yield thing.time
+
+    @property
+    def is_last(self) -> bool:
+        return self.end is None
+
+    @property
+    def size(self) -> int:
+        return (self.facts.bytes if self.end is None else self.end) - self.begin
+
+
+Segment = tuple[Span, ...]
+
+
+def split(log: Log, expected: int | None = None) -> list[Segment]:
+    """The log cut into runs, oldest first; `expected` is how many a side file tells of."""
+    places: list[tuple[int, _Boundary]] = [
+        (number, boundary)
+        for number, piece in enumerate(log.pieces)
+        for boundary in _boundaries(piece)
+    ]
+    if expected is not None:
+        strongest = sorted(places, key=lambda p: (-p[1].weight, p[0], p[1].offset))
+        chosen = strongest[: max(0, expected - 1)]
+    else:
+        chosen = [place for place in places if place[1].weight >= ENOUGH]
+    cuts = {(number, boundary.offset) for number, boundary in chosen}
+    return _cut(log.pieces, cuts)
+
+
+def split_at(log: Log, offsets: Sequence[tuple[int, int | None]]) -> list[Segment]:
+    """Segments at places a run record gives for the newest piece."""
+    newest = log.pieces[-1]
+    return [(Span(newest, begin, end),) for begin, end in offsets]
+
+
+def before(log: Log, offset: int) -> Log | None:
+    """The part of a log that was there before the first recorded run."""
+    older = log.pieces[:-1]
+    if offset <= 0 and not older:
+        return None
+    newest = log.pieces[-1]
+    cut = _limited(newest, offset) if offset > 0 else None
+    return Log(log.role, log.index, [*older, *([cut] if cut else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class _Boundary:
+    offset: int
+    line: int
+    weight: int
+
+
+def _boundaries(facts: FileFacts) -> list[_Boundary]:
+    """Candidate places, signs that stand close together counted as one place."""
+    signs: list[tuple[int, int, str, int]] = [
+        *((e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes),
+        *(
+            (e.line, e.offset, "start", 2)
+            for e in facts.events
+            if e.role == "start" and e.line > NEAR_LINES // 2
+        ),
+        *_new_pids(facts),
+        *_restarted_counters(facts),
+        *_clock_back(facts),
+    ]
+    ends = sorted(e.last_line or e.line for e in facts.events if _is_terminal(e))
+    steps = sorted(p.line for p in facts.progress)
+    found: list[_Boundary] = []
+    group: list[tuple[int, int, str, int]] = []
+    for sign in sorted(signs):
+        if group and not _same_place(group[-1][0], sign[0], ends, steps):
+            found.append(_boundary(group, ends, steps))
+            group = []
+        group.append(sign)
+    if group:
+        found.append(_boundary(group, ends, steps))
+    return [boundary for boundary in found if boundary.offset > 0]
+
+
+def _boundary(
+    group: list[tuple[int, int, str, int]], ends: list[int], steps: list[int]
+) -> _Boundary:
+    first = group[0]
+    weights = {reason: weight for _, _, reason, weight in group}
+    earlier = [end for end in ends if end < first[0]]
+    if earlier and not any(earlier[-1] < step < first[0] for step in steps):
+        weights["end before"] = 1
+    return _Boundary(first[1], first[0], sum(weights.values()))
+
+
+def _same_place(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
+    if later - earlier > NEAR_LINES:
+        return False
+    return not any(earlier < line < later for line in (*ends, *steps))
+
+
+def _is_terminal(event: Event) -> bool:
+    if event.role in ("victim", "end"):
+        return True
+    return event.role in ("cause", "symptom") and (event.block > 0 or event.final)
+
+
+def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
+    """A process nobody has heard before, after which the old one is never heard again."""
+    stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
+    last_of = {stamp.pid: stamp.line for stamp in stamped}
+    seen: set[int | None] = set()
+    for earlier, later in pairwise(stamped):
+        seen.add(earlier.pid)
+        if later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
+            yield later.line, later.offset, "pid", 2
+
+
+def _restarted_counters(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
+    """Back to the first step of the first epoch: no validation loop does that."""
+    if not facts.progress:
+        return
+    lowest = min((p.epoch or 0, p.step) for p in facts.progress)
+    for earlier, later in pairwise(facts.progress):
+        back = (later.epoch or 0, later.step) < (earlier.epoch or 0, earlier.step)
+        if back and (later.epoch or 0, later.step) == lowest:
+            yield later.line, later.offset, "counter", 1
+
+
+def _clock_back(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
+    for earlier, later in pairwise(facts.stamps):
+        if later.time < earlier.time - CLOCK_BACK:
+            yield later.line, later.offset, "clock", 1
+
+
+def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segment]:
+    segments: list[list[Span]] = [[]]
+    for number, piece in enumerate(pieces):
+        begin = 0
+        for at in sorted(offset for where, offset in cuts if where == number):
+            segments[-1].append(Span(piece, begin, at))
+            segments.append([])
+            begin = at
+        segments[-1].append(Span(piece, begin))
+    return [tuple(segment) for segment in segments]
+
+
+def _limited(facts: FileFacts, end: int) -> FileFacts:
+    from dataclasses import replace
+
+    return replace(
+        facts,
+        events=tuple(e for e in facts.events if e.offset < end),
+        progress=tuple(p for p in facts.progress if p.offset < end),
+        stamps=tuple(s for s in facts.stamps if s.offset < end),
+        echoes=tuple(e for e in facts.echoes if e.offset < end),
+        bytes=end,
+        tail=(),
+    )
