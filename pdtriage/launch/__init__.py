@@ -1,5 +1,37 @@
 """Starts and supervises the processes of a job, and records what it saw.
 
 `run` is the whole of `pdtriage run`. The analysis needs only `pdtriage.launch.record`, so nothing
-heavier is imported here.
+heavier is imported before `run` is called.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pdtriage.launch.devices import Probe
+    from pdtriage.launch.happenings import Observer
+    from pdtriage.launch.outcome import Analyst, Outcome
+    from pdtriage.model import Language
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    observer: Observer | None = None,
+    analyst: Analyst | None = None,
+    language: Language = "en",
+    probe: Probe | None = None,
+) -> Outcome:
+    """Launch what `argv` (the words after `pdtriage run`) asks for and stay until it has ended.
+
+    `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
+    it (default: by exit order alone). Must be called in the main thread, for the signals.
+    """
+    from pdtriage.launch.session import run as run_session
+
+    return run_session(
+        argv, environ=environ, observer=observer, analyst=analyst, language=language, probe=probe
+    )

@@ -313,7 +313,7 @@ def _unknown(spelled: str, name: str, table: Mapping[str, Flag]) -> RefusedError
         Text(f"Did you mean --{near[0]}?", f"是否想写 --{near[0]}？")
         if near
         else Text(
-            "`pdtriage run --help` lists the flags; the script's own arguments go after the script.",
+            "`pdtriage run --help` lists the flags; arguments of the script go after it.",
             "`pdtriage run --help` 列出全部参数；脚本自己的参数请写在脚本之后。",
         )
     )

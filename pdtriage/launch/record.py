@@ -103,6 +103,8 @@ class RunRecord:
     cwd: str = ""
     pid: int | None = None
     """The launcher that sends SIGTERM: ours, or Paddle's when it is in charge."""
+    guardian_pid: int | None = None
+    """Who sends SIGTERM when pdtriage itself was killed."""
     host: str = ""
     address: str = ""
     """How the endpoints name this node."""

@@ -47,6 +47,7 @@ class RecordLines:
             argv=_texts(head, "argv"),
             cwd=_text(head, "cwd"),
             pid=_whole(head, "pid"),
+            guardian_pid=_whole(head, "guardian_pid"),
             host=_text(head, "host"),
             address=_text(head, "address"),
             node_rank=_whole(head, "node_rank") or 0,

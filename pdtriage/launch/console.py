@@ -1,0 +1,229 @@
+"""The plain view: launcher lines on stderr in Paddle's style, rank 0's log on stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from typing import BinaryIO, TextIO
+
+from pdtriage.launch.cluster import node_count
+from pdtriage.launch.flag_table import FLAGS
+from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
+from pdtriage.launch.happenings import (
+    Configured,
+    Died,
+    Finished,
+    Happening,
+    Interrupted,
+    Invited,
+    Noted,
+    PeerBack,
+    PeerSilent,
+    Planned,
+    Started,
+    Stopping,
+    Watching,
+)
+from pdtriage.launch.plan import Plan
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.support import mode_of
+from pdtriage.model import Language, Text
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_PADDLE_GROUPS = ("common", "new")
+_CHUNK = 1 << 20
+
+
+class Console:
+    """Shows a launch the way people know it from Paddle's launcher."""
+
+    beat_seconds: float | None = 0.1
+
+    def __init__(
+        self,
+        language: Language = "en",
+        *,
+        lines: TextIO | None = None,
+        log: BinaryIO | None = None,
+    ) -> None:
+        self.language = language
+        self._lines = sys.stderr if lines is None else lines
+        self._log = sys.stdout.buffer if log is None else log
+        self._flags = LaunchFlags()
+        self._followed: int | None = None
+
+    def notice(self, happening: Happening) -> None:
+        if isinstance(happening, Noted):
+            self._say(happening.level, happening.text.in_(self.language))
+        elif isinstance(happening, Configured):
+            self._configured(happening.flags)
+        elif isinstance(happening, Invited):
+            self._invited(happening)
+        elif isinstance(happening, Planned):
+            self._say("INFO", job_line(happening.plan, self._flags))
+            self._say("INFO", f"Run {_pod(happening.plan)} ready")
+        elif isinstance(happening, Started):
+            self._follow(happening)
+        elif isinstance(happening, Watching):
+            self._say("INFO", f"Watching {_pod(happening.plan)} running")
+        elif isinstance(happening, Died):
+            self._died(happening)
+        elif isinstance(happening, (Stopping, Interrupted, PeerSilent, PeerBack)):
+            self._say("WARNING", _sentence(happening).in_(self.language))
+        elif isinstance(happening, Finished):
+            self._finished(happening)
+
+    def beat(self) -> None:
+        """Pass on what the followed process wrote since the last time."""
+        if self._followed is None:
+            return
+        while chunk := os.read(self._followed, _CHUNK):
+            try:
+                self._log.write(chunk)
+                self._log.flush()
+            except (OSError, ValueError):
+                # The reader of our output went away (`| head`); the job goes on without it.
+                os.close(self._followed)
+                self._followed = None
+                return
+
+    def _say(self, level: str, text: str) -> None:
+        wanted = self._flags.log_level.upper()
+        if wanted in _LEVELS and _LEVELS.index(level) < _LEVELS.index(wanted):
+            return
+        moment = time.time()
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+        # A closed terminal must not end the job before its children are ended properly.
+        with contextlib.suppress(OSError, ValueError):
+            self._lines.write(f"LAUNCH {level} {stamp},{int(moment % 1 * 1000):03d} {text}\n")
+            self._lines.flush()
+
+    def _configured(self, flags: LaunchFlags) -> None:
+        self._flags = flags
+        self._say("INFO", "-----------  Configuration  ----------------------")
+        for name, value in sorted(_shown(flags).items()):
+            self._say("INFO", f"{name}: {value}")
+        self._say("INFO", "--------------------------------------------------")
+
+    def _invited(self, invited: Invited) -> None:
+        import shlex
+
+        heading = Text(
+            "Copy the following command to other nodes to run.",
+            "请把下面的命令复制到其他节点运行。",
+        )
+        with contextlib.suppress(OSError, ValueError):
+            rule = "-" * 80
+            command = shlex.join(invited.command)
+            self._lines.write(f"{heading.in_(self.language)}\n{rule}\n{command}\n{rule}\n")
+            self._lines.flush()
+
+    def _follow(self, started: Started) -> None:
+        process = started.process
+        if process.local_rank != 0 or process.log is None or self._flags.quiet:
+            return
+        self._followed = os.open(os.path.join(started.folder, process.log), os.O_RDONLY)
+        os.lseek(self._followed, process.offset, os.SEEK_SET)
+
+    def _died(self, died: Died) -> None:
+        if died.first:
+            self._say("ERROR", _end_of(died).in_(self.language))
+        else:
+            self._say("DEBUG", _end_of(died).in_(self.language))
+
+    def _finished(self, finished: Finished) -> None:
+        self.beat()
+        if self._followed is not None:
+            os.close(self._followed)
+            self._followed = None
+        self._say("INFO", "Pod completed" if finished.exit_code == 0 else "Pod failed")
+        if finished.culprits:
+            self._say("ERROR", abort_line(finished.record.world_size or 0, finished.culprits))
+        self._say("INFO", f"Exit code {finished.exit_code}")
+
+
+def abort_line(world_size: int, culprits: Sequence[int]) -> str:
+    """The documented line, word for word."""
+    return (
+        f"ABORT!!! Out of all {world_size} trainers, the trainer process with "
+        f"rank={list(culprits)} was aborted. Please check its log."
+    )
+
+
+def job_line(plan: Plan, flags: LaunchFlags) -> str:
+    nodes = len(plan.cluster.nodes)
+    least, most = node_count(flags) if plan.cluster.meeting == "master" else (nodes, nodes)
+    return (
+        f"Job: {plan.job}, mode {plan.mode}, replicas {nodes}[{least}:{most}], "
+        f"elastic {least != most}"
+    )
+
+
+def print_refusal(refusal: RefusedError, language: Language, stream: TextIO | None = None) -> None:
+    target = sys.stderr if stream is None else stream
+    with contextlib.suppress(OSError, ValueError):
+        target.write(f"pdtriage run: {refusal.message(language)}\n")
+        target.flush()
+
+
+def _shown(flags: LaunchFlags) -> dict[str, object]:
+    """What the configuration block lists: the usual flags, and whatever was asked for."""
+    names = {flag.name for flag in FLAGS if flag.group in _PADDLE_GROUPS} | flags.given
+    shown: dict[str, object] = {name: getattr(flags, name) for name in names}
+    shown["run_mode"] = mode_of(flags)
+    shown["start_port"] = flags.start_port or DEFAULT_START_PORT
+    shown["training_script"] = flags.training_script
+    shown["training_script_args"] = list(flags.training_script_args)
+    return shown
+
+
+def _pod(plan: Plan) -> str:
+    return f"Pod: {plan.pod}, replicas {len(plan.processes)}, status"
+
+
+def _end_of(died: Died) -> Text:
+    death = died.death
+    who_en = f"{death.role} {death.rank} (pid {death.pid})"
+    who_zh = f"{death.role} {death.rank}（pid {death.pid}）"
+    if death.signal is not None:
+        name = _signal_name(death.signal)
+        core = (", core dumped", "，已转储 core") if death.core else ("", "")
+        return Text(f"{who_en} was ended by {name}{core[0]}", f"{who_zh} 被 {name} 终止{core[1]}")
+    return Text(f"{who_en} exited with code {death.code}", f"{who_zh} 退出，退出码 {death.code}")
+
+
+def _sentence(happening: Stopping | Interrupted | PeerSilent | PeerBack) -> Text:
+    if isinstance(happening, Stopping):
+        name = _signal_name(happening.signal)
+        ranks = _short_list(happening.ranks)
+        return Text(f"{name} to rank {ranks}", f"向 rank {ranks} 发送 {name}")
+    if isinstance(happening, Interrupted):
+        name = _signal_name(happening.signal)
+        if happening.again:
+            return Text("killing all processes now", "立即强制结束所有进程")
+        return Text(
+            f"told to stop by {name}; Ctrl-C again ends all processes at once",
+            f"收到 {name}，正在停止；再按一次 Ctrl-C 立即强制结束",
+        )
+    if isinstance(happening, PeerSilent):
+        return Text(
+            f"node {happening.node} stopped answering {happening.seconds:.1f} s ago",
+            f"节点 {happening.node} 已 {happening.seconds:.1f} 秒没有响应",
+        )
+    return Text(f"node {happening.node} answers again", f"节点 {happening.node} 恢复响应")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _short_list(ranks: Sequence[int]) -> str:
+    shown = ", ".join(str(rank) for rank in ranks[:8])
+    return shown + (f", … ({len(ranks)})" if len(ranks) > 8 else "")

@@ -1,0 +1,60 @@
+"""The files Paddle's launchers leave beside the logs; ours hold only the variables we set."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from pdtriage.launch.plan import Plan, ProcessPlan
+
+
+def write_companions(plan: Plan) -> None:
+    """`endpoints.log`, `<job>.<pod>.log`, and per process `envlog.N` and `backup_env.R.json`."""
+    os.makedirs(plan.folder, exist_ok=True)
+    _endpoints_log(plan)
+    _pod_log(plan)
+    for process in plan.processes:
+        _envlog(plan, process)
+        with open(backup_file(plan, process), "w", encoding="utf-8") as stream:
+            json.dump(dict(process.variables), stream, indent=4, sort_keys=True)
+
+
+def backup_file(plan: Plan, process: ProcessPlan) -> str:
+    return os.path.join(plan.folder, f"backup_env.{process.rank}.json")
+
+
+def _endpoints_log(plan: Plan) -> None:
+    with open(os.path.join(plan.folder, "endpoints.log"), "w", encoding="utf-8") as stream:
+        # The space and the missing last newline are Paddle's.
+        stream.write("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(plan.cluster.all_endpoints))
+
+
+def _pod_log(plan: Plan) -> None:
+    path = os.path.join(plan.folder, f"{plan.job}.{plan.pod}.log")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    shared = dict(plan.processes[0].variables) if plan.processes else {}
+    for process in plan.processes[1:]:
+        shared = {k: v for k, v in shared.items() if process.variables.get(k) == v}
+    cluster = plan.cluster
+    peers: list[object] = [dict(peer) for peer in cluster.peer_list]
+    if not peers and cluster.meeting == "alone":
+        peers = [
+            {
+                "name": plan.pod,
+                "rank": -1,
+                "replicas": len(plan.processes),
+                "dtype": plan.device_kind,
+                "candidate": cluster.master,
+                "endpoints": ",".join(cluster.own_endpoints),
+            }
+        ]
+    with open(path, "a", encoding="utf-8") as stream:
+        if stream.tell() == 0:
+            stream.write(f"environ({shared})\n")
+        stream.write(f"{peers or list(cluster.all_endpoints)}\n")
+
+
+def _envlog(plan: Plan, process: ProcessPlan) -> None:
+    path = os.path.join(plan.folder, f"envlog.{process.local_rank}")
+    with open(path, "w" if plan.overwrite else "a", encoding="utf-8") as stream:
+        stream.writelines(f"{key}={value}\n" for key, value in sorted(process.variables.items()))

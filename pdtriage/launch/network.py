@@ -1,0 +1,121 @@
+"""Addresses and ports of this node."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+from collections.abc import Mapping
+
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.model import Text
+
+_DEFAULT_RANGE = (35100, 64000)
+_TRIES = 2000
+
+
+def own_address(host: str | None) -> str:
+    """`--host`/`POD_IP` as given (it may be a name), else what the host's name resolves to."""
+    if host:
+        return host
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"
+
+
+def is_local(address: str) -> bool:
+    """Whether one can listen on `address` here."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.bind((address, 0))
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def is_taken(port: int) -> bool:
+    """Whether somebody listens on `port` of this machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Like the listeners of Paddle: connections in TIME_WAIT are no obstacle.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return True
+        return False
+
+
+def free_ports(count: int, environ: Mapping[str, str]) -> tuple[int, ...]:
+    """`count` ports nobody uses, from `PORT_RANGE` as in Paddle; `FLAGS_FIXED_PORT` fixes them."""
+    fixed = environ.get("FLAGS_FIXED_PORT", "")
+    if fixed.isdigit():
+        ports = tuple(range(int(fixed), int(fixed) + count))
+        refuse_taken(ports)
+        return ports
+    low, high = _port_range(environ.get("PORT_RANGE", ""))
+    found: list[int] = []
+    port = random.randint(low, high)
+    for _ in range(min(_TRIES + count, high - low + 1)):
+        if _can_bind(port):
+            found.append(port)
+            if len(found) == count:
+                return tuple(found)
+        port = low if port >= high else port + 1
+    raise RefusedError(
+        Text(
+            f"There are not {count} free ports between {low} and {high}.",
+            f"{low} 到 {high} 之间没有 {count} 个空闲端口。",
+        ),
+        Text("Widen PORT_RANGE (first:last).", "请放宽 PORT_RANGE（起始:结束）。"),
+    )
+
+
+def refuse_taken(ports: tuple[int, ...]) -> None:
+    for port in ports:
+        if not 0 < port < 65536:
+            raise RefusedError(
+                Text(f"{port} is not a port.", f"{port} 不是合法端口。"),
+                Text("Lower --start_port.", "请调小 --start_port。"),
+            )
+        if is_taken(port):
+            raise RefusedError(
+                Text(f"Port {port} is taken.", f"端口 {port} 已被占用。"),
+                Text(
+                    f"End what uses it (`ss -ltnp 'sport = :{port}'`), or choose another "
+                    "--start_port on every node.",
+                    f"请结束占用它的进程（`ss -ltnp 'sport = :{port}'`），或在所有节点上换一个 "
+                    "--start_port。",
+                ),
+            )
+
+
+def split_endpoint(endpoint: str) -> tuple[str, int]:
+    """('10.0.0.1', 6070) from '10.0.0.1:6070' or 'http://10.0.0.1:6070'; raises ValueError."""
+    host, colon, port = endpoint.removeprefix("http://").rstrip("/").rpartition(":")
+    if not colon or not host:
+        raise ValueError(endpoint)
+    number = int(port)
+    if not 0 < number < 65536:
+        raise ValueError(endpoint)
+    return host.strip("[]"), number
+
+
+def _can_bind(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Reset instead of TIME_WAIT, so that the port is free again at once.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+        return True
+
+
+def _port_range(text: str) -> tuple[int, int]:
+    low, colon, high = text.partition(":")
+    if colon and low.isdigit() and high.isdigit() and 0 < int(low) <= int(high) < 65536:
+        return int(low), int(high)
+    return _DEFAULT_RANGE

@@ -1,0 +1,98 @@
+"""What a launch comes to, and who judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pdtriage import exit_codes
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.record import DeathRecord, RunRecord
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.model import VerdictWord
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The judgement on a run that has ended."""
+
+    verdict: VerdictWord
+    culprits: tuple[int, ...] = ()
+    """Ranks of the first root cause."""
+    code: int | None = None
+    signal: int | None = None
+    stopped: bool = False
+    """`code`, `signal` and `stopped` are the end of the first culprit, on whatever node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What `run` returns."""
+
+    exit_code: int
+    flags: LaunchFlags | None = None
+    record: RunRecord | None = None
+    """None when nothing was started."""
+    conclusion: Conclusion | None = None
+    refusal: RefusedError | None = None
+
+
+class Analyst(Protocol):
+    """Judges a run from its record and the logs beside it."""
+
+    def facts(self, record: RunRecord) -> Mapping[str, object]:
+        """What the other nodes should know, asked for right after a failure on this one."""
+        ...
+
+    def conclude(self, record: RunRecord) -> Conclusion:
+        """Who is to blame, asked for when all processes have ended."""
+        ...
+
+
+class ExitOrderAnalyst:
+    """Judges by exit order alone: whoever failed first is to blame."""
+
+    def facts(self, record: RunRecord) -> Mapping[str, object]:
+        first = first_failure(record)
+        if first is None:
+            return {}
+        return {"rank": first.rank, "code": first.code, "signal": first.signal}
+
+    def conclude(self, record: RunRecord) -> Conclusion:
+        if record.reason == "interrupted":
+            return Conclusion("interrupted")
+        first = first_failure(record)
+        if first is not None and not first.stopped:
+            culprits = () if first.rank is None else (first.rank,)
+            return Conclusion("failed", culprits, first.code, first.signal)
+        for peer in record.peers:
+            if peer.facts.get("failed") is True:
+                return _blamed_by(peer.facts)
+        if first is not None or record.reason not in ("completed", None):
+            return Conclusion("failed", stopped=first is not None)
+        return Conclusion("succeeded" if record.deaths else "unknown")
+
+
+def first_failure(record: RunRecord) -> DeathRecord | None:
+    return next((death for death in record.deaths if death.code != 0), None)
+
+
+def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
+    return exit_codes.of_run(
+        conclusion.verdict,
+        code=conclusion.code,
+        signal=conclusion.signal,
+        stopped=conclusion.stopped,
+        interrupted_by=record.interrupted_by,
+    )
+
+
+def _blamed_by(facts: Mapping[str, object]) -> Conclusion:
+    rank, code, number = (facts.get(key) for key in ("rank", "code", "signal"))
+    return Conclusion(
+        "failed",
+        (rank,) if isinstance(rank, int) else (),
+        code if isinstance(code, int) and 0 <= code < 256 else None,
+        number if isinstance(number, int) and 0 < number < 65 else None,
+    )

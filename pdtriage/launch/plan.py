@@ -1,0 +1,150 @@
+"""What will be started, decided before anything is: a pure function of what is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pdtriage.launch.cluster import Cluster
+from pdtriage.launch.devices import Assignment, Devices
+from pdtriage.launch.environment import LAUNCH_VARIABLE, collective_variables
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.model import Text
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessPlan:
+    """One process to start."""
+
+    role: str
+    rank: int
+    local_rank: int
+    device: str | None
+    """`gpu:3`, physical; None on a CPU."""
+    endpoint: str
+    argv: tuple[str, ...]
+    variables: Mapping[str, str]
+    """What we set; the rest of its environment is inherited."""
+    log: str
+    """Name of its log file inside the log folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One attempt on one node."""
+
+    launch: str
+    attempt: int
+    pod: str
+    job: str
+    mode: str
+    log_dir: str
+    """As the user wrote it."""
+    cluster: Cluster
+    device_kind: str
+    processes: tuple[ProcessPlan, ...]
+    overwrite: bool = False
+
+    @property
+    def world_size(self) -> int:
+        return len(self.cluster.all_endpoints)
+
+    @property
+    def folder(self) -> str:
+        return os.path.abspath(self.log_dir)
+
+
+def plan_collective(
+    flags: LaunchFlags,
+    devices: Devices,
+    assignments: tuple[Assignment, ...],
+    cluster: Cluster,
+    *,
+    python: str,
+    pod: str,
+    launch: str,
+    attempt: int = 0,
+) -> Plan:
+    """One trainer for every assignment of cards."""
+    shared = {
+        "PADDLE_LOG_DIR": os.path.abspath(flags.log_dir),
+        "POD_NAME": pod,
+        LAUNCH_VARIABLE: launch,
+    }
+    argv = script_argv(flags, python)
+    processes = tuple(
+        ProcessPlan(
+            role="worker",
+            rank=cluster.first_rank + local_rank,
+            local_rank=local_rank,
+            device=assignment.label(devices.kind),
+            endpoint=cluster.own_endpoints[local_rank],
+            argv=argv,
+            variables=collective_variables(
+                cluster, devices, assignments, local_rank, backend=flags.backend
+            )
+            | shared,
+            log=f"workerlog.{local_rank}",
+        )
+        for local_rank, assignment in enumerate(assignments)
+    )
+    return Plan(
+        launch=launch,
+        attempt=attempt,
+        pod=pod,
+        job=flags.job_id,
+        mode="collective",
+        log_dir=flags.log_dir,
+        cluster=cluster,
+        device_kind=devices.kind,
+        processes=processes,
+        overwrite=flags.log_overwrite,
+    )
+
+
+def script_argv(flags: LaunchFlags, python: str) -> tuple[str, ...]:
+    script = flags.training_script
+    if script.endswith(".py"):
+        return (python, "-u", script, *flags.training_script_args)
+    if script.endswith(".pyxes"):
+        return (python, script, *flags.training_script_args)
+    return (script, *flags.training_script_args)
+
+
+def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
+    """Refuse before anything is started rather than fail N times."""
+    if script.endswith((".py", ".pyxes")):
+        if not os.path.isfile(script):
+            raise RefusedError(
+                Text(
+                    f"The script {script} does not exist in {os.getcwd()}.",
+                    f"{os.getcwd()} 下没有脚本 {script}。",
+                ),
+                Text("Check its path.", "请检查路径。"),
+            )
+        return
+    import shutil
+
+    if shutil.which(script, path=environ.get("PATH", os.defpath)) is not None:
+        return
+    if os.path.isfile(script):
+        hint = f"./{script}" if "/" not in script else script
+        raise RefusedError(
+            Text(f"{script} cannot be executed.", f"{script} 不可执行。"),
+            Text(
+                f"Run `chmod +x {script}` and write {hint}, or give it the suffix .py.",
+                f"请执行 `chmod +x {script}` 并写成 {hint}，或使用 .py 后缀。",
+            ),
+        )
+    raise RefusedError(
+        Text(
+            f"{script} is neither a file nor a command.",
+            f"{script} 既不是文件也不是命令。",
+        ),
+        Text(
+            "Write `pdtriage run [flags] train.py [its arguments]`.",
+            "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
+        ),
+    )

@@ -1,0 +1,103 @@
+"""Writes the run record, one JSON line at a time, and keeps the log folder for one run only."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+
+from pdtriage.launch.record import FOLDER, SCHEMA, record_number
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.model import Text
+
+
+class FolderLock:
+    """Held while a run writes into a log folder; shared with the guardian by inheritance."""
+
+    def __init__(self, log_dir: str) -> None:
+        self.folder = os.path.join(log_dir, FOLDER)
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            path = os.path.join(self.folder, "lock")
+            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise RefusedError(
+                Text(
+                    f"The log folder {log_dir} cannot be written: {error.strerror}.",
+                    f"日志目录 {log_dir} 不可写：{error.strerror}。",
+                ),
+                Text("Choose another with --log_dir.", "请用 --log_dir 换一个目录。"),
+            ) from None
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(self.descriptor, 64, 0).decode("ascii", "replace").strip()
+            os.close(self.descriptor)
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            raise _in_use(log_dir, holder) from None
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def close(self) -> None:
+        os.ftruncate(self.descriptor, 0)
+        os.close(self.descriptor)
+
+
+class Recorder:
+    """Appends to `run-<n>.jsonl`. A full disk costs the record, never the run."""
+
+    def __init__(self, folder: str) -> None:
+        self.path, self._descriptor = _create_next(folder)
+        self.trouble: str | None = None
+
+    def write(self, kind: str, fields: Mapping[str, object]) -> None:
+        line = json.dumps({"kind": kind, **fields}, ensure_ascii=False) + "\n"
+        try:
+            os.write(self._descriptor, line.encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            self.trouble = self.trouble or f"{self.path}: {error.strerror}"
+
+    def launch(self, fields: Mapping[str, object]) -> None:
+        self.write("launch", {"schema": SCHEMA, **fields})
+
+    def note(self, text: str) -> None:
+        self.write("note", {"text": text, **now()})
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def now() -> dict[str, float]:
+    """Both clocks: the wall's for people, the monotonic one for order and distance."""
+    return {"time": round(time.time(), 6), "monotonic": round(time.monotonic(), 6)}
+
+
+def _create_next(folder: str) -> tuple[str, int]:
+    numbers = [record_number(entry.name) or 0 for entry in os.scandir(folder)]
+    number = max(numbers, default=0)
+    while True:
+        number += 1
+        path = os.path.join(folder, f"run-{number:04d}.jsonl")
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            return path, os.open(path, flags, 0o666)
+        except FileExistsError:
+            continue
+
+
+def _in_use(log_dir: str, holder: str) -> RefusedError:
+    who = (f" (pdtriage, pid {holder})", f"（pdtriage，pid {holder}）") if holder else ("", "")
+    return RefusedError(
+        Text(
+            f"The log folder {log_dir} is in use by a run that is still alive{who[0]}.",
+            f"日志目录 {log_dir} 正被一个仍在运行的作业使用{who[1]}。",
+        ),
+        Text(
+            "Wait for it, end it, or choose another folder with --log_dir.",
+            "请等待其结束、终止它，或用 --log_dir 换一个目录。",
+        ),
+    )

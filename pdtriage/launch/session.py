@@ -1,0 +1,269 @@
+"""`pdtriage run`, from the words typed to the exit code."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import string
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from pdtriage import __version__, exit_codes
+from pdtriage.launch import cluster as clusters
+from pdtriage.launch.cluster import Cluster
+from pdtriage.launch.console import Console, print_refusal
+from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.environment import child_environment
+from pdtriage.launch.files import backup_file, write_companions
+from pdtriage.launch.flags import LaunchFlags, parse_flags
+from pdtriage.launch.guardian import Guardian, start_guardian
+from pdtriage.launch.happenings import Configured, Finished, Noted, Observer, Planned, Started
+from pdtriage.launch.happenings import Watching as AllRunning
+from pdtriage.launch.interpreter import PaddleWheel, choose_python, installed_paddle
+from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome, exit_code
+from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
+from pdtriage.launch.probe import SystemProbe
+from pdtriage.launch.processes import become_subreaper, send_to_group
+from pdtriage.launch.record import ProcessRecord, RunRecord, parse_record
+from pdtriage.launch.recorder import FolderLock, Recorder, now
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.spawn import Child, spawn
+from pdtriage.launch.supervise import Ending, Patience, Supervisor
+from pdtriage.launch.support import refuse_unsupported
+from pdtriage.launch.watch import Watch
+from pdtriage.model import Language, Text
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    observer: Observer | None = None,
+    analyst: Analyst | None = None,
+    language: Language = "en",
+    probe: Probe | None = None,
+) -> Outcome:
+    """Launch what `argv` (the words after `pdtriage run`) asks for and stay until it has ended.
+
+    `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
+    it (default: by exit order alone). Must be called in the main thread, for the signals.
+    """
+    variables = dict(os.environ if environ is None else environ)
+    flags: LaunchFlags | None = None
+    try:
+        flags = parse_flags(argv, variables)
+        if flags.lang in ("en", "zh"):
+            language = "zh" if flags.lang == "zh" else "en"
+        session = _Session(
+            flags,
+            variables,
+            Console(language) if observer is None else observer,
+            ExitOrderAnalyst() if analyst is None else analyst,
+            SystemProbe() if probe is None else probe,
+        )
+        return session.run()
+    except RefusedError as refusal:
+        print_refusal(refusal, language)
+        return Outcome(exit_codes.USAGE, flags, refusal=refusal)
+
+
+class _Session:
+    def __init__(
+        self,
+        flags: LaunchFlags,
+        environ: Mapping[str, str],
+        observer: Observer,
+        analyst: Analyst,
+        probe: Probe,
+    ) -> None:
+        self.flags = flags
+        self.environ = environ
+        self.observer = observer
+        self.analyst = analyst
+        self.probe = probe
+        self.launch = os.urandom(8).hex()
+        self.pod = "".join(random.choices(string.ascii_lowercase, k=6))
+
+    def run(self) -> Outcome:
+        refuse_unsupported(self.flags)
+        refuse_missing_script(self.flags.training_script, self.environ)
+        python = choose_python(self.flags.python, self.environ)
+        wheel = installed_paddle(python)
+        devices = find_devices(self.flags, self.environ, wheel, self.probe)
+        assignments = assign(self.flags, devices)
+        lock = FolderLock(self.flags.log_dir)
+        guardian = start_guardian(self.launch, self.flags.failure_grace(), (lock.descriptor,))
+        try:
+            with Watch() as watch:
+                watch.know([guardian.pid])
+                self.observer.notice(Configured(self.flags))
+                cluster = self._meet(len(assignments))
+                for note in (*self.flags.notes, *devices.notes, *cluster.notes):
+                    self.observer.notice(Noted(note, "WARNING"))
+                plan = self._plan(devices, assignments, cluster, python)
+                return self._attempt(plan, watch, guardian, wheel, lock)
+        finally:
+            guardian.dismiss()
+            lock.close()
+
+    def _meet(self, processes: int) -> Cluster:
+        meeting, self.flags = clusters.how_to_meet(self.flags, self.environ)
+        if meeting == "cloud":
+            return clusters.from_cloud(self.flags, processes, self.environ)
+        if meeting == "ips":
+            return clusters.from_ips(self.flags, processes, self.environ)
+        return clusters.alone(self.flags, processes, self.environ)
+
+    def _plan(
+        self,
+        devices: Devices,
+        assignments: tuple[Assignment, ...],
+        cluster: Cluster,
+        python: str,
+    ) -> Plan:
+        return plan_collective(
+            self.flags,
+            devices,
+            assignments,
+            cluster,
+            python=python,
+            pod=self.pod,
+            launch=self.launch,
+        )
+
+    def _attempt(
+        self,
+        plan: Plan,
+        watch: Watch,
+        guardian: Guardian,
+        wheel: PaddleWheel | None,
+        lock: FolderLock,
+    ) -> Outcome:
+        recorder = Recorder(lock.folder)
+        guardian.write_to(os.path.abspath(recorder.path))
+        recorder.launch(self._head(plan, guardian, wheel))
+        self.observer.notice(Planned(plan, recorder.path))
+        write_companions(plan)
+        become_subreaper()
+        children = self._start(plan, recorder, watch, guardian)
+        self.observer.notice(AllRunning(plan))
+        supervisor = Supervisor(
+            self.launch,
+            children,
+            watch,
+            recorder,
+            self.observer,
+            Patience(self.flags.settle, self.flags.failure_grace(), self.flags.interrupt_grace()),
+            besides=frozenset({guardian.pid}),
+        )
+        ending = supervisor.run()
+        return self._conclude(plan, recorder, children, ending)
+
+    def _start(
+        self, plan: Plan, recorder: Recorder, watch: Watch, guardian: Guardian
+    ) -> list[Child]:
+        children: list[Child] = []
+        for process in plan.processes:
+            environment = child_environment(
+                self.environ, process.variables, backup_file(plan, process)
+            )
+            try:
+                child = spawn(process, environment, plan.folder, overwrite=plan.overwrite)
+            except OSError as error:
+                for started in children:
+                    send_to_group(started.pid, 9)
+                raise RefusedError(
+                    Text(
+                        f"{process.argv[0]} could not be executed: {error.strerror}.",
+                        f"无法执行 {process.argv[0]}：{error.strerror}。",
+                    ),
+                    Text(
+                        "Check its first line (#!) and its permissions.",
+                        "请检查脚本首行（#!）和权限。",
+                    ),
+                ) from None
+            guardian.watch(child.pid, child.born)
+            watch.add_child(child.pid)
+            children.append(child)
+            record = _process_record(child)
+            recorder.write("start", {**_fields(record), "time": record.started})
+            self.observer.notice(Started(record, plan.folder))
+        return children
+
+    def _conclude(
+        self, plan: Plan, recorder: Recorder, children: Sequence[Child], ending: Ending
+    ) -> Outcome:
+        for child in children:
+            size = os.path.getsize(os.path.join(plan.folder, child.plan.log))
+            recorder.write("size", {"pid": child.pid, "bytes": size})
+        reason = "failed" if ending.reason == "peer" else ending.reason
+        end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
+        recorder.write("end", end)
+        record = _read_back(recorder.path)
+        conclusion = self.analyst.conclude(record)
+        code = exit_code(conclusion, record)
+        recorder.write("end", {**end, "exit_code": code, "verdict": conclusion.verdict})
+        if recorder.trouble:
+            self.observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))
+        recorder.close()
+        self.observer.notice(Finished(record, code, conclusion.culprits))
+        return Outcome(code, self.flags, _read_back(recorder.path), conclusion)
+
+    def _head(self, plan: Plan, guardian: Guardian, wheel: PaddleWheel | None) -> dict[str, object]:
+        versions = {"pdtriage": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
+        if wheel is not None:
+            versions[wheel.name] = wheel.version
+        return {
+            "launch": plan.launch,
+            "attempt": plan.attempt,
+            "started": time.time(),
+            "argv": ["pdtriage", "run", *self.flags.argv],
+            "cwd": os.getcwd(),
+            "pid": os.getpid(),
+            "guardian_pid": guardian.pid,
+            "host": socket.gethostname(),
+            "address": plan.cluster.address,
+            "node_rank": plan.cluster.node_rank,
+            "nnodes": len(plan.cluster.nodes),
+            "pod": plan.pod,
+            "job": plan.job,
+            "mode": plan.mode,
+            "launcher": "pdtriage",
+            "master": plan.cluster.master,
+            "world_size": plan.world_size,
+            "endpoints": list(plan.cluster.all_endpoints),
+            "device_kind": plan.device_kind,
+            "versions": versions,
+        }
+
+
+def _process_record(child: Child) -> ProcessRecord:
+    plan = child.plan
+    return ProcessRecord(
+        role=plan.role,
+        rank=plan.rank,
+        local_rank=plan.local_rank,
+        device=plan.device,
+        endpoint=plan.endpoint,
+        pid=child.pid,
+        log=plan.log,
+        offset=child.offset,
+        started=time.time(),
+        monotonic=time.monotonic(),
+    )
+
+
+def _fields(record: ProcessRecord) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__slots__ if name != "end_offset"}
+
+
+def _read_back(path: str) -> RunRecord:
+    with open(path, "rb") as stream:
+        record = parse_record(stream.read(), path)
+    return record if record is not None else RunRecord(path, 0)
+
+
+def _record_trouble(trouble: str) -> Text:
+    return Text(f"the run record is incomplete: {trouble}", f"运行记录不完整：{trouble}")

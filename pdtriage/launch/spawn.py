@@ -1,0 +1,46 @@
+"""Starts one child: own session, output straight into its log file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from pdtriage.launch.plan import ProcessPlan
+from pdtriage.launch.processes import birth_of, reset_signals
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that was started."""
+
+    plan: ProcessPlan
+    pid: int
+    """Also its session and process group."""
+    offset: int
+    """Where this run begins in its log file."""
+    born: int
+    """When the kernel says it was started."""
+
+
+def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwrite: bool) -> Child:
+    """Start `plan`; an OSError says why it could not be executed."""
+    mode = os.O_TRUNC if overwrite else 0
+    log = os.open(
+        os.path.join(folder, plan.log),
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | mode,
+        0o666,
+    )
+    try:
+        offset = os.fstat(log).st_size
+        pid = os.posix_spawnp(
+            plan.argv[0],
+            list(plan.argv),
+            environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, log, 1), (os.POSIX_SPAWN_DUP2, log, 2)],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=reset_signals(),
+        )
+    finally:
+        os.close(log)
+    return Child(plan, pid, offset, birth_of(pid))

@@ -1,0 +1,219 @@
+"""The one loop that decides: who died, when the rest is stopped, when it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pdtriage.launch.guardian import end_members
+from pdtriage.launch.happenings import (
+    Died,
+    Interrupted,
+    Observer,
+    PeerBack,
+    PeerSilent,
+    PeerSpoke,
+    Stopping,
+)
+from pdtriage.launch.processes import members_of_launch, send_to_group
+from pdtriage.launch.record import DeathRecord
+from pdtriage.launch.recorder import Recorder, now
+from pdtriage.launch.spawn import Child
+from pdtriage.launch.watch import Death, Message, Occurrence, Told, Watch
+
+_DOUBLE = 0.1
+"""Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for what."""
+
+    settle: float
+    failure_grace: float
+    interrupt_grace: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How it came to an end, as far as this node knows."""
+
+    reason: str
+    """`completed`, `failed`, `interrupted` or `peer`."""
+    interrupted_by: int | None
+    deaths: tuple[DeathRecord, ...]
+
+
+class Supervisor:
+    """Watches the children of one attempt until none is left."""
+
+    def __init__(
+        self,
+        launch: str,
+        children: Sequence[Child],
+        watch: Watch,
+        recorder: Recorder,
+        observer: Observer,
+        patience: Patience,
+        *,
+        besides: frozenset[int] = frozenset(),
+        on_failure: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.launch = launch
+        self.children = {child.pid: child for child in children}
+        self.alive = dict(self.children)
+        self.watch = watch
+        self.recorder = recorder
+        self.observer = observer
+        self.patience = patience
+        self.besides = besides | {os.getpid()}
+        self.on_failure = on_failure
+        self.deaths: list[DeathRecord] = []
+        self.signalled: set[int] = set()
+        self.reason: str | None = None
+        self.interrupted_by: int | None = None
+        self.interrupted_at = 0.0
+        self.hurry = False
+        self._announced = False
+        self._stop_at: float | None = None
+        self._kill_at: float | None = None
+        self._grace = patience.failure_grace
+        self._next_beat = time.monotonic()
+
+    def run(self) -> Ending:
+        while self.alive:
+            self._turn(self._patience_left())
+            self._act_on_time()
+        self._announce()
+        self._sweep()
+        return Ending(self.reason or "completed", self.interrupted_by, tuple(self.deaths))
+
+    def _turn(self, timeout: float | None) -> None:
+        for occurrence in self.watch.wait(timeout):
+            self._take(occurrence)
+        beat = self.observer.beat_seconds
+        if beat is not None and time.monotonic() >= self._next_beat:
+            self.observer.beat()
+            self._next_beat = time.monotonic() + beat
+
+    def _take(self, occurrence: Occurrence) -> None:
+        if isinstance(occurrence, Death):
+            self._death(occurrence)
+        elif isinstance(occurrence, Told):
+            self._told(occurrence.signal)
+        else:
+            self._message(occurrence)
+
+    def _death(self, death: Death) -> None:
+        child = self.alive.pop(death.pid)
+        record = DeathRecord(
+            order=len(self.deaths),
+            role=child.plan.role,
+            rank=child.plan.rank,
+            local_rank=child.plan.local_rank,
+            pid=death.pid,
+            time=death.time,
+            monotonic=death.monotonic,
+            code=death.code,
+            signal=death.signal,
+            core=death.core,
+            stopped=death.pid in self.signalled,
+            user_seconds=death.user_seconds,
+            system_seconds=death.system_seconds,
+            max_rss_kb=death.max_rss_kb,
+        )
+        self.deaths.append(record)
+        self.recorder.write("death", {name: getattr(record, name) for name in record.__slots__})
+        failed = death.code != 0
+        first = failed and self.reason is None
+        if first:
+            self.reason = "failed"
+            self._stop_at = death.monotonic + self.patience.settle
+        self.observer.notice(Died(record, first))
+
+    def _told(self, number: int) -> None:
+        moment = time.monotonic()
+        if self.interrupted_by is None:
+            self.interrupted_by, self.interrupted_at = number, moment
+            self.observer.notice(Interrupted(number))
+            self.recorder.note(f"told to stop by {signal.Signals(number).name}")
+            if self.reason is None:
+                self.reason = "interrupted"
+                self._grace = self.patience.interrupt_grace
+            self._stop_at = moment
+        elif number == signal.SIGINT and moment - self.interrupted_at > _DOUBLE:
+            self.hurry = True
+            self._stop_at = self._kill_at = moment
+            self.observer.notice(Interrupted(number, again=True))
+
+    def _message(self, message: Message) -> None:
+        self.observer.notice(message)
+        if isinstance(message, PeerSpoke):
+            fields: dict[str, object] = {"what": "facts", "facts": dict(message.facts)}
+            if message.facts.get("failed") is True and self.reason is None:
+                self.reason = "peer"
+                self._stop_at = time.monotonic() + self.patience.settle
+        elif isinstance(message, PeerSilent):
+            fields = {"what": "silent", "silent_seconds": message.seconds}
+        else:
+            assert isinstance(message, PeerBack)
+            fields = {"what": "back"}
+        self.recorder.write("peer", {"node": message.node, **fields, **now()})
+
+    def _patience_left(self) -> float | None:
+        moments = [moment for moment in (self._stop_at, self._kill_at) if moment is not None]
+        if self.observer.beat_seconds is not None:
+            moments.append(self._next_beat)
+        return max(0.0, min(moments) - time.monotonic()) if moments else None
+
+    def _act_on_time(self) -> None:
+        moment = time.monotonic()
+        if self._stop_at is not None and moment >= self._stop_at:
+            self._stop_at = None
+            self._announce()
+            if self._kill_at is None:
+                self._kill_at = moment + self._grace
+                self._signal_all(signal.SIGTERM)
+        if self._kill_at is not None and moment >= self._kill_at:
+            # Again each second: a process may fork while it is being ended.
+            self._kill_at = moment + 1.0
+            self._signal_all(signal.SIGKILL)
+
+    def _announce(self) -> None:
+        if self.reason == "failed" and not self._announced:
+            self._announced = True
+            self.on_failure()
+
+    def _signal_all(self, number: int) -> None:
+        if not self.alive:
+            return
+        reason = {"failed": "failure", "interrupted": "interrupt"}.get(
+            self.reason or "", self.reason or "finished"
+        )
+        ranks = tuple(child.plan.rank for child in self.alive.values())
+        for pid, child in self.alive.items():
+            # A child that was not collected yet still owns its pid, so this hits nobody else.
+            self.signalled.add(pid)
+            send_to_group(pid, number)
+            self._record_signal(pid, child.plan.rank, number, reason)
+        self.observer.notice(Stopping(reason, number, ranks))
+
+    def _sweep(self) -> None:
+        """End grandchildren that outlived their parents, also those that left the group."""
+        sessions = {child.pid: child.born for child in self.children.values()}
+        end_members(
+            lambda: members_of_launch(self.launch, sessions, besides=self.besides),
+            self._grace,
+            sent=lambda pid, number: self._record_signal(pid, None, number, "leftover"),
+            wait=self._turn,
+            hurry=lambda: self.hurry,
+        )
+
+    def _record_signal(self, pid: int, rank: int | None, number: int, reason: str) -> None:
+        self.recorder.write(
+            "signal",
+            {"pid": pid, "rank": rank, "signal": int(number), "reason": reason, **now()},
+        )

@@ -1,0 +1,56 @@
+"""What the native launcher leaves to Paddle's own, and says so."""
+
+from __future__ import annotations
+
+import os
+
+from pdtriage.launch.flag_table import FLAGS
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.model import Text
+
+_TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
+_HETER = ("heter_workers", "heter_devices", "heter_worker_num")
+_SERVERS = ("servers", "trainers", "server_num", "trainer_num", "coordinators", "coordinator_num")
+
+
+def refuse_unsupported(flags: LaunchFlags) -> None:
+    if os.name == "nt":
+        raise RefusedError(
+            Text("`pdtriage run` does not work on Windows.", "`pdtriage run` 不支持 Windows。"),
+            Text(
+                "`pdtriage analyze` does: point it at the log folder.",
+                "可以用 `pdtriage analyze` 分析日志目录。",
+            ),
+        )
+    for name in _TUNER:
+        if name in flags.given and getattr(flags, name):
+            raise _needs_paddle(
+                f"--{name}", "is a flag of Paddle's tuner", "属于 Paddle 的自动调优"
+            )
+    mode = mode_of(flags)
+    if mode != "collective":
+        raise _needs_paddle(f"run mode {mode}", "is not built in yet", "尚未内置")
+    if (flags.master or "").startswith("etcd://") or flags.elastic_server:
+        raise _needs_paddle("an elastic job", "is not built in yet", "尚未内置")
+
+
+def mode_of(flags: LaunchFlags) -> str:
+    """`--run_mode`, or what the other flags mean."""
+    if flags.run_mode is not None:
+        return flags.run_mode
+    if any(name in flags.given for name in _HETER):
+        return "ps-heter"
+    if any(name in flags.given for name in _SERVERS):
+        return "ps"
+    return "collective"
+
+
+def _needs_paddle(what: str, en: str, zh: str) -> RefusedError:
+    return RefusedError(
+        Text(f"{what[0].upper()}{what[1:]} {en}.", f"{what} {zh}。"),
+        Text(
+            "Add `--launcher paddle` to run Paddle's own launcher under pdtriage.",
+            "请加上 `--launcher paddle`，由 pdtriage 调用 Paddle 自带的启动器。",
+        ),
+    )
