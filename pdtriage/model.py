@@ -301,8 +301,10 @@ class RunFacts:
     job_id: str | None = None
     launcher_pids: frozenset[int] = frozenset()
     """Known by our own record; a sender among these is proof."""
-    missing: tuple[str, ...] = ()
-    """Ranks or nodes that belong to the job and left no file here, for people."""
+    ended_by_record: str | None = None
+    """How our own record says it ended: `completed`, `failed`, `interrupted`, None if unknown."""
+    running: bool = False
+    """The launcher of our own record is alive."""
     notes: tuple[Text, ...] = ()
 
 

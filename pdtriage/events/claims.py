@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -191,8 +191,6 @@ def fold(events: Sequence[Event], near: int = 60) -> list[Event]:
 
 
 def _with_one_more(event: Event, later: Event) -> Event:
-    from dataclasses import replace
-
     return replace(event, count=event.count + later.count, last_seen=later.last_seen)
 
 

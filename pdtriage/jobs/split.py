@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pdtriage.jobs.folders import Log
-from pdtriage.model import Event, FileFacts, Progress
+from pdtriage.model import Event, FileFacts, Progress, Stamp
 
 ENOUGH = 3
 """Weight a boundary needs where nothing tells how many runs there are."""
@@ -41,7 +41,8 @@ class Span:
 
     @property
     def times(self) -> Iterator[float]:
-        for thing in (*self.facts.stamps, *self.events, *self.progress):
+        timed: list[Stamp | Event | Progress] = [*self.facts.stamps, *self.events, *self.progress]
+        for thing in timed:
             if thing.time is not None and self.holds(thing.offset):
                 yield thing.time
 
@@ -187,8 +188,6 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
 
 
 def _limited(facts: FileFacts, end: int) -> FileFacts:
-    from dataclasses import replace
-
     return replace(
         facts,
         events=tuple(e for e in facts.events if e.offset < end),

@@ -1,0 +1,156 @@
+"""Who wrote a log: role, global rank, host, endpoint and device, by the best evidence."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pdtriage.jobs.launches import Member, NodeRun
+from pdtriage.model import Role
+
+_NODE_NAME = re.compile(
+    r"(?:^|[/_.-])(?:node|host|machine|worker|trainer|pod|rank)[_.-]?(\d+)(?=$|[/_.-])"
+)
+_DEVICE_FLAGS = {
+    "FLAGS_selected_gpus": "gpu",
+    "FLAGS_selected_xpus": "xpu",
+    "FLAGS_selected_npus": "npu",
+    "FLAGS_selected_accelerators": "device",
+}
+_ROLE_WORDS: dict[str, Role] = {
+    "PSERVER": "server",
+    "TRAINER": "worker",
+    "HETER_TRAINER": "heter",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    role: Role
+    rank: int | None
+    local_rank: int | None
+    host: str | None
+    endpoint: str | None
+    device: str | None
+
+
+def identify(member: Member, run: NodeRun, nodes: int) -> Identity:
+    """From the run record, this run's environment block, then what endpoints and logs agree on."""
+    local = member.log.index
+    if member.process is not None:
+        process = member.process
+        host = host_of(process.endpoint) or (run.record.address if run.record else None)
+        return Identity(
+            member.log.role,
+            process.rank,
+            process.local_rank,
+            host,
+            process.endpoint,
+            process.device,
+        )
+    values = member.values
+    if values:
+        endpoint = values.get("PADDLE_CURRENT_ENDPOINT")
+        role = _ROLE_WORDS.get(values.get("TRAINING_ROLE", ""), member.log.role)
+        return Identity(
+            role if role != "worker" else member.log.role,
+            _number(values.get("PADDLE_GLOBAL_RANK") or values.get("PADDLE_TRAINER_ID")),
+            _number(values.get("PADDLE_LOCAL_RANK") or values.get("PADDLE_RANK_IN_NODE")) or local,
+            host_of(endpoint) or values.get("POD_IP"),
+            endpoint,
+            _device(values),
+        )
+    if member.log.role != "worker":
+        return Identity(
+            member.log.role, local if nodes == 1 else None, local, _console_host(run), None, None
+        )
+    rank = _rank_without_environment(member, run, nodes)
+    endpoints = run.endpoints
+    endpoint = endpoints[rank] if rank is not None and rank < len(endpoints) else None
+    return Identity("worker", rank, local, host_of(endpoint) or _console_host(run), endpoint, None)
+
+
+def host_of(endpoint: str | None) -> str | None:
+    """The host of `host:port`, brackets of IPv6 removed."""
+    if not endpoint:
+        return None
+    host = endpoint.rsplit(":", 1)[0] if re.search(r":\d+$", endpoint) else endpoint
+    return host.strip("[]") or None
+
+
+def node_number(folder: str) -> int | None:
+    """N of a folder called node-N or the like: the weakest evidence of all."""
+    found = _NODE_NAME.findall(folder)
+    return int(found[-1]) if found else None
+
+
+def self_rank(member: Member) -> int | None:
+    """The global rank that messages of the process itself give, when they agree."""
+    told = Counter(
+        event.fields["self_rank"]
+        for span in member.segment
+        for event in span.events
+        if event.fields.get("self_rank", "").isdecimal()
+    )
+    return int(next(iter(told))) if len(told) == 1 else None
+
+
+def _rank_without_environment(member: Member, run: NodeRun, nodes: int) -> int | None:
+    told = self_rank(member)
+    if told is not None:
+        return told
+    local = member.log.index
+    if local is None:
+        return 0 if nodes == 1 and len(run.members) == 1 and _world(run) == 1 else None
+    offset = _offset_of_node(run, nodes)
+    return None if offset is None else offset + local
+
+
+def _offset_of_node(run: NodeRun, nodes: int) -> int | None:
+    """Global rank of this node's first process."""
+    first = _number(run.console.values.get("PADDLE_TRAINER_ID"))
+    if first is not None:
+        return first
+    for member in run.members:  # one process that knows its rank places its whole node
+        told = self_rank(member)
+        if told is not None and member.log.index is not None and told >= member.log.index:
+            return told - member.log.index
+    workers = sum(member.log.role == "worker" for member in run.members)
+    hosts = [host_of(endpoint) for endpoint in run.endpoints]
+    own = _console_host(run)
+    if own and own in hosts:
+        return hosts.index(own)
+    if nodes == 1 and len(set(hosts)) <= 1 and _nnodes(run) == 1:
+        return 0
+    number = node_number(run.node.folder)
+    return number * workers if number is not None and nodes > 1 else None
+
+
+def _nnodes(run: NodeRun) -> int:
+    """How many nodes the launcher was told of; one unless it says otherwise."""
+    values = run.console.values
+    told = _number((values.get("--nnodes") or "1").split(":")[0]) or 1
+    return max(told, len((values.get("--ips") or "x").split(",")), len(run.peers))
+
+
+def _world(run: NodeRun) -> int | None:
+    return run.console.world_size or _number(run.console.values.get("PADDLE_TRAINERS_NUM"))
+
+
+def _console_host(run: NodeRun) -> str | None:
+    values = run.console.values
+    return host_of(values.get("PADDLE_CURRENT_ENDPOINT")) or values.get("POD_IP")
+
+
+def _device(values: Mapping[str, str]) -> str | None:
+    for flag, kind in _DEVICE_FLAGS.items():
+        card = values.get(flag)
+        if card:
+            return f"{kind}:{card}"
+    return None
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value and value.isdecimal() else None

@@ -1,0 +1,210 @@
+"""The runs of one node, oldest first: part of file, environment and console of each."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
+from pdtriage.jobs.folders import Log, NodeFolder
+from pdtriage.jobs.split import Segment, before, split, split_at
+from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.model import EnvBlock
+
+
+@dataclass
+class Member:
+    """The log of one process in one run."""
+
+    log: Log
+    segment: Segment
+    values: Mapping[str, str] = field(default_factory=dict)
+    process: ProcessRecord | None = None
+    death: DeathRecord | None = None
+
+
+@dataclass
+class NodeRun:
+    """One run on one node."""
+
+    node: NodeFolder
+    launch: int = 0
+    attempt: int = 0
+    members: list[Member] = field(default_factory=list)
+    console: ConsoleFacts = field(default_factory=ConsoleFacts)
+    record: RunRecord | None = None
+    peers: tuple[EnvBlock, ...] = ()
+    newest: bool = False
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """Endpoints of all ranks of the job in rank order, where a file of this run tells them."""
+        if self.record and self.record.endpoints:
+            return self.record.endpoints
+        for member in self.members:
+            listed = member.values.get("PADDLE_TRAINER_ENDPOINTS", "")
+            if listed:
+                return tuple(listed.split(","))
+        listed = self.console.values.get("PADDLE_TRAINER_ENDPOINTS", "")
+        if listed:
+            return tuple(listed.split(","))
+        if self.newest and self.node.endpoints:
+            return self.node.endpoints[0].endpoints
+        return ()
+
+
+def node_runs(node: NodeFolder) -> list[NodeRun]:
+    """By our own record where there is one, by the launcher's side files, else by the logs."""
+    if node.records:
+        runs = _recorded(node)
+    elif node.environments:
+        runs = _from_environments(node)
+    else:
+        runs = _from_logs(node, node.logs)
+    if not runs and (node.consoles or node.pods or node.endpoints):
+        runs = [NodeRun(node)]
+    _with_consoles(node, runs)
+    if runs:
+        runs[-1].newest = True
+    return runs
+
+
+def _recorded(node: NodeFolder) -> list[NodeRun]:
+    first_offset: dict[str, int] = {}
+    for record in node.records:
+        for process in record.processes:
+            if process.log:
+                first_offset.setdefault(process.log, process.offset)
+    older = [before(log, first_offset.get(_name(log), _size(log))) for log in node.logs]
+    runs = _from_logs(node, [log for log in older if log is not None])
+    launches: dict[str, int] = {}
+    start = max((run.launch for run in runs), default=-1) + 1
+    for record in node.records:
+        launch = launches.setdefault(record.launch or record.file, start + len(launches))
+        runs.append(_recorded_run(node, record, launch))
+    return runs
+
+
+def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
+    run = NodeRun(node, launch, record.attempt, record=record)
+    deaths = {death.pid: death for death in record.deaths}
+    logs = {_name(log): log for log in node.logs}
+    for process in record.processes:
+        log = logs.get(process.log or "")
+        if log is not None:
+            segment = split_at(log, [(process.offset, process.end_offset)])[0]
+            run.members.append(Member(log, segment, process=process, death=deaths.get(process.pid)))
+    return run
+
+
+def _from_environments(node: NodeFolder) -> list[NodeRun]:
+    """Every launch appends a block to envlog.N; its pod name tells the launches apart."""
+    blocks: dict[int | None, list[EnvBlock]] = {
+        found.file.index: list(found.environments)
+        for found in node.environments
+        if found.file.index is not None
+    }
+    pods: dict[str, int] = {}
+    for index in sorted(blocks, key=lambda index: index or 0):
+        for listed in blocks[index]:
+            pods.setdefault(_pod(listed), len(pods))
+    runs: dict[tuple[int, int], NodeRun] = {}
+    for log in node.logs:
+        own = blocks.get(log.index, [])
+        segments = split(log, len(own) or None)
+        attempts: dict[str, int] = {}
+        # logs may be lost or rotated away at the old end, never at the new one
+        for segment, block in zip(
+            reversed(segments), reversed(_padded(own, len(segments))), strict=False
+        ):
+            name = _pod(block) if block else ""
+            launch = pods.get(name, 0)
+            total = sum(_pod(b) == name for b in own)
+            attempt = max(0, total - 1 - attempts.get(name, 0))
+            attempts[name] = attempts.get(name, 0) + 1
+            run = runs.setdefault((launch, attempt), NodeRun(node, launch, attempt))
+            run.members.append(Member(log, segment, block.values if block else {}))
+    names = {number: name for name, number in pods.items()}
+    for (launch, _), run in runs.items():
+        run.peers = _peers_of(node, names.get(launch, ""))
+        run.members.sort(key=lambda member: member.log.key)
+    return [runs[key] for key in sorted(runs)]
+
+
+def _padded(blocks: list[EnvBlock], size: int) -> list[EnvBlock | None]:
+    missing: list[EnvBlock | None] = [None] * max(0, size - len(blocks))
+    return missing + list(blocks)
+
+
+def _peers_of(node: NodeFolder, pod: str) -> tuple[EnvBlock, ...]:
+    for found in node.pods:
+        if pod and posixpath.basename(found.file.path).endswith(f".{pod}.log"):
+            return found.environments
+    return ()
+
+
+def _pod(block: EnvBlock) -> str:
+    return block.values.get("POD_NAME", "")
+
+
+def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
+    """Runs counted from the end; a file that the newest run did not write is one run older."""
+    cut = [(log, split(log)) for log in logs]
+    stale = _stale_indexes(node)
+    depth = max((len(segments) + (log.key in stale) for log, segments in cut), default=0)
+    runs = [NodeRun(node, launch=number) for number in range(depth)]
+    for log, segments in cut:
+        shift = 1 if log.key in stale else 0
+        for back, segment in enumerate(reversed(segments), 1 + shift):
+            runs[depth - back].members.append(Member(log, segment))
+    return [run for run in runs if run.members]
+
+
+def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:
+    """Worker logs beyond the number of processes the newest launch of this node started."""
+    workers = [log for log in node.logs if log.role == "worker" and log.index is not None]
+    started = _processes_started(node)
+    if started is None or started >= len(workers):
+        return set()
+    return {log.key for log in workers if log.index is not None and log.index >= started}
+
+
+def _processes_started(node: NodeFolder) -> int | None:
+    for console in reversed(node.consoles):
+        for event in reversed(console.events):
+            started = event.signature in ("launch.run-pod", "launch.local-start")
+            if started and event.fields.get("mode") in (None, "worker"):
+                return int(event.fields["replicas"])
+    listed = node.endpoints[0].endpoints if node.endpoints else ()
+    hosts = {re.sub(r":\d+$", "", endpoint) for endpoint in listed}
+    return len(listed) if len(hosts) == 1 else None
+
+
+def _with_consoles(node: NodeFolder, runs: list[NodeRun]) -> None:
+    """Console segments belong to launches, counted from the newest back."""
+    speaking = [console for console in node.consoles if has_launcher(console)]
+    plain = [console for console in node.consoles if not has_launcher(console)]
+    launches = sorted({run.launch for run in runs})
+    told: dict[int, list[Segment]] = {}
+    for console in speaking:
+        segments = split_console(console)
+        for back, segment in enumerate(reversed(segments), 1):
+            if back <= len(launches):
+                told.setdefault(launches[-back], []).append(segment)
+            elif not node.logs:
+                runs.insert(0, NodeRun(node, launches[0] - (back - len(launches))))
+                told[runs[0].launch] = [segment]
+    for console in plain:
+        told.setdefault(launches[-1], []).append(split_console(console)[-1])
+    for run in runs:
+        run.console = read_console(told.get(run.launch, []))
+
+
+def _name(log: Log) -> str:
+    return posixpath.basename(log.pieces[-1].file.path)
+
+
+def _size(log: Log) -> int:
+    return log.pieces[-1].bytes
