@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from pdtriage.sources.limits import Limits
 
-Codec = Literal["gz", "bz2", "xz", "zst", "deflate", "lzma", "utf16"]
+Codec = Literal["gz", "bz2", "xz", "zst", "deflate", "lzma", "held", "utf16"]
 MAGIC = 10
 """How many bytes `codec_of` wants to see."""
 SUFFIXES: tuple[str, ...] = (".gz", ".bz2", ".xz", ".zst")
@@ -37,10 +37,12 @@ def codec_of(head: bytes) -> Codec | None:
 
 
 def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
-    """Unpack all streams in `pieces`; raises `DamagedError` or `TooMuchError` after giving what it could."""
+    """Unpack all streams in `pieces`; damage and excess raise after what could be given."""
     if codec == "utf16":
         yield from _as_utf8(pieces)
         return
+    if codec == "lzma":
+        pieces = _as_alone(pieces)
     machine = _machine(codec)
     taken = given = streams = 0
     inside = False  # a stream has begun and not ended
@@ -58,7 +60,7 @@ def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits)
             rest = b""
             if out:
                 given += len(out)
-                if not limits.allows(taken, given):
+                if codec != "held" and not limits.allows(taken, given):
                     raise TooMuchError
                 yield out
             if machine.eof:
@@ -92,7 +94,7 @@ def _machine(codec: Codec) -> _Machine:
         import bz2
 
         return bz2.BZ2Decompressor()
-    if codec == "zst":
+    if codec in ("zst", "held"):
         return _Zstandard()
     import lzma
 
@@ -107,7 +109,7 @@ def _errors(codec: Codec) -> tuple[type[Exception], ...]:
         return (zlib.error,)
     if codec == "bz2":
         return (OSError, ValueError, EOFError)
-    if codec == "zst":
+    if codec in ("zst", "held"):
         import zstandard
 
         return (zstandard.ZstdError,)
@@ -185,6 +187,17 @@ class _Zstandard:
     def _give(self, max_length: int) -> bytes:
         out, self._output = self._output[:max_length], self._output[max_length:]
         return bytes(out)
+
+
+def _as_alone(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """A zip's LZMA has a header of its own; the same stream with the header of a .lzma file."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= 9:
+            break
+    yield head[4:9] + b"\xff" * 8 + head[9:]
+    yield from pieces
 
 
 def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:

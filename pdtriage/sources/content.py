@@ -9,12 +9,10 @@ from pdtriage.model import FileKind
 
 
 def is_text(head: bytes) -> bool:
-    """Logs may hold NULs (a file cut while it was written) and stray bytes, but not mostly."""
-    body = head.lstrip(b"\0")
-    if not body:
-        return True
+    """Logs may hold stray bytes, and runs of NUL where a file was emptied while it was written."""
+    body = head.replace(b"\0", b"")
     odd = len(body) - len(body.translate(None, _UNPRINTABLE))
-    return odd * 10 <= len(body)
+    return odd * 50 <= len(body)
 
 
 def kind_of_text(head: bytes, stem: str = "") -> FileKind | None:
@@ -43,7 +41,7 @@ def _share(pattern: re.Pattern[bytes], body: bytes) -> float:
     return sum(1 for line in lines if pattern.match(line)) / len(lines) if lines else 0.0
 
 
-_UNPRINTABLE = bytes(set(range(32)) - {0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x1B})
+_UNPRINTABLE = bytes(set(range(1, 32)) - {0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x1B})
 _PREFIXES: tuple[tuple[bytes, FileKind], ...] = (
     (b"environ({", "pod"),
     (b"PADDLE_TRAINER_ENDPOINTS:", "endpoints"),

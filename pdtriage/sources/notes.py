@@ -52,13 +52,12 @@ _SENTENCES: dict[Reason, tuple[str, str]] = {
         "内容已加密，已跳过；请先用密码解压：{names}。",
     ),
     "archive": (
-        "DamagedError or incomplete archive; only what could be read was used: {names}.",
+        "Damaged or incomplete archive; only what could be read was used: {names}.",
         "压缩包损坏或不完整，只使用了能读出的部分：{names}。",
     ),
     "packed": (
-        "DamagedError or incomplete compressed data; only what comes before the damage was used: "
-        "{names}.",
-        "压缩数据损坏或不完整，只使用了损坏处之前的内容：{names}。",
+        "Damaged or incomplete; only what comes before the damage was used: {names}.",
+        "内容损坏或不完整，只使用了损坏处之前的部分：{names}。",
     ),
     "bomb": (
         "Expands far more than a log does, reading was stopped early: {names}.",

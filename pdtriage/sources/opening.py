@@ -76,7 +76,14 @@ class Cut:
     length: int
 
 
-Layer = Codec | Cut
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Content whose checksum is known: a member of a zip."""
+
+    crc: int
+
+
+Layer = Codec | Cut | Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +114,12 @@ class Unpacked:
         size = max(size, _LEAST_READ)
         pieces = self.origin.pieces(size)
         for layer in self.layers:
-            pieces = (
-                _cut(pieces, layer)
-                if isinstance(layer, Cut)
-                else decompress(layer, pieces, size, self.limits)
-            )
+            if isinstance(layer, Cut):
+                pieces = _cut(pieces, layer)
+            elif isinstance(layer, Checked):
+                pieces = _checked(pieces, layer)
+            else:
+                pieces = decompress(layer, pieces, size, self.limits)
         return pieces
 
     def head(self, length: int) -> bytes:
@@ -159,6 +167,8 @@ def _chained(first: bytes, rest: Iterator[bytes], failure: Exception | None) -> 
 
 def _cut(pieces: Iterator[bytes], part: Cut) -> Iterator[bytes]:
     position, end = 0, part.offset + part.length
+    if not part.length:
+        return
     for piece in pieces:
         begin = max(part.offset - position, 0)
         position += len(piece)
@@ -167,3 +177,14 @@ def _cut(pieces: Iterator[bytes], part: Cut) -> Iterator[bytes]:
         if position >= end:
             return
     raise DamagedError("ends early")
+
+
+def _checked(pieces: Iterator[bytes], whole: Checked) -> Iterator[bytes]:
+    import zlib
+
+    crc = 0
+    for piece in pieces:
+        crc = zlib.crc32(piece, crc)
+        yield piece
+    if crc != whole.crc:
+        raise DamagedError("checksum differs")

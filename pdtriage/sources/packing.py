@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Room:
+    """Memory left for content that is held, over all archives of one search."""
+
+    left: int
 
 
 def packed(pieces: Iterable[bytes], most: int) -> tuple[bytes, bool]:

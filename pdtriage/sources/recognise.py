@@ -72,6 +72,12 @@ def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> 
     return None
 
 
+def interesting(name: str, folder: str = "") -> bool:
+    """Whether the name alone makes it worth opening: a log, perhaps a log, or an archive."""
+    told = named(name, folder)
+    return told.kind is not None or told.promising or archive_by_name(name) is not None
+
+
 def archive_by_name(name: str) -> ArchiveKind | None:
     lowered = name.lower()
     if lowered.endswith(".zip"):
@@ -125,10 +131,17 @@ _LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
     (_launcher_name(r"envlog[._-](?P<index>\d{1,9})"), "env"),
     (re.compile(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII), "backup_env"),
     (_launcher_name(r"endpoints\.log"), "endpoints"),
-    (re.compile(r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[._-].*)?", re.I), "kernel"),
+    (
+        re.compile(
+            r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
+            re.IGNORECASE,
+        ),
+        "kernel",
+    ),
 )
 _CAPTURED = re.compile(
-    r"(?:console|nohup|stdout|stderr|screenlog)(?:[._-].*)?|slurm-\d.*\.(?:out|err)|trace|job\.log",
+    r"(?:console|nohup|stdout|stderr|screenlog)(?:[_-][\w-]*)?(?:\.(?:log|txt|out|err|\d+))?"
+    r"|slurm-\d[\w-]*\.(?:out|err)|trace|job\.log",
     re.IGNORECASE,
 )
 _PROMISING = re.compile(

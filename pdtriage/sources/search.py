@@ -11,23 +11,30 @@ from typing import BinaryIO
 
 from pdtriage.model import LogFile
 from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.compressed import DamagedError, TooMuchError
 from pdtriage.sources.content import is_text
+from pdtriage.sources.copies import packed_copies
 from pdtriage.sources.folder import files_below, named_file
 from pdtriage.sources.interface import Found, Source
 from pdtriage.sources.limits import HEAD, LIMITS, Limits
 from pdtriage.sources.notes import Notes
 from pdtriage.sources.opening import Unpacked
+from pdtriage.sources.packing import Room
 from pdtriage.sources.recognise import (
     RECORD_FOLDER,
+    ArchiveKind,
     Named,
     Recognised,
+    archive_by_content,
+    archive_by_name,
     named,
     recognise,
 )
 from pdtriage.sources.rotation import rotations
 from pdtriage.sources.shown import natural, roots_shown
 from pdtriage.sources.stream import piped
-
+from pdtriage.sources.tarred import tar_members
+from pdtriage.sources.zipped import zip_members
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
@@ -41,27 +48,27 @@ def find(
     A path may be a folder, a file, an archive, or `-` for `stdin`. Nothing that lies there makes
     this raise; what was skipped is in `notes`, what does not exist in `missing`.
     """
-    search = _Search(limits, several=len(paths) > 1)
+    search = _Search(limits, Room(limits.held), several=len(paths) > 1)
     asked = [os.fspath(path) for path in paths]
-    for path, shown in zip(asked, roots_shown(asked), strict=True):
-        search.root(path, shown, stdin)
+    if "-" in asked and stdin is not None:
+        search.offer([piped(stdin, "-", limits, search.notes)])
+    on_disk = [path for path in asked if path != "-"]
+    for path, shown in zip(on_disk, roots_shown(on_disk), strict=True):
+        search.root(path, shown)
     return search.found()
 
 
 @dataclass(slots=True)
 class _Search:
     limits: Limits
+    room: Room
     several: bool
     notes: Notes = field(default_factory=Notes)
     missing: list[str] = field(default_factory=list)
     taken: list[tuple[Candidate, Named, Recognised]] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
 
-    def root(self, path: str, shown: str, stdin: BinaryIO | None) -> None:
-        if path == "-":
-            if stdin is not None:
-                self.offer([piped(stdin, "-", self.limits, self.notes)])
-            return
+    def root(self, path: str, shown: str) -> None:
         try:
             kind = os.stat(path).st_mode
         except (FileNotFoundError, NotADirectoryError):
@@ -94,23 +101,49 @@ class _Search:
             self.real_paths.add(candidate.real)
         folder = candidate.folder.rpartition("/")[2]
         told = named(candidate.name, folder)
-        recognised: Recognised | None
         if told.kind is not None:
-            recognised = Recognised(told.kind, told.index)
-        elif not told.promising and not candidate.asked:
+            self.taken.append((candidate, told, Recognised(told.kind, told.index)))
             return
-        else:
-            head = self._head(candidate)
-            if candidate.asked and self.several and not is_text(head):
-                self.notes.add("binary", candidate.path)
-                return
-            recognised = recognise(candidate.name, head, folder, candidate.asked)
+        by_name = archive_by_name(candidate.name)
+        if not (by_name or told.promising or candidate.asked):
+            return
+        head = self._content(candidate).head(HEAD)
+        if (by_name or candidate.asked) and self._opened(candidate, by_name, head):
+            return
+        if candidate.asked and self.several and not is_text(head):
+            self.notes.add("binary", candidate.path)
+            return
+        recognised = recognise(candidate.name, head, folder, candidate.asked)
         if recognised is not None:
             self.taken.append((candidate, told, recognised))
 
-    def _head(self, candidate: Candidate) -> bytes:
-        content = Unpacked(candidate.origin, candidate.layers, self.limits)
-        return content.head(HEAD)
+    def _opened(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
+        """Whether it is an archive; if so its members have been offered."""
+        kind = archive_by_content(self._packed_head(candidate), head)
+        if kind is None and (by_name is None or (candidate.asked and head and is_text(head))):
+            return False
+        if candidate.inside > 1:
+            self.notes.add("nested", candidate.path)
+        elif kind == "foreign" or (kind is None and by_name == "foreign"):
+            self.notes.add("method", candidate.path)
+        elif kind == "zip":
+            self.offer(zip_members(candidate, self.limits, self.notes, self.room))
+        elif kind is None:
+            self.notes.add("archive", candidate.path)
+        elif not candidate.asked and (candidate.size or 0) > self.limits.unasked_archive:
+            self.notes.add("large", candidate.path)
+        else:
+            self.offer(tar_members(candidate, self.limits, self.notes, self.room))
+        return True
+
+    def _content(self, candidate: Candidate) -> Unpacked:
+        return Unpacked(candidate.origin, candidate.layers, self.limits)
+
+    def _packed_head(self, candidate: Candidate) -> bytes:
+        try:
+            return next(self._content(candidate).raw(HEAD), b"")
+        except (OSError, DamagedError, TooMuchError):
+            return b""
 
     def _sources(self) -> list[Source]:
         logs: dict[tuple[str, str], list[tuple[Candidate, Named, Recognised]]] = {}
@@ -119,11 +152,22 @@ class _Search:
         sources = []
         shown: set[str] = set()
         for pieces in logs.values():
+            pieces = self._without_copies(pieces)
             numbers = rotations([told.piece for _, told, _ in pieces])
             for (candidate, told, recognised), rotation in zip(pieces, numbers, strict=True):
                 source = self._source(candidate, told, recognised, rotation)
                 sources.append(_unique(source, shown))
         return sources
+
+    def _without_copies(
+        self, pieces: list[tuple[Candidate, Named, Recognised]]
+    ) -> list[tuple[Candidate, Named, Recognised]]:
+        if len(pieces) == 1:
+            return pieces
+        copies = packed_copies([(candidate, told) for candidate, told, _ in pieces], self.limits)
+        for copy in copies:
+            self.notes.add("twice", copy.path)
+        return [piece for piece in pieces if piece[0] not in copies]
 
     def _source(
         self, candidate: Candidate, told: Named, recognised: Recognised, rotation: int

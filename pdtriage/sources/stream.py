@@ -17,7 +17,7 @@ def piped(stream: BinaryIO, shown: str, limits: Limits, notes: Notes) -> Candida
     content, complete = packed(_pieces(stream, shown, notes), limits.held)
     if not complete:
         notes.add("pipe", shown)
-    return Candidate(name=shown, folder="", origin=Memory(content), layers=("zst",), asked=True)
+    return Candidate(name=shown, folder="", origin=Memory(content), layers=("held",), asked=True)
 
 
 def _pieces(stream: BinaryIO, shown: str, notes: Notes) -> Iterator[bytes]:

@@ -1,0 +1,176 @@
+"""Tar archives: members of a plain one are places in the file, those of a packed one are held."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING
+
+from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.compressed import codec_of
+from pdtriage.sources.limits import HEAD, Limits
+from pdtriage.sources.notes import Notes
+from pdtriage.sources.opening import Cut, Disk, Memory, Unpacked
+from pdtriage.sources.packing import Room, packed
+from pdtriage.sources.recognise import archive_by_name, interesting, named, recognise
+from pdtriage.sources.shown import joined, member_parts
+
+if TYPE_CHECKING:
+    import tarfile
+
+
+def tar_members(
+    archive: Candidate, limits: Limits, notes: Notes, room: Room
+) -> Iterator[Candidate]:
+    """The members that may be logs, or archives of logs; all that comes before any damage."""
+    try:
+        yield from _Tar(archive, limits, notes, room).members()
+    except GeneratorExit:
+        raise
+    except Exception:  # tarfile meets hostile headers with anything from ValueError to MemoryError
+        notes.add("archive", archive.path)
+
+
+@dataclass(slots=True)
+class _Tar:
+    archive: Candidate
+    limits: Limits
+    notes: Notes
+    room: Room
+
+    def members(self) -> Iterator[Candidate]:
+        import tarfile
+
+        origin = self.archive.origin
+        content = Unpacked(origin, self.archive.layers, self.limits)
+        on_disk = isinstance(origin, Disk) and origin.whole and not self.archive.layers
+        if isinstance(origin, Disk) and on_disk and origin.unpacked():
+            with tarfile.open(origin.path, "r:") as tar:
+                for member, parts in self._interesting(tar):
+                    if member.issparse():
+                        yield from self._held(tar, member, parts)
+                    else:
+                        place = Disk(origin.path, member.offset_data, member.size)
+                        yield self._candidate(member, parts, place)
+            return
+        pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
+        with tarfile.open(fileobj=_Pieces(pieces), mode="r|") as tar:
+            for member, parts in self._interesting(tar):
+                yield from self._held(tar, member, parts)
+
+    def _interesting(
+        self, tar: tarfile.TarFile
+    ) -> Iterator[tuple[tarfile.TarInfo, tuple[str, ...]]]:
+        for count, member in enumerate(tar):
+            if count >= self.limits.entries:
+                self.notes.add("entries", self.archive.path)
+                return
+            parts = member_parts(member.name)
+            if not parts or not interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
+                continue
+            shown = joined(self.archive.path, "/".join(parts))
+            if member.issym() or member.islnk():
+                self.notes.add("link", shown)
+            elif member.isreg():
+                taken = self.archive.size or 0
+                if member.issparse() and not self.limits.allows(taken, member.size):
+                    self.notes.add("bomb", shown)  # holes cost nothing to claim
+                else:
+                    yield member, parts
+
+    def _held(
+        self, tar: tarfile.TarFile, member: tarfile.TarInfo, parts: tuple[str, ...]
+    ) -> Iterator[Candidate]:
+        stream = tar.extractfile(member)
+        if stream is None:
+            return
+        name, folder = parts[-1], parts[-2] if len(parts) > 1 else ""
+        reading = _Reading(stream)
+        head = reading.head(HEAD)
+        if archive_by_name(name) is None and named(name, folder).kind is None:
+            probe = Unpacked(Memory(head), (), self.limits).head(HEAD)
+            if recognise(name, probe, folder) is None:
+                return
+        content, complete = packed(reading.pieces(), self.room.left)
+        if complete:
+            self.room.left -= len(content)
+            yield self._candidate(member, parts, Memory(content), held=True)
+        else:
+            yield self._again(member, parts)
+        if reading.failure is not None:
+            raise reading.failure
+
+    def _again(self, member: tarfile.TarInfo, parts: tuple[str, ...]) -> Candidate:
+        """No room to hold it: it is unpacked once more, from the beginning, when it is read."""
+        first = next(Unpacked(self.archive.origin, self.archive.layers, self.limits).raw(1), b"")
+        codec = codec_of(first)
+        layers = (*self.archive.layers, *(() if codec is None else (codec,)))
+        cut = Cut(member.offset_data, member.size)
+        found = self._candidate(member, parts, self.archive.origin)
+        return replace(found, layers=(*layers, cut))
+
+    def _candidate(
+        self,
+        member: tarfile.TarInfo,
+        parts: tuple[str, ...],
+        origin: Disk | Memory,
+        held: bool = False,
+    ) -> Candidate:
+        folder = "/".join(parts[:-1])
+        return Candidate(
+            name=parts[-1],
+            folder=joined(self.archive.path, folder) if folder else self.archive.path,
+            origin=origin,
+            layers=("held",) if held else (),
+            size=member.size,
+            modified=float(member.mtime),
+            inside=self.archive.inside + 1,
+        )
+
+
+class _Reading:
+    """A member as pieces; damage ends them and is kept for later."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._first = b""
+        self.failure: Exception | None = None
+
+    def head(self, length: int) -> bytes:
+        self._first = self._read(length)
+        return self._first
+
+    def pieces(self) -> Iterator[bytes]:
+        piece = self._first
+        while piece:
+            yield piece
+            piece = self._read(1 << 20)
+
+    def _read(self, length: int) -> bytes:
+        if self.failure is not None:
+            return b""
+        try:
+            return self._stream.read(length)
+        except Exception as error:  # see tar_members
+            self.failure = error
+            return b""
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces as the file tarfile wants."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if not self._rest:
+            self._rest = memoryview(next(self._pieces, b""))
+        part = self._rest[: len(buffer)]
+        self._rest = self._rest[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)

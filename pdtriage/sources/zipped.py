@@ -1,0 +1,231 @@
+"""Zip archives: a member is a place in the file and a codec; listing them reads none of it."""
+
+from __future__ import annotations
+
+import io
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.compressed import Codec, DamagedError, TooMuchError
+from pdtriage.sources.limits import Limits
+from pdtriage.sources.notes import Notes
+from pdtriage.sources.opening import Checked, Cut, Disk, Layer, Memory, Origin, Unpacked
+from pdtriage.sources.packing import Room
+from pdtriage.sources.recognise import interesting
+from pdtriage.sources.shown import joined, member_parts
+
+if TYPE_CHECKING:
+    import zipfile
+
+CODECS: dict[int, Codec | None] = {0: None, 8: "deflate", 12: "bz2", 14: "lzma", 93: "zst"}
+LOCAL = struct.Struct("<4s5H3L2H")
+"""The header in front of a member: 30 bytes, then name and extra field."""
+_MOST_DIRECTORY = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ZipMember:
+    name: str
+    encrypted: bool
+    method: int
+    begins: int
+    """Where its packed bytes begin in the archive."""
+    packed: int
+    unpacked: int | None
+    crc: int | None
+    modified: float | None
+
+
+def zip_members(
+    archive: Candidate, limits: Limits, notes: Notes, room: Room
+) -> Iterator[Candidate]:
+    """The members that may be logs, or archives of logs."""
+    try:
+        file, size = _opened(archive, limits)
+    except TooMuchError:
+        notes.add("large", archive.path)
+        return
+    except (DamagedError, OSError):
+        notes.add("archive", archive.path)
+        return
+    with file:
+        total = 0
+        for member in _members(file, size, archive.path, limits, notes):
+            parts = member_parts(member.name)
+            if not parts or not interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
+                continue
+            shown = joined(archive.path, "/".join(parts))
+            if member.encrypted:
+                notes.add("encrypted", shown)
+            elif member.method not in CODECS:
+                notes.add("method", shown)
+            else:
+                total += member.packed if member.unpacked is None else member.unpacked
+                if not limits.allows(size, total):
+                    notes.add("bomb", archive.path)
+                    return
+                origin = _place(archive, member, file, room)
+                if origin is None:
+                    notes.add("large", archive.path)
+                    return
+                yield _candidate(archive, member, parts, origin)
+
+
+def zip_name(raw: bytes, utf8: bool) -> str:
+    """A member's name; packers in China write GBK without saying so."""
+    for encoding in ("utf-8",) if utf8 else ("utf-8", "gb18030"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("utf-8", "surrogateescape") if utf8 else raw.decode("cp437")
+
+
+def zip_time(day: int, clock: int, extra: bytes) -> float | None:
+    """Seconds since 1970 from the extended time stamp, else from the DOS one (local time)."""
+    for tag, field in _fields(extra):
+        if tag == 0x5455 and len(field) >= 5 and field[0] & 1:
+            return float(int.from_bytes(field[1:5], "little", signed=True))
+    moment = (
+        (day >> 9) + 1980,
+        (day >> 5) & 15,
+        day & 31,
+        clock >> 11,
+        (clock >> 5) & 63,
+        (clock & 31) * 2,
+    )
+    try:
+        return time.mktime((*moment, 0, 0, -1)) if moment[1] and moment[2] else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(extra):
+        tag, length = struct.unpack_from("<HH", extra, at)
+        yield tag, extra[at + 4 : at + 4 + length]
+        at += 4 + length
+
+
+def _opened(archive: Candidate, limits: Limits) -> tuple[BinaryIO, int]:
+    """The archive as a file to seek in; one that is packed or part of another, from memory."""
+    if isinstance(archive.origin, Disk) and archive.origin.whole and not archive.layers:
+        file = open(archive.origin.path, "rb")  # noqa: SIM115 - the caller closes it
+        return file, file.seek(0, io.SEEK_END)
+    content = bytearray()
+    for piece in Unpacked(archive.origin, archive.layers, limits).raw(1 << 20):
+        content += piece
+        if len(content) > limits.in_memory:
+            raise TooMuchError
+    return io.BytesIO(bytes(content)), len(content)
+
+
+def _members(
+    file: BinaryIO, size: int, path: str, limits: Limits, notes: Notes
+) -> Iterator[ZipMember]:
+    import zipfile
+
+    from pdtriage.sources.salvage import salvaged
+
+    members: Iterator[ZipMember]
+    try:
+        if _directory_size(file, size) > _MOST_DIRECTORY:
+            notes.add("entries", path)
+            return
+        members = _listed(file, zipfile.ZipFile(file).infolist(), path, notes)
+    except Exception:  # a broken directory makes zipfile raise anything from struct.error on
+        notes.add("archive", path)
+        members = salvaged(file, size)
+    for count, member in enumerate(members):
+        if count >= limits.entries:
+            notes.add("entries", path)
+            return
+        yield member
+
+
+def _directory_size(file: BinaryIO, size: int) -> int:
+    """What the archive says its list of members takes, before anything is made of that list."""
+    file.seek(max(0, size - (64 << 10) - 22))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) < at + 22:
+        return 0
+    told = int.from_bytes(tail[at + 12 : at + 16], "little")
+    return 0 if told == 0xFFFFFFFF else told  # all ones: told elsewhere, for more than 4 GB
+
+
+def _listed(
+    file: BinaryIO, entries: list[zipfile.ZipInfo], path: str, notes: Notes
+) -> Iterator[ZipMember]:
+    for entry in entries:
+        if entry.is_dir():
+            continue
+        begins = _content_begins(file, entry.header_offset)
+        if begins is None:
+            notes.add("archive", path)  # listed, but not there
+            continue
+        utf8 = bool(entry.flag_bits & 0x800)
+        raw = entry.orig_filename.encode("utf-8" if utf8 else "cp437", "surrogateescape")
+        year, month, day, hour, minute, second = entry.date_time
+        yield ZipMember(
+            name=zip_name(raw, utf8),
+            encrypted=bool(entry.flag_bits & 1),
+            method=entry.compress_type,
+            begins=begins,
+            packed=entry.compress_size,
+            unpacked=entry.file_size,
+            crc=entry.CRC,
+            modified=zip_time(
+                (year - 1980) << 9 | month << 5 | day,
+                hour << 11 | minute << 5 | second // 2,
+                entry.extra,
+            ),
+        )
+
+
+def _content_begins(file: BinaryIO, header_at: int) -> int | None:
+    try:
+        file.seek(header_at)
+        header = LOCAL.unpack(file.read(LOCAL.size))
+    except (struct.error, OSError, ValueError):
+        return None
+    if header[0] != b"PK\x03\x04":
+        return None
+    return header_at + LOCAL.size + int(header[9]) + int(header[10])
+
+
+def _place(archive: Candidate, member: ZipMember, file: BinaryIO, room: Room) -> Origin | None:
+    """Where the member's bytes are; held in memory if the archive is, None if that is full."""
+    if isinstance(archive.origin, Disk) and archive.origin.whole and not archive.layers:
+        return Disk(archive.origin.path, member.begins, member.packed)
+    if member.packed > room.left:
+        return None
+    file.seek(member.begins)
+    held = Memory(file.read(member.packed))
+    room.left -= len(held.content)
+    return held
+
+
+def _candidate(
+    archive: Candidate, member: ZipMember, parts: tuple[str, ...], origin: Origin
+) -> Candidate:
+    codec = CODECS[member.method]
+    layers: list[Layer] = [] if codec is None else [codec]
+    if member.unpacked is not None:
+        layers.append(Cut(0, member.unpacked))
+    if member.crc is not None:
+        layers.append(Checked(member.crc))
+    return Candidate(
+        name=parts[-1],
+        folder=joined(archive.path, "/".join(parts[:-1])) if parts[:-1] else archive.path,
+        origin=origin,
+        layers=tuple(layers),
+        size=member.unpacked,
+        modified=member.modified,
+        inside=archive.inside + 1,
+    )
