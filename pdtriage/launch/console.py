@@ -87,6 +87,7 @@ class Console:
                 self._log.flush()
             except (OSError, ValueError):
                 # The reader of our output went away (`| head`); the job goes on without it.
+                _silence(self._log)
                 os.close(self._followed)
                 self._followed = None
                 return
@@ -97,10 +98,15 @@ class Console:
             return
         moment = time.time()
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
-        # A closed terminal must not end the job before its children are ended properly.
-        with contextlib.suppress(OSError, ValueError):
-            self._lines.write(f"LAUNCH {level} {stamp},{int(moment % 1 * 1000):03d} {text}\n")
+        self._write(f"LAUNCH {level} {stamp},{int(moment % 1 * 1000):03d} {text}\n")
+
+    def _write(self, text: str) -> None:
+        try:
+            self._lines.write(text)
             self._lines.flush()
+        except (OSError, ValueError):
+            # A closed terminal must not end the job before its children are ended properly.
+            _silence(self._lines)
 
     def _configured(self, flags: LaunchFlags) -> None:
         self._flags = flags
@@ -116,11 +122,9 @@ class Console:
             "Copy the following command to other nodes to run.",
             "请把下面的命令复制到其他节点运行。",
         )
-        with contextlib.suppress(OSError, ValueError):
-            rule = "-" * 80
-            command = shlex.join(invited.command)
-            self._lines.write(f"{heading.in_(self.language)}\n{rule}\n{command}\n{rule}\n")
-            self._lines.flush()
+        rule = "-" * 80
+        command = shlex.join(invited.command)
+        self._write(f"{heading.in_(self.language)}\n{rule}\n{command}\n{rule}\n")
 
     def _follow(self, started: Started) -> None:
         process = started.process
@@ -179,6 +183,14 @@ def _shown(flags: LaunchFlags) -> dict[str, object]:
     shown["training_script"] = flags.training_script
     shown["training_script_args"] = list(flags.training_script_args)
     return shown
+
+
+def _silence(stream: TextIO | BinaryIO) -> None:
+    """Let what is still buffered go nowhere, or the interpreter's last flush fails with 120."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
 
 
 def _pod(plan: Plan) -> str:

@@ -1,0 +1,119 @@
+"""Real launches: `python -m pdtriage.launch` as a process, small scripts as trainers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pdtriage.launch.record import RunRecord, read_records
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+def clean_environment() -> dict[str, str]:
+    """Ours without anything a launcher would obey."""
+    unwanted = (
+        *("PADDLE", "POD_", "FLAGS_", "TRAINER", "DISTRIBUTED", "PDTRIAGE", "CUDA", "XPU"),
+        "PYTHONUNBUFFERED",
+    )
+    return {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+@dataclass
+class Launch:
+    """One `pdtriage run` as a user sees it."""
+
+    process: subprocess.Popen[str]
+    log_dir: Path
+    out: str = ""
+    err: str = ""
+
+    @property
+    def code(self) -> int | None:
+        return self.process.returncode
+
+    def finish(self, timeout: float = 30) -> Launch:
+        self.out, self.err = self.process.communicate(timeout=timeout)
+        return self
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def record(self) -> RunRecord:
+        return read_records(self.log_dir)[-1]
+
+    def log(self, local_rank: int = 0) -> str:
+        path = self.log_dir / f"workerlog.{local_rank}"
+        return path.read_text() if path.exists() else ""
+
+    def wait_for_log(self, text: str, ranks: int = 1) -> None:
+        assert wait_until(lambda: all(text in self.log(i) for i in range(ranks))), (
+            f"{text!r} never came: {[self.log(i) for i in range(ranks)]}"
+        )
+
+
+@dataclass
+class Launcher:
+    folder: Path
+    started: list[Launch] = field(default_factory=list)
+
+    def start(
+        self,
+        *arguments: str,
+        log_dir: Path | None = None,
+        env: dict[str, str] | None = None,
+        module: str = "pdtriage.launch",
+        **options: object,
+    ) -> Launch:
+        logs = self.folder / "log" if log_dir is None else log_dir
+        process: subprocess.Popen[str] = subprocess.Popen(
+            [sys.executable, "-m", module, "--log_dir", str(logs), *arguments],
+            cwd=SCRIPTS,
+            env=clean_environment() | (env or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,  # type: ignore[call-overload]
+        )
+        launch = Launch(process, logs)
+        self.started.append(launch)
+        return launch
+
+    def run(self, *arguments: str, **options: object) -> Launch:
+        return self.start(*arguments, **options).finish()  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def launcher(tmp_path: Path) -> Iterator[Launcher]:
+    launcher = Launcher(tmp_path)
+    yield launcher
+    for launch in launcher.started:
+        if launch.process.poll() is None:
+            launch.process.kill()
+            launch.process.communicate(timeout=10)
