@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from .catalog import HEALTHY, SCENARIOS
-from .record import RecordingFailed, record
+from .record import RecordingError, record
 from .scenario import Scenario
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -44,7 +44,7 @@ def _record(scenario: Scenario, into: Path) -> bool:
     try:
         record(scenario, folder)
         outcome = "ok"
-    except (RecordingFailed, PermissionError) as problem:
+    except (RecordingError, PermissionError) as problem:
         outcome = f"NOT RECORDED: {problem}"
     print(f"{scenario.name:34} {time.monotonic() - started:5.1f} s  {outcome}", flush=True)
     return outcome == "ok"

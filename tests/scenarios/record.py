@@ -18,14 +18,13 @@ from .sandbox import Node
 from .scenario import Launch, Scenario, Stop
 
 SCRIPTS = Path(__file__).parent / "scripts"
-SHARED = ("recipe.py", "etcd3.py")
 NEUTRAL = (
     (sys.prefix, "/opt/venv"),
     (sys.base_prefix, "/usr/local"),
 )
 
 
-class RecordingFailed(Exception):
+class RecordingError(Exception):
     """The job did not come to its end in the time given to it."""
 
 
@@ -49,7 +48,7 @@ def _run(scenario: Scenario, top: Path) -> list[str]:
             with sandbox.no_leftovers(), ExitStack() as stack:
                 here = [replace(node, mounts=dict(launch.tmpfs)) for node in nodes]
                 if launch.memory_mb:
-                    group = stack.enter_context(sandbox.memory_limit(launch.memory_mb, top.name))
+                    group = stack.enter_context(sandbox.memory_limit(launch.memory_mb))
                     here = [replace(node, cgroup=group) for node in here]
                 commands += _launch(scenario, launch, here)
     if scenario.kernel_log:
@@ -63,8 +62,8 @@ def _launch(scenario: Scenario, launch: Launch, nodes: list[Node]) -> list[str]:
     started: list[subprocess.Popen[bytes]] = []
     shown: list[str] = []
     for node, node_flags in zip(nodes, launch.node_flags, strict=False):
-        for shared in SHARED:
-            shutil.copy(SCRIPTS / shared, node.home)
+        for module in ("recipe.py", *launch.modules):
+            shutil.copy(SCRIPTS / module, node.home)
         if launch.entry is None:
             shutil.copy(SCRIPTS / script, node.home / "train.py")
         env = {**sandbox.clean_environment(node.home), **launch.env}
@@ -97,7 +96,7 @@ def _prepare(launch: Launch, node: Node, env: dict[str, str]) -> None:
     if launch.keep_running:
         time.sleep(2)
     elif process.wait(timeout=60) != 0:
-        raise RecordingFailed((node.home / "prepare.out").read_text())
+        raise RecordingError((node.home / "prepare.out").read_text())
 
 
 def _wait(
@@ -107,19 +106,21 @@ def _wait(
     stop = launch.stop
     while any(process.poll() is None for process in started):
         if time.monotonic() > deadline:
-            raise RecordingFailed(f"not over after {scenario.limit:.0f} s")
+            raise RecordingError(f"not over after {scenario.limit:.0f} s")
         if stop and _is_due(stop, nodes):
             time.sleep(stop.after)
             _send(stop, nodes, started)
             stop = None
         time.sleep(0.1)
     if stop:
-        raise RecordingFailed(f"ended before {stop.when!r} was seen")
+        raise RecordingError(f"ended before {stop.when!r} was seen")
 
 
 def _is_due(stop: Stop, nodes: list[Node]) -> bool:
     wanted = stop.when.encode()
-    files = (file for node in nodes for file in (node.home / "console.log", *node.home.glob("log/*")))
+    files = (
+        file for node in nodes for file in (node.home / "console.log", *node.home.glob("log/*"))
+    )
     return any(wanted in file.read_bytes() for file in files if file.is_file())
 
 
@@ -130,7 +131,7 @@ def _send(stop: Stop, nodes: list[Node], started: list[subprocess.Popen[bytes]])
         return
     pid = sandbox.writer_of(nodes[0].home / stop.target, started[0].pid)
     if pid is None:
-        raise RecordingFailed(f"nobody writes {stop.target}")
+        raise RecordingError(f"nobody writes {stop.target}")
     subprocess.run(["kill", f"-{stop.signal.value}", str(pid)], check=True)
 
 
@@ -152,9 +153,18 @@ def _store(scenario: Scenario, top: Path, into: Path, commands: list[str]) -> Pa
     (target / "label.json").write_text(json.dumps(label, indent=1, ensure_ascii=False) + "\n")
     if len(scenario.launches) > 1:
         (target / "mtimes.json").write_text(json.dumps(times, indent=1) + "\n")
+    _insist_on_key_line(scenario, target)
     made = [f"made by: python -m tests.scenarios record {scenario.name}", "", *commands]
     (target / "cmd.txt").write_text("\n".join(made) + "\n")
     return target
+
+
+def _insist_on_key_line(scenario: Scenario, target: Path) -> None:
+    """A scenario in which nothing happened must not become a fixture."""
+    key = (scenario.truth.key_line or "").encode()
+    files = [file for file in target.rglob("*") if file.is_file() and file.name != "label.json"]
+    if not any(key in file.read_bytes() for file in files):
+        raise RecordingError(f"no file says {scenario.truth.key_line!r}")
 
 
 def neutral(content: bytes, home: Path) -> bytes:

@@ -33,7 +33,9 @@ class Node:
     cgroup: Path | None = None
     mounts: dict[str, str] = field(default_factory=dict)
 
-    def spawn(self, command: list[str], env: dict[str, str], console: Path) -> subprocess.Popen[bytes]:
+    def spawn(
+        self, command: list[str], env: dict[str, str], console: Path
+    ) -> subprocess.Popen[bytes]:
         """Start a command here; the pid returned is that of the command itself."""
         with console.open("ab") as out:
             return subprocess.Popen(
@@ -84,9 +86,9 @@ def nodes(count: int, top: Path) -> Iterator[list[Node]]:
 
 
 @contextmanager
-def memory_limit(megabytes: int, name: str) -> Iterator[Path]:
+def memory_limit(megabytes: int) -> Iterator[Path]:
     """A cgroup (v1) in which the kernel kills whoever goes over the limit."""
-    group = Path("/sys/fs/cgroup/memory") / name
+    group = Path("/sys/fs/cgroup/memory") / f"train-{os.getpid()}"
     group.mkdir()
     try:
         (group / "memory.limit_in_bytes").write_text(str(megabytes << 20))
@@ -155,7 +157,20 @@ def is_root() -> bool:
 
 
 def _wire(first: str, second: str) -> None:
-    _ip("link", "add", DEVICE, "netns", first, "type", "veth", "peer", "name", DEVICE, "netns", second)
+    _ip(
+        "link",
+        "add",
+        DEVICE,
+        "netns",
+        first,
+        "type",
+        "veth",
+        "peer",
+        "name",
+        DEVICE,
+        "netns",
+        second,
+    )
     for name, address in zip((first, second), HOSTS, strict=True):
         _ip("-n", name, "addr", "add", f"{address}/24", "dev", DEVICE)
         _ip("-n", name, "link", "set", DEVICE, "up")

@@ -12,7 +12,7 @@ LauncherKind = Literal["new", "legacy"]
 
 @dataclass(frozen=True)
 class Truth:
-    """What happened, known from the script that was run and never from a tool that read the logs."""
+    """What happened: known from the script that was run, never from a tool that read the logs."""
 
     verdict: str
     category: str | None = None
@@ -45,6 +45,27 @@ class Truth:
         return {name: claim for name, claim in claims.items() if claim not in (None, [])}
 
 
+def blame(
+    category: str,
+    *ranks: int,
+    of: int = 2,
+    also: tuple[str, ...] = (),
+    key: str | None = None,
+    runs: int = 1,
+) -> Truth:
+    """These ranks of so many failed of themselves, all others only because of them."""
+    victims = tuple(rank for rank in range(of) if rank not in ranks)
+    return Truth(
+        "failed",
+        category,
+        also_ok=also,
+        culprit_ranks=ranks,
+        victim_ranks=victims,
+        key_line=key,
+        runs=runs,
+    )
+
+
 @dataclass(frozen=True)
 class Stop:
     """A signal from outside, sent once some file of the log folder holds a text."""
@@ -52,7 +73,7 @@ class Stop:
     when: str
     signal: signal.Signals = signal.SIGINT
     target: str = "launcher"
-    """``launcher``, or the path of the log file whose writer is hit, such as ``log/workerlog.1``."""
+    """``launcher``, or the log file whose writer is hit, such as ``log/workerlog.1``."""
     after: float = 0.0
     """Seconds to wait once the text is there."""
 
@@ -66,6 +87,8 @@ class Launch:
     launcher: LauncherKind = "new"
     script: str | None = None
     """File in ``scripts/``; the scenario's own name unless told. It always runs as ``train.py``."""
+    modules: tuple[str, ...] = ()
+    """Further files of ``scripts/`` that the script or the launcher imports."""
     flags: tuple[str, ...] = ()
     node_flags: tuple[tuple[str, ...], ...] = ((),)
     """Further flags of each node; their number is the number of nodes."""
@@ -74,7 +97,7 @@ class Launch:
     tmpfs: Mapping[str, str] = field(default_factory=dict)
     """Mount point (relative to the work directory, or absolute) to mount options."""
     prepare: str | None = None
-    """Python file in ``scripts/`` run beforehand on every node, in its network and work directory."""
+    """Python file in ``scripts/`` run beforehand on every node."""
     keep_running: bool = False
     """``prepare`` goes on beside the job, as the owner of a busy port would."""
     stop: Stop | None = None

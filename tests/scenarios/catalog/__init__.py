@@ -1,13 +1,16 @@
 """Every scenario, by what goes wrong in it."""
 
 from ..scenario import Scenario
-from . import code, comm, crash, reading, runs
+from . import code, comm, config, crash, healthy, reading, runs, servers, storage
 
 SCENARIOS: tuple[Scenario, ...] = (
     *reading.SCENARIOS,
     *code.SCENARIOS,
     *crash.SCENARIOS,
     *comm.SCENARIOS,
+    *config.SCENARIOS,
+    *storage.SCENARIOS,
     *runs.SCENARIOS,
+    *servers.SCENARIOS,
 )
-HEALTHY: tuple[Scenario, ...] = ()
+HEALTHY: tuple[Scenario, ...] = healthy.HEALTHY

@@ -1,5 +1,7 @@
 import os
+
 import recipe
+
 
 class Images(recipe.Samples):
     def read(self, index):
@@ -10,6 +12,7 @@ class Images(recipe.Samples):
             with open("images/000020.bin", "rb") as image:
                 image.read(16)
         return super().read(index)
+
 
 rank, world = recipe.start()
 recipe.train(rank, Images(rank), workers=1)

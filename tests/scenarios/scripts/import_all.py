@@ -1,5 +1,4 @@
 import recipe
-import paddleseg_extras
 
 rank, world = recipe.start()
 recipe.train(rank)

@@ -6,7 +6,6 @@ import time
 import numpy as np
 import paddle
 import paddle.distributed as dist
-import paddle.nn.functional as F
 
 FEATURES, CLASSES = 8, 4
 
@@ -41,8 +40,9 @@ def network(features=FEATURES, hidden=16):
     )
 
 
-def train(rank, samples=None, workers=0, on_step=None, pace=0.05, say=print, steps=12, net=None):
+def train(rank, samples=None, workers=0, on_step=None, pace=0.05, report=None, steps=12, net=None):
     """Train for a few steps with gradients averaged over all ranks."""
+    report = report or show
     samples = samples if samples is not None else Samples(rank)
     model = paddle.DataParallel(net if net is not None else network())
     optimizer = paddle.optimizer.SGD(learning_rate=0.1, parameters=model.parameters())
@@ -53,17 +53,24 @@ def train(rank, samples=None, workers=0, on_step=None, pace=0.05, say=print, ste
         time.sleep(pace)
         if on_step:
             on_step(step)
-        loss = F.cross_entropy(model(features), labels)
+        loss = paddle.nn.functional.cross_entropy(model(features), labels)
         loss.backward()
         optimizer.step()
         optimizer.clear_grad()
-        say(f"epoch 0 step {step} loss {float(loss):.4f}")
+        report(step, float(loss))
     return model
 
 
+def show(step, loss):
+    print(f"epoch 0 step {step} loss {loss:.4f}")
+
+
+def logged(step, loss):
+    """Progress through Python's logging."""
+    logger().info("epoch 0 step %d loss %.4f", step, loss)
+
+
 def logger():
-    """Progress lines the way model suites write them."""
-    logging.basicConfig(
-        level=logging.INFO, format="[%(asctime)s] [%(levelname)8s] %(filename)s:%(lineno)d - %(message)s"
-    )
+    layout = "[%(asctime)s] [%(levelname)8s] %(filename)s:%(lineno)d - %(message)s"
+    logging.basicConfig(level=logging.INFO, format=layout)
     return logging.getLogger("train")

@@ -1,0 +1,13 @@
+import os
+
+import recipe
+
+rank, world = recipe.start()
+
+
+def on_step(step):
+    if rank == 2 and step == 3:
+        os.abort()
+
+
+recipe.train(rank, on_step=on_step)
