@@ -10,6 +10,8 @@ import typer
 
 from pdtriage import __version__, exit_codes
 from pdtriage.commands.analyze import analyze
+from pdtriage.commands.explain import explain
+from pdtriage.commands.parsers import app as parsers
 from pdtriage.commands.speech import RefusalError, said
 
 app = typer.Typer(
@@ -23,6 +25,14 @@ app = typer.Typer(
 app.command(
     help=said("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。")
 )(analyze)
+app.command(
+    help=said("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。")
+)(explain)
+app.add_typer(
+    parsers,
+    name="parsers",
+    help=said("What pdtriage knows, and how to add to it.", "pdtriage 掌握的知识，以及如何扩充。"),
+)
 
 
 @app.callback(

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 from pdtriage import exit_codes
-from pdtriage.commands.speech import LANGUAGE, Lang, RefusalError, said
+from pdtriage.commands.options import LanguageOption, Parsers
+from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS, Reporter, reporter_for_file, reporter_named
 
@@ -70,30 +71,12 @@ Output = Annotated[
         help=said("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
     ),
 ]
-LanguageOption = Annotated[
-    Lang | None,
-    typer.Option(
-        "--lang",
-        help=said("Language of the report. Default: the locale's.", "报告语言。默认取自 locale。"),
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help=said("One line only.", "只输出一行。"))]
 ExitZero = Annotated[
     bool,
     typer.Option(
         "--exit-zero",
         help=said("Exit with 0 even if a failure was found.", "即使发现失败也以 0 退出。"),
-    ),
-]
-Parsers = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--parsers",
-        metavar="DIR",
-        help=said(
-            "Further signatures: a folder of *.toml. May be repeated.",
-            "额外的特征：存放 *.toml 的文件夹。可多次给出。",
-        ),
     ),
 ]
 NoRedact = Annotated[

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from pdtriage.language import language_of
 from pdtriage.model import Language, Text
 
 LANGUAGE: Language = language_of()
-
-
-class Lang(str, Enum):
-    en = "en"
-    zh = "zh"
-
-    @property
-    def language(self) -> Language:
-        return "zh" if self is Lang.zh else "en"
 
 
 def said(en: str, zh: str) -> str:

@@ -1,0 +1,78 @@
+"""`pdtriage explain`: what an id of a report means, how to confirm it, how to fix it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdtriage import exit_codes
+from pdtriage.commands.knowing import known
+from pdtriage.commands.options import LanguageOption, Parsers
+from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.model import Language, Text
+from pdtriage.report.layout import padded, wrapped
+
+if TYPE_CHECKING:
+    from pdtriage.knowledge import explain as explaining
+
+WIDTH = 80
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help=said("A category or a signature, as in a report.", "报告中的类别或特征 id。"),
+    ),
+]
+
+
+def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
+    from pdtriage.knowledge import explain as explaining
+
+    knowledge = known(parsers)
+    found = explaining.explain(name, knowledge)
+    if found is None:
+        alike = explaining.similar(name, knowledge)
+        hint = said(
+            f"did you mean {', '.join(alike)}?" if alike else "pdtriage parsers list shows all",
+            f"是不是 {'、'.join(alike)}？" if alike else "用 pdtriage parsers list 查看全部",
+        )
+        raise RefusalError(
+            said(f"nothing is called {name}; {hint}", f"没有 {name}；{hint}"), exit_codes.USAGE
+        )
+    typer.echo(_rendered(found, lang.language if lang else LANGUAGE))
+
+
+def _rendered(found: explaining.Explanation, language: Language) -> str:
+    lines = [found.title.in_(language)]
+    kind = [found.id]
+    if found.signature is not None:
+        kind += [found.signature.role, found.signature.category or ""]
+    lines.append("  ".join(part for part in kind if part))
+    if found.meaning:
+        lines += ["", *wrapped(found.meaning.in_(language), WIDTH)]
+    if found.confirm:
+        lines += _section(Text("How to confirm", "如何确认"), [found.confirm], language)
+    lines += _section(Text("What to do", "怎么办"), found.advice, language)
+    if found.signatures:
+        lines += ["", Text("Signatures", "特征").in_(language)]
+        width = max(len(signature.id) for signature in found.signatures)
+        lines += [f"  {padded(s.id, width)}  {s.title.in_(language)}" for s in found.signatures]
+    if found.signature is not None and found.signature.samples:
+        lines += ["", Text("Looks like", "日志里的样子").in_(language)]
+        lines += [f"  {line}" for line in found.signature.samples[0].strip().splitlines()]
+    return "\n".join(lines)
+
+
+def _section(heading: Text, sentences: Sequence[Text], language: Language) -> list[str]:
+    if not sentences:
+        return []
+    lines = ["", heading.in_(language)]
+    for number, sentence in enumerate(sentences, 1):
+        mark = f"  {number}. " if len(sentences) > 1 else "  "
+        for row in wrapped(sentence.in_(language), WIDTH - len(mark)):
+            lines.append(mark + row)
+            mark = " " * len(mark)
+    return lines

@@ -1,0 +1,178 @@
+"""`pdtriage parsers`: what the tool knows, whether it is sound, and how to add to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdtriage import exit_codes
+from pdtriage.commands.knowing import known
+from pdtriage.commands.options import LanguageOption, Parsers
+from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.knowledge import Signature
+from pdtriage.model import Language
+from pdtriage.report.layout import padded
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="ID", help=said("Id of a signature.", "特征的 id。"))]
+CategoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--category",
+        metavar="ID",
+        help=said("Only those of one category.", "只列出某一类别。"),
+    ),
+]
+Healthy = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--healthy",
+        metavar="PATH",
+        help=said(
+            "Logs of jobs that went well: no signature may claim a line of them.",
+            "正常作业的日志：任何特征都不应匹配其中的行。",
+        ),
+    ),
+]
+Sample = Annotated[
+    str | None,
+    typer.Option(
+        "--sample",
+        metavar="LINE",
+        help=said("A log line it must recognise.", "必须识别的一行日志。"),
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=said("Append to FILE instead of printing.", "追加到 FILE，而不是打印。"),
+    ),
+]
+
+
+@app.command("list", help=said("All signatures, one a line.", "列出全部特征，每行一个。"))
+def list_(
+    category: CategoryOption = None, lang: LanguageOption = None, parsers: Parsers = None
+) -> None:
+    language = lang.language if lang else LANGUAGE
+    signatures = [
+        signature
+        for signature in known(parsers).signatures.values()
+        if category is None or signature.category == category
+    ]
+    widths = [
+        max((len(cell) for cell in column), default=0)
+        for column in zip(*(_cells(signature) for signature in signatures), strict=True)
+    ]
+    for signature in signatures:
+        cells = zip(_cells(signature), widths, strict=True)
+        row = "  ".join(padded(cell, width) for cell, width in cells)
+        typer.echo(f"{row}  {signature.title.in_(language)}")
+
+
+@app.command(
+    help=said("One signature with its patterns and samples.", "查看一个特征的模式和样例。")
+)
+def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
+    from pdtriage.knowledge.explain import similar
+
+    knowledge = known(parsers)
+    signature = knowledge.signatures.get(name)
+    if signature is None:
+        alike = ", ".join(
+            found for found in similar(name, knowledge) if found in knowledge.signatures
+        )
+        raise RefusalError(
+            said(
+                f"no signature is called {name}" + (f"; did you mean {alike}?" if alike else ""),
+                f"没有名为 {name} 的特征" + (f"；是不是 {alike}？" if alike else ""),
+            ),
+            exit_codes.USAGE,
+        )
+    typer.echo(_shown(signature, lang.language if lang else LANGUAGE))
+
+
+@app.command(help=said("Try every signature on its samples.", "用样例检验每一个特征。"))
+def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers = None) -> None:
+    from pdtriage.knowledge import check as checking
+    from pdtriage.knowledge.load import shipped_folder
+
+    language = lang.language if lang else LANGUAGE
+    knowledge = known(parsers)
+    folders = [shipped_folder(), *(parsers or ())]
+    problems = checking.check(knowledge, tuple(healthy or ()), folders)
+    for problem in problems:
+        typer.echo(f"{problem.where}: {problem.message.in_(language)}")
+    total = len(knowledge.signatures)
+    typer.echo(
+        said(
+            f"{total} signatures, {len(problems)} problem{'s' if len(problems) != 1 else ''}",
+            f"{total} 个特征，{len(problems)} 个问题",
+        )
+    )
+    raise typer.Exit(exit_codes.FAILED if problems else exit_codes.OK)
+
+
+@app.command(help=said("Begin a new signature.", "新建一个特征。"))
+def new(name: Name, sample: Sample = None, output: Output = None) -> None:
+    from pdtriage.knowledge.new import IDENTIFIER, skeleton
+
+    if not IDENTIFIER.fullmatch(name):
+        raise RefusalError(
+            said(
+                f"{name}: an id is family.words-with-dashes, such as data.stale-mount",
+                f"{name}：id 的形式为 family.words-with-dashes，例如 data.stale-mount",
+            ),
+            exit_codes.USAGE,
+        )
+    text = skeleton(name, sample)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("a", encoding="utf-8") as file:
+            file.write(text if file.tell() == 0 else "\n" + text)
+    except OSError as error:
+        raise RefusalError(str(error), exit_codes.USAGE) from error
+    typer.echo(
+        said(
+            f"added to {output}; fill it in, then run: pdtriage parsers check --parsers {output}",
+            f"已写入 {output}；填好后运行：pdtriage parsers check --parsers {output}",
+        )
+    )
+
+
+def _cells(signature: Signature) -> tuple[str, str, str]:
+    return signature.id, signature.role, signature.category or "-"
+
+
+def _shown(signature: Signature, language: Language) -> str:
+    rows = [
+        ("id", signature.id),
+        ("file", f"{signature.family}.toml"),
+        ("role", signature.role),
+        ("category", signature.category),
+        ("title", signature.title.in_(language)),
+        *(("literal", literal) for literal in signature.literals),
+        ("pattern", signature.pattern),
+        ("stack", signature.stack),
+        ("kinds", ", ".join(signature.kinds)),
+        ("points", signature.points),
+        ("explains", ", ".join(signature.explains)),
+        ("generic", "yes" if signature.generic else ""),
+        ("final", "yes" if signature.final else ""),
+        ("repeats", str(signature.repeats) if signature.repeats > 1 else ""),
+        *(("sample", sample) for sample in signature.samples),
+        *(("miss", miss) for miss in signature.misses),
+    ]
+    lines = []
+    for label, value in rows:
+        for number, line in enumerate((value or "").strip().splitlines()):
+            lines.append(f"{label if number == 0 else '':<9} {line}")
+    return "\n".join(lines)
