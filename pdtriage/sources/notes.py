@@ -22,6 +22,7 @@ Reason = Literal[
     "binary",
     "link",
     "twice",
+    "again",
     "pipe",
     "vanished",
 ]
@@ -86,6 +87,10 @@ _SENTENCES: dict[Reason, tuple[str, str]] = {
     "twice": (
         "There both packed and unpacked, only the unpacked file was read: {names}.",
         "同一日志同时存在压缩版和未压缩版，只读取了未压缩的文件：{names}。",
+    ),
+    "again": (
+        "More than once in the archive, the last one was read: {names}.",
+        "压缩包中有多个同名文件，读取的是最后一个：{names}。",
     ),
     "pipe": (
         "Too much for the memory set aside for standard input, only its beginning was read: "

@@ -41,17 +41,15 @@ class Recognised:
 def named(name: str, folder: str = "") -> Named:
     """Read a file name; `folder` is the name of the folder the file lies in."""
     stem, packed = _without_compression(name)
-    if folder.lower() == RECORD_FOLDER:
-        # Our own folder holds reports beside the record, and those speak of failures too.
-        kind: FileKind | None = "record" if _RECORD.fullmatch(stem) else None
-        return Named(stem, Piece(), kind, packed=packed)
+    ours = folder.lower() == RECORD_FOLDER
     stem, piece = without_rotation(stem)
-    for pattern, kind in _LAUNCHER_NAMES:
+    for pattern, kind in (*_LAUNCHER_NAMES, *(_OUR_NAMES if ours else ())):
         if match := pattern.fullmatch(stem):
             index = match.groupdict().get("index")
             return Named(stem, piece, kind, None if index is None else int(index), packed=packed)
     captured = bool(_CAPTURED.fullmatch(stem))
-    promising = captured or bool(_PROMISING.fullmatch(stem))
+    # Our own folder holds reports beside the record, and those speak of failures too.
+    promising = captured or (not ours and bool(_PROMISING.fullmatch(stem)))
     return Named(stem, piece, promising=promising, captured=captured, packed=packed)
 
 
@@ -115,7 +113,6 @@ def _without_compression(name: str) -> tuple[str, bool]:
 
 _COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
 _TAR = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
-_RECORD = re.compile(r"record(?:[.-][\w.-]*)?\.jsonl?", re.IGNORECASE)
 
 
 def _launcher_name(pattern: str) -> re.Pattern[str]:
@@ -138,6 +135,9 @@ _LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
         ),
         "kernel",
     ),
+)
+_OUR_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
+    (re.compile(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII), "record"),
 )
 _CAPTURED = re.compile(
     r"(?:console|nohup|stdout|stderr|screenlog)(?:[_-][\w-]*)?(?:\.(?:log|txt|out|err|\d+))?"

@@ -95,10 +95,8 @@ class _Search:
         return Found(tuple(sources), self.notes.texts(), tuple(self.missing))
 
     def _take(self, candidate: Candidate) -> None:
-        if candidate.real is not None:
-            if candidate.real in self.real_paths:
-                return
-            self.real_paths.add(candidate.real)
+        if self._known(candidate):
+            return
         folder = candidate.folder.rpartition("/")[2]
         told = named(candidate.name, folder)
         if told.kind is not None:
@@ -116,6 +114,14 @@ class _Search:
         recognised = recognise(candidate.name, head, folder, candidate.asked)
         if recognised is not None:
             self.taken.append((candidate, told, recognised))
+
+    def _known(self, candidate: Candidate) -> bool:
+        """Whether the same file was reached before, by another path or a link."""
+        if candidate.real is None:
+            return False
+        known = candidate.real in self.real_paths
+        self.real_paths.add(candidate.real)
+        return known
 
     def _opened(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
         """Whether it is an archive; if so its members have been offered."""
@@ -147,7 +153,7 @@ class _Search:
 
     def _sources(self) -> list[Source]:
         logs: dict[tuple[str, str], list[tuple[Candidate, Named, Recognised]]] = {}
-        for one in sorted(self.taken, key=lambda one: natural(one[0].path)):
+        for one in sorted(self._last_of_each(), key=lambda one: one[0].path):
             logs.setdefault((one[0].folder, one[1].stem), []).append(one)
         sources = []
         shown: set[str] = set()
@@ -158,6 +164,20 @@ class _Search:
                 source = self._source(candidate, told, recognised, rotation)
                 sources.append(_unique(source, shown))
         return sources
+
+    def _last_of_each(self) -> list[tuple[Candidate, Named, Recognised]]:
+        """Of members of one name the last, as unpacking would leave it: it was added later."""
+        last: dict[str, int] = {}
+        for place, (candidate, _, _) in enumerate(self.taken):
+            if candidate.inside:
+                if candidate.path in last:
+                    self.notes.add("again", candidate.path)
+                last[candidate.path] = place
+        return [
+            one
+            for place, one in enumerate(self.taken)
+            if not one[0].inside or last[one[0].path] == place
+        ]
 
     def _without_copies(
         self, pieces: list[tuple[Candidate, Named, Recognised]]

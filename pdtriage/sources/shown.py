@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Sequence
 
+_NUMBERS = re.compile(r"([0-9]{1,18})")
+
 
 def roots_shown(paths: Sequence[str]) -> list[str]:
     """What each path is called in the report; "" for the current folder.
@@ -44,13 +46,11 @@ def printable(name: str) -> str:
     return "".join(_escaped(char) for char in name)
 
 
-def natural(path: str) -> tuple[tuple[int, int, str], ...]:
+def natural(path: str) -> tuple[int | str, ...]:
     """A key that sorts `workerlog.2` before `workerlog.10`."""
-    return tuple(
-        (0, int(part), part) if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in re.split(r"([0-9]{1,18})", path)
-        if part
-    )
+    parts: list[int | str] = list(_NUMBERS.split(path))  # text and digits take turns
+    parts[1::2] = [int(digits) for digits in parts[1::2]]
+    return (*parts, path)
 
 
 def _slashed(path: str) -> str:
