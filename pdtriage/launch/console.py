@@ -22,7 +22,9 @@ from pdtriage.launch.happenings import (
     Invited,
     Noted,
     PeerBack,
+    PeerDiffers,
     PeerSilent,
+    PeerSpoke,
     Planned,
     Started,
     Stopping,
@@ -72,8 +74,10 @@ class Console:
             self._say("INFO", f"Watching {_pod(happening.plan)} running")
         elif isinstance(happening, Died):
             self._died(happening)
-        elif isinstance(happening, (Stopping, Interrupted, PeerSilent, PeerBack)):
+        elif isinstance(happening, (Stopping, Interrupted, PeerSilent, PeerDiffers, PeerBack)):
             self._say("WARNING", _sentence(happening).in_(self.language))
+        elif isinstance(happening, PeerSpoke):
+            self._peer_spoke(happening)
         elif isinstance(happening, Finished):
             self._finished(happening)
 
@@ -138,6 +142,16 @@ class Console:
             self._say("ERROR", _end_of(died).in_(self.language))
         else:
             self._say("DEBUG", _end_of(died).in_(self.language))
+
+    def _peer_spoke(self, spoke: PeerSpoke) -> None:
+        if spoke.facts.get("failed") is not True:
+            return
+        rank, summary = spoke.facts.get("rank"), spoke.facts.get("summary")
+        who = Text(f"node {spoke.node} failed", f"节点 {spoke.node} 失败").in_(self.language)
+        details = [f"rank {rank}"] if isinstance(rank, int) else []
+        # On one line: what a peer says must not look like lines of our own.
+        details += [" ".join(summary.split())] if isinstance(summary, str) else []
+        self._say("ERROR", ": ".join([who, *details]))
 
     def _finished(self, finished: Finished) -> None:
         self.beat()
@@ -208,7 +222,9 @@ def _end_of(died: Died) -> Text:
     return Text(f"{who_en} exited with code {death.code}", f"{who_zh} 退出，退出码 {death.code}")
 
 
-def _sentence(happening: Stopping | Interrupted | PeerSilent | PeerBack) -> Text:
+def _sentence(
+    happening: Stopping | Interrupted | PeerSilent | PeerDiffers | PeerBack,
+) -> Text:
     if isinstance(happening, Stopping):
         name = _signal_name(happening.signal)
         ranks = _short_list(happening.ranks)
@@ -225,6 +241,13 @@ def _sentence(happening: Stopping | Interrupted | PeerSilent | PeerBack) -> Text
         return Text(
             f"node {happening.node} stopped answering {happening.seconds:.1f} s ago",
             f"节点 {happening.node} 已 {happening.seconds:.1f} 秒没有响应",
+        )
+    if isinstance(happening, PeerDiffers):
+        return Text(
+            f"node {happening.node} starts {happening.processes} processes, this node "
+            f"{happening.own}: use the same number of cards on every node",
+            f"节点 {happening.node} 启动 {happening.processes} 个进程，本节点 {happening.own} 个："
+            "各节点的卡数必须一致",
         )
     return Text(f"node {happening.node} answers again", f"节点 {happening.node} 恢复响应")
 

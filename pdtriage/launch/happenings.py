@@ -104,6 +104,15 @@ class PeerSilent:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerDiffers:
+    """A node starts another number of processes than this one: such a job cannot run."""
+
+    node: int
+    processes: int
+    own: int
+
+
+@dataclass(frozen=True, slots=True)
 class PeerBack:
     """A silent node is heard of again."""
 
@@ -131,6 +140,7 @@ Happening = (
     | Interrupted
     | PeerSpoke
     | PeerSilent
+    | PeerDiffers
     | PeerBack
     | Finished
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import socket
@@ -9,9 +10,9 @@ import string
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pdtriage import __version__, exit_codes
-from pdtriage.launch import cluster as clusters
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.console import Console, print_refusal
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
@@ -22,6 +23,7 @@ from pdtriage.launch.guardian import Guardian, start_guardian
 from pdtriage.launch.happenings import Configured, Finished, Noted, Observer, Planned, Started
 from pdtriage.launch.happenings import Watching as AllRunning
 from pdtriage.launch.interpreter import PaddleWheel, choose_python, installed_paddle
+from pdtriage.launch.nodes import Nodes, ToldToStop
 from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome, exit_code
 from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
 from pdtriage.launch.probe import SystemProbe
@@ -34,6 +36,13 @@ from pdtriage.launch.supervise import Ending, Patience, Supervisor
 from pdtriage.launch.support import refuse_unsupported
 from pdtriage.launch.watch import Watch
 from pdtriage.model import Language, Text
+
+if TYPE_CHECKING:
+    # The HTTP modules are imported only by jobs of several nodes.
+    from pdtriage.launch.facts import FactsChannel
+
+_PARTING = 3.0
+"""Seconds a node that has ended waits for what the others saw."""
 
 
 def run(
@@ -67,6 +76,8 @@ def run(
     except RefusedError as refusal:
         print_refusal(refusal, language)
         return Outcome(exit_codes.USAGE, flags, refusal=refusal)
+    except ToldToStop as told:
+        return Outcome(exit_codes.of_signal(told.number), flags)
 
 
 class _Session:
@@ -96,25 +107,21 @@ class _Session:
         lock = FolderLock(self.flags.log_dir)
         guardian = start_guardian(self.launch, self.flags.failure_grace(), (lock.descriptor,))
         try:
-            with Watch() as watch:
+            with Watch() as watch, contextlib.ExitStack() as stack:
                 watch.know([guardian.pid])
                 self.observer.notice(Configured(self.flags))
-                cluster = self._meet(len(assignments))
+                nodes = Nodes(self.flags, self.environ, self.pod, watch, self.observer)
+                stack.callback(nodes.close)
+                cluster = nodes.gather(len(assignments), devices.dtype)
+                self.flags = nodes.flags
                 for note in (*self.flags.notes, *devices.notes, *cluster.notes):
                     self.observer.notice(Noted(note, "WARNING"))
                 plan = self._plan(devices, assignments, cluster, python)
-                return self._attempt(plan, watch, guardian, wheel, lock)
+                channel = nodes.open_channel(cluster)
+                return self._attempt(plan, watch, guardian, wheel, lock, channel)
         finally:
             guardian.dismiss()
             lock.close()
-
-    def _meet(self, processes: int) -> Cluster:
-        meeting, self.flags = clusters.how_to_meet(self.flags, self.environ)
-        if meeting == "cloud":
-            return clusters.from_cloud(self.flags, processes, self.environ)
-        if meeting == "ips":
-            return clusters.from_ips(self.flags, processes, self.environ)
-        return clusters.alone(self.flags, processes, self.environ)
 
     def _plan(
         self,
@@ -140,6 +147,7 @@ class _Session:
         guardian: Guardian,
         wheel: PaddleWheel | None,
         lock: FolderLock,
+        channel: FactsChannel | None,
     ) -> Outcome:
         recorder = Recorder(lock.folder)
         guardian.write_to(os.path.abspath(recorder.path))
@@ -157,9 +165,28 @@ class _Session:
             self.observer,
             Patience(self.flags.settle, self.flags.failure_grace(), self.flags.interrupt_grace()),
             besides=frozenset({guardian.pid}),
+            on_failure=lambda: self._tell_peers(channel, recorder),
         )
         ending = supervisor.run()
+        if channel is not None:
+            self._part(channel, supervisor, ending, recorder)
         return self._conclude(plan, recorder, children, ending)
+
+    def _tell_peers(self, channel: FactsChannel | None, recorder: Recorder) -> None:
+        if channel is not None:
+            channel.publish("failed", self.analyst.facts(_read_back(recorder.path)))
+
+    def _part(
+        self, channel: FactsChannel, supervisor: Supervisor, ending: Ending, recorder: Recorder
+    ) -> None:
+        """Say how it ended here and hear how it ended elsewhere."""
+        if ending.reason == "interrupted":
+            channel.publish("failed", {"interrupted": ending.interrupted_by})
+        elif ending.reason != "failed":
+            channel.publish("done" if ending.reason == "completed" else "stopped")
+        supervisor.listen(_PARTING, channel.all_over)
+        if channel.reached is False and not channel.all_over():
+            recorder.note("the exchange between the nodes could not be reached at the end")
 
     def _start(
         self, plan: Plan, recorder: Recorder, watch: Watch, guardian: Guardian
@@ -198,12 +225,12 @@ class _Session:
         for child in children:
             size = os.path.getsize(os.path.join(plan.folder, child.plan.log))
             recorder.write("size", {"pid": child.pid, "bytes": size})
-        reason = "failed" if ending.reason == "peer" else ending.reason
+        reason = "failed" if ending.reason in ("peer", "refused") else ending.reason
         end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
         recorder.write("end", end)
         record = _read_back(recorder.path)
         conclusion = self.analyst.conclude(record)
-        code = exit_code(conclusion, record)
+        code = exit_codes.USAGE if ending.reason == "refused" else exit_code(conclusion, record)
         recorder.write("end", {**end, "exit_code": code, "verdict": conclusion.verdict})
         if recorder.trouble:
             self.observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))

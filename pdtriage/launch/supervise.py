@@ -14,6 +14,7 @@ from pdtriage.launch.happenings import (
     Interrupted,
     Observer,
     PeerBack,
+    PeerDiffers,
     PeerSilent,
     PeerSpoke,
     Stopping,
@@ -42,7 +43,7 @@ class Ending:
     """How it came to an end, as far as this node knows."""
 
     reason: str
-    """`completed`, `failed`, `interrupted` or `peer`."""
+    """`completed`, `failed`, `interrupted`, `peer` or `refused`."""
     interrupted_by: int | None
     deaths: tuple[DeathRecord, ...]
 
@@ -90,6 +91,12 @@ class Supervisor:
         self._announce()
         self._sweep()
         return Ending(self.reason or "completed", self.interrupted_by, tuple(self.deaths))
+
+    def listen(self, seconds: float, until: Callable[[], bool]) -> None:
+        """Stay open for what other nodes have to say, after all processes have ended."""
+        deadline = time.monotonic() + seconds
+        while not until() and time.monotonic() < deadline and not self.hurry:
+            self._turn(0.05)
 
     def _turn(self, timeout: float | None) -> None:
         for occurrence in self.watch.wait(timeout):
@@ -158,6 +165,11 @@ class Supervisor:
                 self._stop_at = time.monotonic() + self.patience.settle
         elif isinstance(message, PeerSilent):
             fields = {"what": "silent", "silent_seconds": message.seconds}
+        elif isinstance(message, PeerDiffers):
+            fields = {"what": "differs"}
+            if self.reason is None:
+                self.reason = "refused"
+                self._stop_at = time.monotonic()
         else:
             assert isinstance(message, PeerBack)
             fields = {"what": "back"}
@@ -173,10 +185,10 @@ class Supervisor:
         moment = time.monotonic()
         if self._stop_at is not None and moment >= self._stop_at:
             self._stop_at = None
-            self._announce()
             if self._kill_at is None:
                 self._kill_at = moment + self._grace
                 self._signal_all(signal.SIGTERM)
+            self._announce()
         if self._kill_at is not None and moment >= self._kill_at:
             # Again each second: a process may fork while it is being ended.
             self._kill_at = moment + 1.0

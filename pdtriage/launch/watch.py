@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
 
-from pdtriage.launch.happenings import PeerBack, PeerSilent, PeerSpoke
+from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.launch.processes import children_of, reap
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -40,7 +40,7 @@ class Told:
     signal: int
 
 
-Message = PeerSpoke | PeerSilent | PeerBack
+Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
 Occurrence = Death | Told | Message
 
 

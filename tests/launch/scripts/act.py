@@ -10,7 +10,7 @@ import sys
 import time
 
 
-def tidy(number, frame):
+def tidy(*_):
     print("cleaned up", flush=True)
     sys.exit(0)
 

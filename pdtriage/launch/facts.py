@@ -1,0 +1,231 @@
+"""What nodes tell each other while a job runs: that they live, and what they saw.
+
+One key a node, outside the prefix Paddle counts. What comes from a peer is untrusted: limited in
+size, depth and length, and stripped of control characters before anyone sees it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pdtriage.launch.cluster import Cluster
+from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
+from pdtriage.launch.kv import KVClient, KVServer
+
+MAX_FACTS = 64 << 10
+MAX_DEPTH = 8
+MAX_TEXT = 4_000
+MAX_ITEMS = 512
+SILENT_AFTER = 3.0
+_BEAT = 0.5
+_HURRIED = 0.1
+_HOSTING = 3.0
+"""Seconds the node that hosts the exchange stays for the others to read it."""
+_ENVELOPE = 1_024
+
+Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
+
+
+def clean_facts(text: str) -> dict[str, object] | None:
+    """The facts in `text` with everything that could do harm removed; None if there are none."""
+    if len(text) > MAX_FACTS + _ENVELOPE:
+        return None
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    cleaned = _clean(told, MAX_DEPTH)
+    return cleaned if isinstance(cleaned, dict) else None
+
+
+def encode_facts(facts: Mapping[str, object]) -> str | None:
+    """As they travel; None when they are too large."""
+    text = json.dumps(facts, ensure_ascii=False, default=str)
+    return text if len(text.encode()) <= MAX_FACTS else None
+
+
+@dataclass(slots=True)
+class _Peer:
+    beat: object = None
+    heard: float = 0.0
+    heard_wall: float = 0.0
+    version: object = 0
+    silent: bool = False
+    over: bool = False
+    left: bool = False
+    differs: bool = False
+
+
+class FactsChannel:
+    """Beats for this node and listens to the others, in a thread of its own."""
+
+    def __init__(
+        self,
+        client: KVClient,
+        cluster: Cluster,
+        job: str,
+        deliver: Callable[[Message], None],
+        *,
+        server: KVServer | None = None,
+        hosting: bool = False,
+    ) -> None:
+        """`server` is closed with the channel; `hosting` says that the exchange is on this node
+        and has to stay until the others have read it."""
+        self._client = client
+        self._server = server
+        self._hosting = hosting or server is not None
+        self._rank = cluster.node_rank
+        self._replicas = len(cluster.own_endpoints)
+        self._deliver = deliver
+        # Two jobs of the same name on one port must not hear each other.
+        mark = zlib.crc32(",".join(cluster.all_endpoints).encode())
+        self._prefix = f"/{job}/pdtriage/{mark:08x}/"
+        self._peers = {
+            rank: _Peer() for rank in range(len(cluster.nodes)) if rank != cluster.node_rank
+        }
+        self._every = max(_BEAT, len(cluster.nodes) / 64)
+        self._lock = threading.Lock()
+        self._state = "running"
+        self._facts: dict[str, object] = {}
+        self._version = 0
+        self._wake = threading.Event()
+        self._leaving = False
+        self._closing = False
+        self.reached: bool | None = None
+        """Whether the place of exchange answered the last time; None before the first try."""
+        self._thread = threading.Thread(target=self._loop, daemon=True)
+        self._thread.start()
+
+    def publish(self, state: str, facts: Mapping[str, object] | None = None) -> None:
+        """Tell the others at once. `state`: `running`, `failed`, `stopped`, `done`."""
+        with self._lock:
+            self._state = state
+            self._version += 1
+            if facts is not None and encode_facts(facts) is not None:
+                self._facts = dict(facts)
+        self._wake.set()
+
+    def all_over(self) -> bool:
+        """Every node that was ever heard of has failed, finished or fallen silent."""
+        return all(peer.over or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
+
+    def close(self) -> None:
+        self._leaving = True
+        self._wake.set()
+        deadline = time.monotonic() + (_HOSTING if self._hosting else 0)
+        while not self._all_left() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self._closing = True
+        self._wake.set()
+        self._thread.join(timeout=self._client.timeout + 1)
+        if self._server is not None:
+            self._server.close()
+
+    def _all_left(self) -> bool:
+        return all(peer.left or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
+
+    def _loop(self) -> None:
+        count = 0
+        while True:
+            count += 1
+            closing = self._closing
+            reached = self._tell(count)
+            found = self._client.get_prefix(self._prefix) if reached else None
+            self.reached = found is not None
+            if found is not None:
+                for key, text in found.items():
+                    self._hear(key, text)
+            self._listen_for_silence()
+            if closing:
+                return
+            self._wake.wait(_HURRIED if self._leaving else self._every)
+            self._wake.clear()
+
+    def _tell(self, count: int) -> bool:
+        with self._lock:
+            message = {
+                "beat": count,
+                "state": self._state,
+                "version": self._version,
+                "replicas": self._replicas,
+                "leaving": self._leaving,
+                "facts": self._facts,
+            }
+        text = json.dumps(message, ensure_ascii=False, default=str)
+        return self._client.put(f"{self._prefix}{self._rank}", text)
+
+    def _hear(self, key: str, text: str) -> None:
+        name = key.rpartition("/")[2]
+        peer = self._peers.get(int(name)) if name.isdigit() else None
+        told = clean_facts(text) if peer is not None else None
+        if peer is None or told is None:
+            return
+        rank = int(name)
+        if told.get("beat") != peer.beat:
+            peer.beat = told.get("beat")
+            peer.heard, peer.heard_wall = time.monotonic(), time.time()
+            if peer.silent:
+                peer.silent = False
+                self._deliver(PeerBack(rank))
+        replicas = told.get("replicas")
+        if isinstance(replicas, int) and replicas != self._replicas and not peer.differs:
+            peer.differs = True
+            self._deliver(PeerDiffers(rank, replicas, self._replicas))
+        state = told.get("state")
+        peer.over = peer.over or state in ("failed", "stopped", "done")
+        peer.left = told.get("leaving") is True
+        if told.get("version") != peer.version:
+            peer.version = told.get("version")
+            facts = told.get("facts")
+            shown = dict(facts) if isinstance(facts, dict) else {}
+            self._deliver(PeerSpoke(rank, {**shown, "failed": state == "failed"}))
+
+    def _listen_for_silence(self) -> None:
+        moment = time.monotonic()
+        for rank, peer in self._peers.items():
+            if peer.heard == 0.0 or peer.silent or peer.over:
+                continue
+            quiet = moment - peer.heard
+            if quiet > SILENT_AFTER + self._every:
+                peer.silent = True
+                self._deliver(PeerSilent(rank, round(quiet, 1), peer.heard_wall))
+
+
+def open_static_channel(
+    cluster: Cluster, job: str, port: int, deliver: Callable[[Message], None]
+) -> FactsChannel | None:
+    """The exchange of an `--ips` job: node 0 serves on `port`; None when it cannot."""
+    host = cluster.nodes[0]
+    server = None
+    if cluster.node_rank == 0:
+        # A name may resolve to an address that only the others can use.
+        for address in (host, ""):
+            with contextlib.suppress(OSError):
+                server = server or KVServer(port, address)
+        if server is None:
+            return None
+    return FactsChannel(KVClient(host, port), cluster, job, deliver, server=server)
+
+
+def _clean(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        kept = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in value[:MAX_TEXT])
+        return kept.encode("utf-8", "replace").decode("utf-8")
+    if value is None or isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 1 << 63 else None
+    if depth == 0:
+        return None
+    if isinstance(value, list):
+        return [_clean(item, depth - 1) for item in value[:MAX_ITEMS]]
+    if isinstance(value, dict):
+        items = list(value.items())[:MAX_ITEMS]
+        return {str(_clean(key, 1))[:200]: _clean(item, depth - 1) for key, item in items}
+    return None

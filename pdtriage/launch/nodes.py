@@ -1,0 +1,103 @@
+"""Brings the nodes of a job together and opens the exchange between them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pdtriage.launch import cluster as clusters
+from pdtriage.launch.cluster import Cluster
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.happenings import Noted, Observer
+from pdtriage.launch.watch import Told, Watch
+from pdtriage.model import Text
+
+if TYPE_CHECKING:
+    # The HTTP modules are imported only by jobs of several nodes.
+    from pdtriage.launch.facts import FactsChannel
+    from pdtriage.launch.rendezvous import Rendezvous
+
+
+class ToldToStop(Exception):  # noqa: N818 (not an error)
+    """A signal came before anything was started."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Nodes:
+    """The other nodes, as long as the job lasts."""
+
+    def __init__(
+        self,
+        flags: LaunchFlags,
+        environ: Mapping[str, str],
+        pod: str,
+        watch: Watch,
+        observer: Observer,
+    ) -> None:
+        self.flags = flags
+        """As platform variables correct them once `gather` was called."""
+        self._environ = environ
+        self._pod = pod
+        self._watch = watch
+        self._observer = observer
+        self._rendezvous: Rendezvous | None = None
+        self._open = contextlib.ExitStack()
+
+    def gather(self, processes: int, dtype: str) -> Cluster:
+        """Find out who takes part; waits for the others where they have to meet."""
+        meeting, self.flags = clusters.how_to_meet(self.flags, self._environ)
+        if meeting == "cloud":
+            return clusters.from_cloud(self.flags, processes, self._environ)
+        if meeting == "ips":
+            return clusters.from_ips(self.flags, processes, self._environ)
+        if meeting == "alone":
+            return clusters.alone(self.flags, processes, self._environ)
+        from pdtriage.launch.rendezvous import meet
+
+        self._rendezvous = meet(
+            self.flags, self._pod, processes, dtype, self._environ, self._observer, self._wait
+        )
+        self._open.callback(self._rendezvous.close)
+        return self._rendezvous.cluster
+
+    def open_channel(self, cluster: Cluster) -> FactsChannel | None:
+        """The exchange of facts; None on a single node, or where it cannot be opened."""
+        port = self.flags.facts_port
+        if len(cluster.nodes) < 2 or (self._rendezvous is None and port == 0):
+            return None
+        from pdtriage.launch.facts import FactsChannel, open_static_channel
+
+        job, deliver = self.flags.job_id, self._watch.send
+        if self._rendezvous is not None:
+            hosting = self._rendezvous.server is not None
+            client = self._rendezvous.client
+            channel: FactsChannel | None = FactsChannel(
+                client, cluster, job, deliver, hosting=hosting
+            )
+        else:
+            channel = open_static_channel(cluster, job, port, deliver)
+        if channel is None:
+            self._observer.notice(Noted(_no_exchange(port), "WARNING"))
+        else:
+            self._open.callback(channel.close)
+        return channel
+
+    def close(self) -> None:
+        self._open.close()
+
+    def _wait(self, seconds: float) -> None:
+        for occurrence in self._watch.wait(seconds):
+            if isinstance(occurrence, Told):
+                raise ToldToStop(occurrence.signal)
+
+
+def _no_exchange(port: int) -> Text:
+    return Text(
+        f"port {port} cannot be opened: the nodes cannot tell each other what they see "
+        "(--facts-port chooses another)",
+        f"无法打开端口 {port}：各节点不能互通故障信息（可用 --facts-port 换端口）",
+    )

@@ -1,0 +1,288 @@
+"""Nodes that meet at `--master`: every node tells its endpoints, all compute the same ranks.
+
+Keys and values are those of Paddle's launcher, so a job may mix nodes started by either.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pdtriage.launch.cluster import Cluster, node_count
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.happenings import Invited, Noted, Observer
+from pdtriage.launch.kv import KVClient, KVServer
+from pdtriage.launch.network import free_ports, is_local, own_address, split_endpoint
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.model import Text
+
+_POLL = 0.25
+_REMIND = 30.0
+_DEAF = 15.0
+"""Seconds after which a port of this very machine that does not answer is somebody else's."""
+_FIRST_KEY = "aaaaaa"
+"""Sorts before every pod's name: the node that serves the meeting gets rank 0, as in Paddle."""
+
+
+@dataclass(slots=True)
+class Rendezvous:
+    """A meeting that took place."""
+
+    cluster: Cluster
+    client: KVClient
+    server: KVServer | None
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+
+
+def meet(
+    flags: LaunchFlags,
+    pod: str,
+    processes: int,
+    dtype: str,
+    environ: Mapping[str, str],
+    observer: Observer,
+    wait: Callable[[float], None],
+) -> Rendezvous:
+    """Wait until all nodes are here. `wait` sleeps, and raises when we are told to stop."""
+    address = own_address(flags.host)
+    host, port, server = _open_place(flags, address, environ, observer)
+    client = KVClient(host, port)
+    size = node_count(flags)[1]
+    candidate, *ports = free_ports(processes + 1, environ)
+    value = json.dumps(
+        {
+            "name": pod,
+            "rank": flags.rank,
+            "replicas": processes,
+            "dtype": dtype,
+            "candidate": f"{address}:{candidate}",
+            "endpoints": ",".join(f"{address}:{number}" for number in ports),
+        }
+    )
+    name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
+    prefix = f"/{flags.job_id}/info"
+    try:
+        waiting = _Waiting(flags, client, size, observer, wait, serving=server is not None)
+        found = waiting.for_all(prefix, f"{prefix}/{name}/{flags.rank}", value)
+        peers, rank = rank_peers(found, value, flags, size)
+        cluster = cluster_of(peers, rank)
+        return Rendezvous(cluster, client, server)
+    except BaseException as error:
+        if server is not None:
+            if isinstance(error, RefusedError):
+                # The others must be able to read the same list and come to the same refusal.
+                time.sleep(4 * _POLL)
+            server.close()
+        raise
+
+
+def rank_peers(
+    found: Mapping[str, str], own: str, flags: LaunchFlags, size: int
+) -> tuple[list[dict[str, object]], int]:
+    """All nodes in rank order, and which of them we are; the rules are Paddle's."""
+    parsed = {key: _parse_peer(key, text) for key, text in found.items()}
+    if flags.sort_ip:
+        keys = sorted(parsed, key=lambda key: _address_number(parsed[key]))
+    elif flags.rank < 0:
+        keys = sorted(parsed)
+    else:
+        keys = sorted(parsed, key=_told_rank)
+        told = [_told_rank(key) for key in keys]
+        if told != list(range(size)):
+            raise RefusedError(
+                Text(
+                    f"The nodes were started with --rank {_listed(told)}; {size} nodes need "
+                    f"0 to {size - 1}, each once.",
+                    f"各节点的 --rank 为 {_listed(told)}；{size} 个节点应为 0 到 {size - 1}，"
+                    "各一次。",
+                ),
+                Text(
+                    "Give every node its own --rank, or none of them any.",
+                    "请为每个节点指定不同的 --rank，或全部不指定。",
+                ),
+            )
+    own_key = next(key for key in keys if found[key] == own)
+    return [parsed[key] for key in keys], keys.index(own_key)
+
+
+def cluster_of(peers: list[dict[str, object]], rank: int) -> Cluster:
+    counts = [len(_endpoints(peer)) for peer in peers]
+    nodes = tuple(str(peer["candidate"]).rpartition(":")[0] for peer in peers)
+    if len(set(counts)) > 1:
+        listed = ", ".join(f"{node}: {count}" for node, count in zip(nodes, counts, strict=True))
+        raise RefusedError(
+            Text(
+                f"The nodes do not start the same number of processes ({listed}).",
+                f"各节点启动的进程数不一致（{listed}）。",
+            ),
+            Text(
+                "Use the same number of cards on every node (--devices or --nproc_per_node).",
+                "请让各节点使用相同数量的卡（--devices 或 --nproc_per_node）。",
+            ),
+        )
+    return Cluster(
+        "master",
+        rank,
+        nodes,
+        tuple(_endpoints(peer) for peer in peers),
+        str(peers[0]["candidate"]),
+        tuple(peers),
+    )
+
+
+class _Waiting:
+    def __init__(
+        self,
+        flags: LaunchFlags,
+        client: KVClient,
+        size: int,
+        observer: Observer,
+        wait: Callable[[float], None],
+        *,
+        serving: bool,
+    ) -> None:
+        self.flags = flags
+        self.client = client
+        self.size = size
+        self.observer = observer
+        self.wait = wait
+        self.serving = serving
+        self.began = time.monotonic()
+        self.reminded = self.began
+
+    def for_all(self, prefix: str, key: str, value: str) -> dict[str, str]:
+        self._say(Text("Waiting peer start...", "等待其他节点启动……"), "INFO")
+        while True:
+            found = None
+            if self.client.put(key, value):
+                found = self.client.get_prefix(prefix)
+            if found is not None and len(found) == self.size:
+                return found
+            if found is not None and len(found) > self.size:
+                raise _too_many(len(found), self.size)
+            self._remind(found)
+            self.wait(_POLL)
+
+    def _remind(self, found: dict[str, str] | None) -> None:
+        moment = time.monotonic()
+        place = f"{self.client.host}:{self.client.port}"
+        if found is None and moment - self.began > _DEAF and is_local(self.client.host):
+            raise RefusedError(
+                Text(
+                    f"Port {self.client.port} of --master is taken by something that is not the "
+                    "rendezvous of a Paddle job.",
+                    f"--master 的端口 {self.client.port} 被其他程序占用，"
+                    "它不是 Paddle 作业的汇合服务。",
+                ),
+                Text(
+                    "Choose another port on all nodes, or end what uses it.",
+                    "请在所有节点上换一个端口，或结束占用它的程序。",
+                ),
+            )
+        if moment - self.reminded < _REMIND:
+            return
+        self.reminded = moment
+        if found is None:
+            text = Text(
+                f"still no answer from {place}: has node 0 been started, and can it be reached?",
+                f"{place} 仍无响应：节点 0 是否已启动，网络是否连通？",
+            )
+        else:
+            text = Text(
+                f"{len(found)} of {self.size} nodes are here",
+                f"已有 {len(found)}/{self.size} 个节点就绪",
+            )
+        self._say(text, "WARNING")
+
+    def _say(self, text: Text, level: str) -> None:
+        self.observer.notice(Noted(text, "WARNING" if level == "WARNING" else "INFO"))
+
+
+def _open_place(
+    flags: LaunchFlags, address: str, environ: Mapping[str, str], observer: Observer
+) -> tuple[str, int, KVServer | None]:
+    """Where the nodes meet, and the server if it is here."""
+    if not flags.master:
+        port = free_ports(1, environ)[0]
+        server = KVServer(port)
+        master = f"{address}:{port}"
+        observer.notice(Invited(("pdtriage", "run", "--master", master, *flags.argv), master))
+        return address, port, server
+    try:
+        host, port = split_endpoint(flags.master)
+    except ValueError:
+        raise RefusedError(
+            Text(f"--master cannot be {flags.master!r}.", f"--master 不能是 {flags.master!r}。"),
+            Text("Write ip:port of node 0.", "请写节点 0 的 ip:port。"),
+        ) from None
+    if host in ("127.0.0.1", "localhost", address) or is_local(host):
+        try:
+            return host, port, KVServer(port)
+        except OSError:
+            pass  # Another pod of this host was first; it serves, we are a guest.
+    return host, port, None
+
+
+def _parse_peer(key: str, text: str) -> dict[str, object]:
+    try:
+        peer = json.loads(text)
+        endpoints = _endpoints(peer)
+        split_endpoint(peer["candidate"])
+        for endpoint in endpoints:
+            split_endpoint(endpoint)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise RefusedError(
+            Text(
+                f"What a node wrote at the rendezvous cannot be understood ({key[:80]!r}).",
+                f"无法理解某节点在汇合服务上写入的内容（{key[:80]!r}）。",
+            ),
+            Text(
+                "Check that only nodes of this job use this --master and --job_id.",
+                "请确认只有本作业的节点使用该 --master 与 --job_id。",
+            ),
+        ) from None
+    fields = ("name", "rank", "replicas", "dtype", "candidate", "endpoints")
+    return {name: peer.get(name) for name in fields}
+
+
+def _endpoints(peer: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(str(peer["endpoints"]).split(","))
+
+
+def _told_rank(key: str) -> int:
+    last = key.rpartition("/")[2]
+    try:
+        return int(last)
+    except ValueError:
+        return -1
+
+
+def _address_number(peer: Mapping[str, object]) -> tuple[int, str]:
+    host = str(peer["candidate"]).rpartition(":")[0]
+    try:
+        return int(ipaddress.ip_address(host)), host
+    except ValueError:
+        return 0, host
+
+
+def _listed(ranks: list[int]) -> str:
+    return ", ".join(str(rank) for rank in ranks[:16])
+
+
+def _too_many(found: int, size: int) -> RefusedError:
+    return RefusedError(
+        Text(
+            f"{found} nodes have come to the rendezvous of a job of {size}.",
+            f"{size} 个节点的作业来了 {found} 个节点。",
+        ),
+        Text(
+            "End nodes left over from an earlier start, or choose another --job_id or --master.",
+            "请结束之前遗留的节点，或换一个 --job_id 或 --master。",
+        ),
+    )
