@@ -41,13 +41,13 @@ def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
     line = ""
     for unit in _UNITS.findall(text):
         if columns(line) + columns(unit.rstrip()) <= width:
-            line += unit if line else unit.lstrip()
+            line += unit
             continue
         if line.strip():
             lines.append(line.rstrip())
         line = unit.lstrip()
         while columns(line) > width:
-            head = _head(line, width)
+            head = _head(line, width) or line[0]
             lines.append(head)
             line = line[len(head) :]
     if line.strip() or not lines:
@@ -59,12 +59,12 @@ def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
 
 
 def _head(text: str, width: int) -> str:
-    """The longest beginning that fits; at least one character, so that callers advance."""
+    """The longest beginning that fits."""
     taken = 0
     for position, character in enumerate(text):
         taken += _columns_of(character)
         if taken > width:
-            return text[: max(1, position)]
+            return text[:position]
     return text
 
 

@@ -42,7 +42,7 @@ _URL = re.compile(
 )
 _HEADER = re.compile(
     r"(?P<keep>\b(?:proxy-)?authorization\b['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic|digest|token)\s+)?"
-    r"|\b(?:set-)?cookie:\s*)(?P<secret>[^\s'\",][^\s'\"]{3,})"
+    r"|\b(?:set-)?cookie:\s*)(?!(?:bearer|basic|digest|token)\b)(?P<secret>[^\s'\",][^\s'\"]{3,})"
     r"|(?P<keep2>\bbearer\s+)(?P<secret2>[A-Za-z0-9._~+/-]{16,}=*)",
     re.I,
 )
@@ -99,7 +99,7 @@ def masked_text(text: str) -> tuple[str, int]:
     def _mask(secret: str) -> str:
         nonlocal count
         count += 1
-        return "\n".join([MASK] * (secret.count("\n") + 1))
+        return "\n".join(MASK if line.strip() else line for line in secret.split("\n"))
 
     for substitute in _SUBSTITUTIONS:
         text = substitute(text, _mask)

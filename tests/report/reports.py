@@ -121,6 +121,7 @@ def failed() -> Report:
             Moment(START + 91, 0, "symptom", Text("lost its peer rank 1", "失去对端 rank 1")),
             Moment(None, 2, "victim", Text("stopped by the launcher", "被启动器停止")),
         ),
+        notes=(Text("log/workerlog.9 is empty", "log/workerlog.9 是空文件"),),
     )
 
 
@@ -136,6 +137,7 @@ def succeeded() -> Report:
             replace(row, status="finished", exit_code=0, signal=None) for row in report.ranks
         ),
         timeline=(),
+        notes=(),
     )
 
 

@@ -1,0 +1,117 @@
+"""The JSON report and its published schema say the same."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import pdtriage.model as model
+from pdtriage.model import Report
+from pdtriage.report import Options, reporter_named
+from pdtriage.report.json import as_json
+from tests.report import reports
+
+SCHEMA: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "docs" / "report.schema.json").read_text(encoding="utf-8")
+)
+SITUATIONS = {
+    "failed": reports.failed(),
+    "succeeded": reports.succeeded(),
+    "chinese": reports.in_chinese(reports.failed()),
+    **{verdict: reports.empty(verdict) for verdict in get_args(model.VerdictWord)},
+}
+
+
+def test_the_schema_itself_is_valid() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_reports_are_valid(name: str) -> None:
+    Draft202012Validator(SCHEMA).validate(as_json(SITUATIONS[name]))
+
+
+def test_the_schema_refuses_what_the_tool_never_says() -> None:
+    wrong = as_json(replace(reports.failed(), verdict="perhaps"))  # type: ignore[arg-type]
+    assert list(Draft202012Validator(SCHEMA).iter_errors(wrong))
+
+
+def test_every_field_written_is_in_the_schema() -> None:
+    """The schema lets unknown fields pass, so that old readers accept new reports."""
+    _assert_known(as_json(reports.failed()), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        ("verdict", get_args(model.VerdictWord)),
+        ("role", get_args(model.Role)),
+    ],
+)
+def test_words_of_the_model(definition: str, words: tuple[str, ...]) -> None:
+    assert tuple(SCHEMA["$defs"][definition]["enum"]) == words
+
+
+def test_categories_of_the_model() -> None:
+    assert tuple(SCHEMA["$defs"]["cause"]["properties"]["category"]["enum"]) == model.CATEGORIES
+
+
+def test_sentences_are_in_the_language_of_the_report() -> None:
+    report = reports.failed()
+    english = _first_cause(report)
+    chinese = _first_cause(reports.in_chinese(report))
+    assert english["title"] == report.root_causes[0].title.en
+    assert chinese["title"] == report.root_causes[0].title.zh
+    assert english["evidence"] == chinese["evidence"]
+
+
+def test_written_text_is_the_report_and_cannot_steer_a_terminal() -> None:
+    cause = reports.io_error()
+    hostile = replace(cause.evidence[0], text="\x9b31m\u202egnp.jpg \U000e0041 读取失败")
+    report = replace(reports.failed(), root_causes=(replace(cause, evidence=(hostile,)),))
+    stream = io.StringIO()
+    reporter_named("json").write(report, stream, Options())
+    written = stream.getvalue()
+    assert json.loads(written) == as_json(report)
+    assert "读取失败" in written
+    assert not set("\x9b\u202e\U000e0041") & set(written)
+
+
+def test_all_runs_are_an_array() -> None:
+    stream = io.StringIO()
+    both = [reports.failed(), reports.succeeded()]
+    reporter_named("json").write_all(both, stream, Options())
+    assert [run["verdict"] for run in json.loads(stream.getvalue())] == ["failed", "succeeded"]
+
+
+def test_the_report_itself_offers_it() -> None:
+    report = reports.failed()
+    assert report.to_json() == as_json(report)
+
+
+def _first_cause(report: Report) -> dict[str, Any]:
+    causes: Any = as_json(report)["root_causes"]
+    first: dict[str, Any] = causes[0]
+    return first
+
+
+def _assert_known(value: object, schema: dict[str, Any]) -> None:
+    if "$ref" in schema:
+        schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    if "oneOf" in schema:
+        schema = {"$ref": schema["oneOf"][1]["$ref"]}
+        _assert_known(value, schema)
+    elif isinstance(value, dict) and "properties" in schema:
+        assert list(value) == list(schema["properties"])
+        for name, part in value.items():
+            _assert_known(part, schema["properties"][name])
+    elif isinstance(value, list):
+        assert value, "the factory must fill every list, or this test sees nothing"
+        for part in value:
+            _assert_known(part, schema["items"])

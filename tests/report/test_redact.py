@@ -1,0 +1,133 @@
+"""Secrets are masked, and nothing else is. The secrets are put together here, so that no scanner of
+repositories takes them for real ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pdtriage.model import Evidence, Moment, Text
+from pdtriage.report.redact import masked_text, redacted
+from tests.report import reports
+
+A = "Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz9Xc3Vb7N"
+HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"
+
+SECRETS = {
+    "amazon": ("key AKIA" + A.upper()[:16] + " used", "AKIA" + A.upper()[:16]),
+    "amazon-secret": (f"aws_secret_access_key = {A}", A),
+    "alibaba": ("LTAI" + A[:20], "LTAI" + A[:20]),
+    "baidu": ("bce-auth-v1/" + HEX + "/2024-01-01T00:00:00Z/1800", HEX),
+    "google": ("AIza" + A[:35] + "!", A[:35]),
+    "github": ("fatal: ghp_" + A[:36] + " rejected", A[:36]),
+    "gitlab": ("glpat-" + A[:20], A[:20]),
+    "huggingface": ("hf_" + A[:34], A[:34]),
+    "openai": ("sk-proj-" + A, A),
+    "slack": ("xoxb-" + "123456789012-" + A[:24], A[:24]),
+    "jwt": ("token eyJhbGciOiJI.eyJzdWIiOiIx." + A, A),
+    "bearer": (f"Authorization: Bearer {A}", A),
+    "basic": (f"'Authorization': 'Basic {A}=='", A),
+    "cookie": (f"Cookie: session={A}", A),
+    "url": (f"https://bob:{A}@mirror.example/simple", A),
+    "url-token": (f"git clone https://{A}@git.example/x.git", A),
+    "database": (f"mysql://root:{A}@10.0.0.1/db", A),
+    "short-password-in-url": ("ftp://bob:hunter2@10.0.0.1/", "hunter2"),
+    "query": (f"GET /x?access_token={A}&page=2", A),
+    "presigned": (f"https://b.example/o?X-Amz-Signature={HEX}&a=1", HEX),
+    "password": ("password=hunter2", "hunter2"),
+    "password-quoted": ("{'user': 'bob', 'passwd': 'let me in'}", "let me in"),
+    "environment": (f"export WANDB_API_KEY={HEX}", HEX),
+    "yaml": (f"  secret_key: {A}", A),
+    "flag": (f"train.py --token {A} --lr 0.1", A),
+    "flag-list": (f"['train.py', '--api-key', '{A}']", A),
+    "token": (f"HF_TOKEN={A}", A),
+    "azure": (f"AccountName=x;AccountKey={A}==;EndpointSuffix", A),
+    "ak-sk": (f"ak={HEX[:32]} sk={HEX}", HEX),
+}
+
+HARMLESS = [
+    "OSError: [Errno 5] Input/output error: '/mnt/ds/train/00017.jpg'",
+    "KeyError: 'token'",
+    "ValueError: pad_token='<pad>' is not in the vocabulary of 30522 tokens",
+    "num_tokens: 1048576, max_token=2048, eos_token_id=2",
+    "SyntaxError: unexpected token: 'def'",
+    "PWD=/home/user/project OLDPWD=/home/user",
+    "InvalidArgumentError: The key: [word_embedding_0.w_0] of state_dict is missing",
+    "I1115 23:45:20.281234 12345 tcp_store.cc:289] receive shutdown event",
+    "Connect to ssh://gpu-node-7:22 failed",
+    "(at /paddle/paddle/phi/core/enforce.cc:412)",
+    "password: None, token=null, secret=***",
+    "RuntimeError: NCCL error unhandled system error, NCCL version 2.18.5+cuda11.8",
+    "wget https://paddle.example/models/resnet50_v2@3x.pdparams",
+    "author: bob, tokenizer=bert-base-uncased, keyword=value",
+    "http://192.168.0.7:8080/path?page=2&user=bob",
+    "[Hint: Expected token_ids.dims() == 2, but received 3 != 2.]",
+    'File "/opt/lib/site-packages/paddle/nn/layer/common.py", line 1779, in forward',
+    "Exit code: 1, task-id=1234567890123456789012345678901234567890",
+]
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_secrets_are_masked(kind: str) -> None:
+    line, secret = SECRETS[kind]
+    masked, found = masked_text(line)
+    assert secret not in masked
+    assert "***" in masked
+    assert found >= 1
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_lines_without_a_secret_stay(line: str) -> None:
+    assert masked_text(line) == (line, 0)
+
+
+def test_what_is_around_a_secret_stays() -> None:
+    assert masked_text(f"https://bob:{A}@mirror.example/simple")[0] == (
+        "https://bob:***@mirror.example/simple"
+    )
+    assert masked_text("--password hunter2 --lr 0.1")[0] == "--password *** --lr 0.1"
+
+
+def test_masking_twice_changes_nothing() -> None:
+    for line, _ in SECRETS.values():
+        once, _ = masked_text(line)
+        assert masked_text(once) == (once, 0)
+
+
+def test_a_private_key_over_several_lines() -> None:
+    begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+    evidence = Evidence("f", 3, 0, A, before=("x", begin), after=(A, end, "y"))
+    cause = replace(reports.io_error(), evidence=(evidence,))
+    report = redacted(replace(reports.failed(), root_causes=(cause,)))
+    shown = report.root_causes[0].evidence[0]
+    assert A not in repr(shown)
+    assert (shown.before[0], len(shown.before), len(shown.after)) == ("x", 2, 3)
+    assert shown.after[1:] == (end, "y")
+    assert report.redactions == 1
+
+
+def test_every_sentence_of_a_report_is_looked_at() -> None:
+    secret = f"password={A}"
+    both = Text(secret, secret)
+    cause = replace(
+        reports.io_error(),
+        title=both,
+        why=(both,),
+        advice=(both,),
+        fields={"path": secret},
+        evidence=(Evidence("f", 1, 0, secret, (secret,), (secret,)),),
+    )
+    report = replace(
+        reports.failed(),
+        root_causes=(cause,),
+        timeline=(Moment(None, 1, "cause", both),),
+        notes=(both,),
+    )
+    masked = redacted(report)
+    assert A not in repr(masked)
+    assert masked.redactions > 0
+
+
+def test_a_report_without_secrets_is_the_same() -> None:
+    assert redacted(reports.failed()) == reports.failed()

@@ -1,0 +1,213 @@
+"""What a person reads at the terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from pdtriage.model import Cause, Evidence, Moment, Report, Run, Text, Victim
+from pdtriage.report import Options, reporter_named
+from pdtriage.report.layout import columns
+from tests.report import reports
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def shown(report: Report, **options: object) -> str:
+    stream = io.StringIO()
+    reporter_named("text").write(report, stream, Options(**options))  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def test_the_first_lines_name_culprit_and_failure() -> None:
+    first, second, *_ = shown(reports.failed()).splitlines()
+    assert first == "FAILED: rank 1 of 4, host 192.168.0.12, gpu:1"
+    assert second == "DataLoader I/O error: reading a file failed with errno 5"
+
+
+def test_the_common_case_fits_one_screen() -> None:
+    report = replace(reports.failed(), notes=())
+    assert len(shown(report).splitlines()) <= 25
+    assert len(shown(reports.in_chinese(report)).splitlines()) <= 25
+
+
+def test_the_first_screen_answers_everything() -> None:
+    screen = "\n".join(shown(reports.failed()).splitlines()[:24])
+    assert "log/workerlog.1:312" in screen
+    assert re.search(r"^  > 312  OSError: \[Errno 5\]", screen, re.M)
+    assert re.search(r"^    311      return f.read\(\)$", screen, re.M)
+    assert "your code   /opt/train/reader.py:31 in __getitem__" in screen
+    assert "what to do  1. Read the file by hand" in screen
+    assert "victims     ranks 2, 3 (stopped by the launcher); rank 0 (lost a peer)" in screen
+    assert "confidence  likely: ranks 0, 2 and 3 name rank 1" in screen
+
+
+def test_chinese() -> None:
+    page = shown(reports.in_chinese(reports.failed()))
+    assert page.startswith("失败：rank 1（共 4 个），主机 192.168.0.12，gpu:1\n")
+    for label in ("你的代码", "怎么办", "受牵连", "可信度", "时间线"):
+        assert label in page
+    assert "victims" not in page
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 120, 300])
+@pytest.mark.parametrize("report", [reports.failed(), reports.in_chinese(reports.failed())])
+def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
+    long = replace(report, notes=(Text("a note " * 60, "一条很长的说明，" * 60),))
+    widest = max(columns(line) for line in shown(long, width=width).splitlines())
+    assert widest <= min(width, 120)
+
+
+def test_success_is_quiet() -> None:
+    assert shown(reports.succeeded()) == "SUCCEEDED: nothing went wrong, 4 ranks, last step 120\n"
+
+
+def test_success_after_a_failed_run_says_how_to_see_it() -> None:
+    runs = (Run(1, 1, 1, verdict="failed"), Run(2, 2, 1, verdict="succeeded"))
+    page = shown(replace(reports.succeeded(), runs=runs, run=2))
+    assert page.count("\n") == 2
+    assert "--run 1" in page
+
+
+def test_verdict_without_a_cause() -> None:
+    assert shown(reports.empty("unknown")).startswith("UNKNOWN: the logs do not say how")
+    assert shown(reports.empty("failed")).startswith("FAILED: the logs do not show the cause")
+
+
+def test_unknown_global_rank_is_said_not_guessed() -> None:
+    cause = replace(reports.io_error(), rank=None, ranks=(), host=None, local_rank=2)
+    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    assert page.startswith("FAILED: node ?, local 2, gpu:1\n")
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [("server", "server 1"), ("heter", "heter worker 1"), ("worker", "rank 1 of 4")],
+)
+def test_role_words(role: str, name: str) -> None:
+    cause = replace(reports.io_error(), role=role)  # type: ignore[arg-type]
+    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    assert page.startswith(f"FAILED: {name}, host")
+
+
+def test_equal_causes_are_folded() -> None:
+    cause = replace(reports.io_error(), rank=0, ranks=(0, 1, 2, 3))
+    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    assert page.startswith("FAILED: ranks 0-3 (all 4) (shown: rank 0, host 192.168.0.12, gpu:1)\n")
+
+
+def test_a_thousand_victims_take_one_line() -> None:
+    victims = tuple(Victim(rank, "worker", None, "peer", 1) for rank in range(0, 1024, 2))
+    page = shown(replace(reports.failed(), victims=victims))
+    lines = page.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("  victims"))
+    assert lines[at].startswith("  victims     ranks 0, 2, 4")
+    assert lines[at].endswith("...")
+    assert lines[at + 1].startswith("  confidence")
+
+
+def test_other_causes_are_listed_below() -> None:
+    other = replace(_segfault(), rank=3, ranks=(3,))
+    page = shown(replace(reports.failed(), root_causes=(reports.io_error(), other)))
+    assert "Other causes found\n  - rank 3 of 4, host 192.168.0.12, gpu:1: Segmentation" in page
+
+
+def test_runs_are_listed_with_the_current_one_marked() -> None:
+    runs = tuple(
+        Run(index, index, 1, reports.START, None, "failed" if index % 2 else "succeeded")
+        for index in range(1, 4)
+    )
+    page = shown(replace(reports.failed(), runs=runs, run=3))
+    assert "Runs found: 3, this is run 3" in page
+    assert re.search(r"^    2  succeeded", page, re.M)
+    assert re.search(r"^  > 3  failed", page, re.M)
+
+
+def test_all_runs_come_one_after_another() -> None:
+    runs = (Run(1, 1, 1, verdict="failed"), Run(2, 2, 1, verdict="succeeded"))
+    both = [
+        replace(reports.failed(), runs=runs, run=1),
+        replace(reports.succeeded(), runs=runs, run=2),
+    ]
+    stream = io.StringIO()
+    reporter_named("text").write_all(both, stream, Options())
+    page = stream.getvalue()
+    assert page.index("Run 1 of 2") < page.index("FAILED") < page.index("Run 2 of 2")
+    assert "Runs found" not in page
+
+
+def test_a_long_timeline_is_shortened_in_the_middle() -> None:
+    moments = tuple(
+        Moment(reports.START + n, 0, "progress", Text(f"step {n}", f"步 {n}")) for n in range(50)
+    )
+    page = shown(replace(reports.failed(), timeline=moments))
+    assert "step 0\n" in page
+    assert "(44 more)" in page
+    assert "step 49\n" in page
+    assert "step 20\n" not in page
+
+
+def test_quiet_is_one_line() -> None:
+    page = shown(reports.failed(), quiet=True)
+    assert page.count("\n") == 1
+    assert page.startswith("failed: rank 1 of 4, host 192.168.0.12, gpu:1 | DataLoader I/O error")
+    assert page.endswith("| log/workerlog.1:312\n")
+
+
+def test_masked_secrets_are_mentioned() -> None:
+    assert "2 secrets masked" in shown(replace(reports.failed(), redactions=2))
+    assert "masked" not in shown(reports.failed())
+
+
+def test_colour_changes_nothing_but_colour() -> None:
+    plain, coloured = shown(reports.failed()), shown(reports.failed(), color=True)
+    assert "\x1b[" not in plain
+    assert coloured != plain
+    assert ANSI.sub("", coloured) == plain
+
+
+def test_a_log_cannot_steer_the_terminal() -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\x00\r\n\x1b[8mhidden"
+    cause = reports.io_error()
+    evidence = Evidence(nasty, 5, 0, nasty, (nasty,), (nasty,))
+    cause = replace(
+        cause,
+        title=Text(nasty, nasty),
+        host=nasty,
+        device=nasty,
+        evidence=(evidence, evidence),
+        advice=(Text(nasty, nasty),),
+        why=(Text(nasty, nasty),),
+        frame=replace(cause.frame, file=nasty, function=nasty) if cause.frame else None,
+    )
+    report = replace(
+        reports.failed(),
+        root_causes=(cause, cause),
+        notes=(Text(nasty, nasty),),
+        timeline=(Moment(None, 1, nasty, Text(nasty, nasty)),),
+    )
+    for options in ({}, {"quiet": True}):
+        page = shown(report, **options)
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page)
+        assert "evil" in page
+    coloured = ANSI.sub("", shown(report, color=True))
+    assert "\x1b" not in coloured
+
+
+def test_evidence_of_megabytes_stays_small() -> None:
+    evidence = replace(reports.io_error().evidence[0], text="x" * 1_000_000)
+    cause = replace(reports.io_error(), evidence=(evidence,))
+    assert len(shown(replace(reports.failed(), root_causes=(cause,)))) < 4_000
+
+
+def _segfault() -> Cause:
+    return replace(
+        reports.io_error(),
+        category="code.crash",
+        signature="crash.segfault",
+        title=Text("Segmentation fault in native code", "原生代码段错误"),
+        confidence="guess",
+    )
