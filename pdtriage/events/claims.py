@@ -133,6 +133,8 @@ def build_event(
     """An event from a claim; `base` is where the buffer begins in the file."""
     frame: Frame | None = passage.user_frame(line) if passage else None
     pid = fields.get("pid", "")
+    if passage and signature.role == "victim" and passage.waiting_in:
+        fields = {**fields, "waiting_in": passage.waiting_in}
     return Event(
         signature=signature.id,
         role=signature.role,

@@ -21,6 +21,10 @@ SUMMARY_LINES = 25
 STACK_LINES = 150
 
 _CPP_FRAME = re.compile(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
+_COLLECTIVE = re.compile(
+    r"ProcessGroup\w+::(\w+)|GlooCommContext::(\w+)|(ncclGroupEnd|nccl\w+)|UnboundBuffer::wait(?:Recv|Send)"
+    r"|TCPStore::(\w+)|(bkcl\w+|Hccl\w+)"
+)
 _NEXT = re.compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
 
 
@@ -39,6 +43,14 @@ class Passage:
     @property
     def stack(self) -> str:
         return "\n".join([*(t.stack for t in self.tracebacks), self.cpp_stack])
+
+    @property
+    def waiting_in(self) -> str | None:
+        """The collective operation the process was in, by its C++ stack."""
+        found = _COLLECTIVE.search(self.cpp_stack)
+        if found is None:
+            return None
+        return next((group for group in found.groups() if group), "a collective")
 
     def traceback_at(self, line: Line) -> Traceback | None:
         """The traceback a line of this passage most likely belongs to."""

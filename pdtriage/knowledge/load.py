@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast, get_args
 
-from pdtriage.knowledge.signature import Format, Knowledge, Signature
+from pdtriage.knowledge.signature import Format, Knowledge, Signature, Trigger
 from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
 
 if sys.version_info >= (3, 11):
@@ -118,8 +118,8 @@ def _signature(entry: dict[str, object], path: Path) -> Signature:
         raise KnowledgeError(f"{where}: kinds must be of {', '.join(get_args(FileKind))}")
     literals = _strings(entry.get("literals", []), where)
     trigger = entry.get("trigger", "literal")
-    if trigger not in ("literal", "traceback") or (trigger == "literal" and not literals):
-        raise KnowledgeError(f'{where}: needs literals, or trigger = "traceback"')
+    if trigger not in get_args(Trigger) or (trigger == "literal") != bool(literals):
+        raise KnowledgeError(f'{where}: needs literals, or trigger = "traceback" without any')
     points = entry.get("points")
     if (points is None) == (role == "symptom") or points not in (None, "peer", "earlier"):
         raise KnowledgeError(f'{where}: points = "peer" or "earlier" goes with a symptom')
@@ -130,7 +130,7 @@ def _signature(entry: dict[str, object], path: Path) -> Signature:
         category=category,
         title=_text(entry.get("title"), where + " title"),
         literals=literals,
-        trigger=trigger,
+        trigger=cast(Trigger, trigger),
         pattern=_optional(entry, "pattern", where),
         lines=_number(entry, "lines", where),
         stack=_optional(entry, "stack", where),

@@ -13,6 +13,11 @@ PATTERN_SECONDS = 0.25
 """Time limit of one exact match; a hostile line costs at most this, then counts as no match."""
 
 Points = Literal["peer", "earlier"]
+Trigger = Literal[
+    "literal",  # a literal stands in a line
+    "traceback",  # an exception that no literal recognised
+    "verdict",  # no line at all: what the verdict concludes from several logs
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +29,8 @@ class Signature:
     category: str | None
     title: Text
     literals: tuple[str, ...] = ()
-    """Any of these in a line makes it a candidate. Empty only for `trigger = "traceback"`."""
-    trigger: Literal["literal", "traceback"] = "literal"
+    """Any of these in a line makes it a candidate. Empty only for other triggers."""
+    trigger: Trigger = "literal"
     pattern: str | None = None
     """Exact pattern (`regex` package); named groups become fields of the event."""
     lines: int = 1

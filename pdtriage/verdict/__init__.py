@@ -1,0 +1,5 @@
+"""Who caused what: accusations, victims, root causes, confidence. No files, no clock."""
+
+from pdtriage.verdict.judge import Judgement, judge
+
+__all__ = ["Judgement", "judge"]

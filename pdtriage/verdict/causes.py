@@ -1,0 +1,125 @@
+"""Suspects to root causes: equal ones folded, each with confidence, reasons and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.knowledge import Knowledge
+from pdtriage.model import Cause, Confidence, Evidence, Role, Text
+from pdtriage.verdict import words
+from pdtriage.verdict.fingerprint import fingerprint, shape
+from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.suspects import Suspect, fold_equal
+
+MOST_CAUSES = 5
+MOST_EVIDENCE = 4
+LAUNCHER_CATEGORIES = ("config.launch", "elastic")
+
+
+def confidence_notes(suspects: list[Suspect], readings: Sequence[Reading]) -> None:
+    """Adds to every suspect why it is believed to be the culprit."""
+    spoken = [r for r in readings if r.rank.lines]
+    shapes = {_shape(s) for s in suspects}
+    for suspect in suspects:
+        if suspect.order == 0 and suspect.found:
+            suspect.why.append(words.died_first())
+            suspect.certain = True
+        if suspect.accusers and suspect.found and suspect.rank:
+            suspect.why.append(words.accused_by(suspect.accusers))
+            suspect.certain = suspect.certain or not suspect.found.signature.generic
+        if suspect.found is None or suspect.rank is None:
+            continue
+        if len(spoken) == 1 and len(readings) == 1:
+            suspect.why.append(words.only_one())
+            suspect.certain = True
+        elif len(shapes) == 1 and len(suspects) == len(readings):
+            suspect.why.append(words.same_on_all(len(readings)))
+            suspect.certain = True
+        elif len(suspects) == 1:
+            suspect.why.append(words.only_with_error())
+        elif not suspect.why:
+            suspect.why.append(words.several_suspects() if len(shapes) > 1 else words.own_error())
+
+
+def causes_from(suspects: list[Suspect], knowledge: Knowledge) -> tuple[Cause, ...]:
+    """The most likely first; at most a handful."""
+    groups = fold_equal(suspects, {id(s): _shape(s) for s in suspects})
+    causes = [_cause(group, knowledge) for group in groups[:MOST_CAUSES]]
+    return tuple(causes)
+
+
+def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
+    top = group[0]
+    signature = knowledge.signatures[top.signature]
+    rank = top.rank
+    event = top.found.event if top.found else None
+    role: Role = rank.role if rank else "launcher" if top.role == "launcher" else "worker"
+    number = rank.rank if rank else _told_rank(top)
+    if top.category in LAUNCHER_CATEGORIES and top.found and _from_console(top.found, rank):
+        role, number, rank = "launcher", None, None
+    named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
+    text = event.text if event else ""
+    frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
+    return Cause(
+        category=top.category,
+        signature=top.signature,
+        title=signature.title,
+        role=role,
+        rank=number,
+        ranks=tuple(sorted(named)) or ((number,) if number is not None else ()),
+        host=top.host,
+        local_rank=rank.local_rank if rank else None,
+        device=rank.device if rank else None,
+        confidence=_confidence(top),
+        why=_unique([text for suspect in group[:1] for text in suspect.why]),
+        evidence=_evidence(group),
+        frame=frame,
+        fields=top.fields,
+        advice=signature.advice,
+        fingerprint=fingerprint(top.signature, top.category, text, frame),
+    )
+
+
+def _told_rank(suspect: Suspect) -> int | None:
+    told = suspect.fields.get("rank", "")
+    return int(told) if told.isdecimal() and suspect.role == "worker" else None
+
+
+def _from_console(found: Found, rank: object) -> bool:
+    return found.event.signature.startswith("launch.") or "console" in found.file or rank is None
+
+
+def _confidence(top: Suspect) -> Confidence:
+    if top.certain:
+        return "proven"
+    if top.found is not None and top.found.event.role == "cause":
+        return "likely"
+    if top.accusers or top.order == 0 or top.signature == "verdict.oom-kill":
+        return "likely"
+    return "guess"
+
+
+def _evidence(group: list[Suspect]) -> tuple[Evidence, ...]:
+    found: list[Found] = []
+    for suspect in group:
+        if suspect.found:
+            found.append(suspect.found)
+    found.extend(group[0].support)
+    seen: dict[tuple[str, int], Evidence] = {}
+    for item in found:
+        event = item.event
+        seen.setdefault(
+            (item.file, event.line), Evidence(item.file, event.line, event.offset, event.text)
+        )
+    return tuple(seen.values())[:MOST_EVIDENCE]
+
+
+def _shape(suspect: Suspect) -> str:
+    event = suspect.found.event if suspect.found else None
+    if event is None:
+        return f"{suspect.signature} {suspect.category}"
+    return f"{suspect.signature} {shape(event.text)} {event.frame.function if event.frame else ''}"
+
+
+def _unique(texts: list[Text]) -> tuple[Text, ...]:
+    return tuple(dict.fromkeys(texts))

@@ -1,0 +1,35 @@
+"""One number for one failure: equal across ranks, hosts, pids, checkouts and reruns."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+
+from pdtriage.model import Frame
+
+VERSION = "1"
+
+_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+)+[/\\]?")
+_HEX = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b")
+_ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+_STAMP = re.compile(
+    r"^[\[\s]*(?:[IWEF]\d{4}|\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d)[^\]]*?\d\d:\d\d:\d\d[\d.,]*\S*\s*"
+)
+
+
+def shape(text: str) -> str:
+    """The words of a message without what changes from run to run."""
+    text = _STAMP.sub("", text)
+    text = _ADDRESS.sub("<addr>", text)
+    text = _PATH.sub(lambda m: posixpath.basename(m[0].rstrip("/\\").replace("\\", "/")), text)
+    return _NUMBER.sub("<n>", _HEX.sub("<hex>", text)).strip()
+
+
+def fingerprint(signature: str, category: str, text: str, frame: Frame | None) -> str:
+    place = ""
+    if frame:
+        place = f"{posixpath.basename(frame.file.replace(chr(92), '/'))}:{frame.function}"
+    material = "\n".join([VERSION, category, signature, shape(text), place])
+    return f"{VERSION}:{hashlib.sha256(material.encode()).hexdigest()[:16]}"

@@ -1,0 +1,220 @@
+"""From the facts of one run to its verdict. Pure: same facts in, same judgement out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pdtriage.knowledge import Knowledge
+from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
+from pdtriage.verdict import silent, words
+from pdtriage.verdict.accusations import Accusation, accusations_of
+from pdtriage.verdict.causes import causes_from, confidence_notes
+from pdtriage.verdict.reading import Found, Reading, read_rank
+from pdtriage.verdict.rows import rank_rows, victims_of
+from pdtriage.verdict.suspects import Suspect, own_suspects
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: VerdictWord
+    causes: tuple[Cause, ...]
+    victims: tuple[Victim, ...]
+    ranks: tuple[RankRow, ...]
+    readings: tuple[Reading, ...]
+
+
+def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
+    """Who caused what in this run."""
+    readings = [read_rank(rank, knowledge) for rank in facts.ranks]
+    accusations = [a for reading in readings for a in accusations_of(reading, facts.ranks)]
+    launcher = _found(facts.launcher, knowledge)
+    suspects = _suspects(facts, readings, accusations, launcher, knowledge)
+    confidence_notes(suspects, readings)
+    verdict = _verdict(facts, readings, suspects, launcher)
+    causes = causes_from(suspects, knowledge)
+    victims = victims_of(readings, causes, accusations, facts, verdict)
+    rows = rank_rows(readings, causes, victims, verdict)
+    return Judgement(verdict, causes, victims, rows, tuple(readings))
+
+
+def _found(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Found]:
+    return [
+        Found(file, event, knowledge.signatures[event.signature])
+        for file, event in events
+        if event.signature in knowledge.signatures
+    ]
+
+
+def _suspects(
+    facts: RunFacts,
+    readings: list[Reading],
+    accusations: list[Accusation],
+    launcher: list[Found],
+    knowledge: Knowledge,
+) -> list[Suspect]:
+    """The first kind of evidence that names somebody decides; later kinds are not asked."""
+    differing = silent.ips_in_different_order(launcher)
+    if differing:
+        return differing
+    kernel = silent.killed_by_kernel(readings, _found(facts.kernel, knowledge))
+    own = own_suspects(readings, accusations)
+    said = _of_launcher(launcher, readings)
+    strong = [s for s in own if not s.is_consequence]
+    if strong:
+        return strong if not kernel else _kernel_first(kernel, strong)
+    for group in (
+        kernel,
+        [s for s in said if s.category not in ("external.kill",)],
+        silent.first_to_die(readings),
+        silent.stopped_by_outsiders(facts, readings),
+    ):
+        if group:
+            return group
+    interrupted = [s for s in said if s.category == "external.kill"]
+    gone = silent.accused_and_silent(readings, accusations)
+    if interrupted:
+        return silent.fell_behind(readings) or _hung(gone) or interrupted
+    if own and not gone:
+        return own
+    return gone or own or _the_rest(readings, accusations, launcher)
+
+
+def _kernel_first(kernel: list[Suspect], strong: list[Suspect]) -> list[Suspect]:
+    named = {s.rank.key for s in kernel if s.rank}
+    return [*kernel, *(s for s in strong if not (s.rank and s.rank.key in named))]
+
+
+def _hung(gone: list[Suspect]) -> list[Suspect]:
+    """Of the accused ones after an interruption only those that the others waited for."""
+    return [s for s in gone if s.category == "comm.timeout"]
+
+
+def _of_launcher(launcher: list[Found], readings: list[Reading]) -> list[Suspect]:
+    """Causes that the launcher itself, or mpirun, tells."""
+    suspects = []
+    for found in launcher:
+        if found.event.role != "cause":
+            continue
+        told = found.event.fields.get("rank", "")
+        number = int(told) if told.isdecimal() else None
+        rank = next(
+            (r.rank for r in readings if number is not None and r.rank.rank == number), None
+        )
+        suspect = Suspect(
+            signature=found.event.signature,
+            category=found.category,
+            rank=rank,
+            found=found,
+            role="worker" if number is not None else "launcher",
+            host=found.event.fields.get("host") or (rank.host if rank else None),
+            fields=dict(found.event.fields),
+        )
+        if found.event.signature == "launch.signal":
+            signal = found.event.fields.get("signal", "")
+            suspect.why.append(
+                words.launcher_was_stopped(int(signal) if signal.isdecimal() else None)
+            )
+        suspects.append(suspect)
+    return suspects[:1]
+
+
+def _the_rest(
+    readings: list[Reading],
+    accusations: list[Accusation],
+    launcher: list[Found],
+) -> list[Suspect]:
+    """Weaker evidence: hints inside a rank, the console, peers without a name, stuck starts."""
+    inner = _inner_only(readings)
+    if inner:
+        return inner
+    named = silent.named_by_console(readings, launcher)
+    if named:
+        return named
+    behind = silent.fell_behind(readings)
+    if behind:
+        return behind
+    if accusations:
+        return _unnamed(accusations)
+    stopped = [r for r in readings if r.stopped]
+    if stopped and all(r.stopped or not r.rank.files for r in readings):
+        return _all_stopped(stopped)
+    return silent.stuck_at_start(readings)
+
+
+def _inner_only(readings: list[Reading]) -> list[Suspect]:
+    """A symptom that points at an earlier event which is not in the log."""
+    found = [
+        Suspect(
+            signature=r.inner[0].event.signature,
+            category=r.inner[0].category,
+            rank=r.rank,
+            found=r.inner[0],
+            support=r.inner[1:3],
+            role=r.rank.role,
+            host=r.rank.host,
+            fields=dict(r.inner[0].event.fields),
+            position=r.position,
+        )
+        for r in readings
+        if r.inner
+    ]
+    return sorted(found, key=Suspect.strength)
+
+
+def _unnamed(accusations: list[Accusation]) -> list[Suspect]:
+    """Somebody is missing, and nobody here can say which rank it is."""
+    best = max(accusations, key=lambda a: (bool(a.address), a.found.event.count))
+    suspect = Suspect(
+        signature=best.found.event.signature,
+        category=best.found.category,
+        rank=best.accused[0] if len(best.accused) == 1 else None,
+        found=best.found,
+        host=None,
+        fields=dict(best.found.event.fields),
+    )
+    suspect.why.append(
+        words.accused_address(best.address) if best.address else words.nobody_named()
+    )
+    return [suspect]
+
+
+def _all_stopped(stopped: list[Reading]) -> list[Suspect]:
+    suspect = Suspect(
+        signature="verdict.interrupted",
+        category="external.kill",
+        rank=None,
+        support=[stopped[0].stopped] if stopped[0].stopped else [],
+        role="launcher",
+    )
+    suspect.why.append(words.all_stopped())
+    return [suspect]
+
+
+def _verdict(
+    facts: RunFacts, readings: list[Reading], suspects: list[Suspect], launcher: list[Found]
+) -> VerdictWord:
+    if suspects:
+        top = suspects[0]
+        if top.signature in ("launch.signal", "verdict.interrupted"):
+            return "interrupted"
+        if top.category == "hang":
+            return "hung"
+        return "failed"
+    if facts.running:
+        return "running"
+    if facts.ended_by_record == "completed" or _completed(readings, launcher):
+        return "succeeded"
+    if facts.ended_by_record == "interrupted":
+        return "interrupted"
+    return "unknown"
+
+
+def _completed(readings: list[Reading], launcher: list[Found]) -> bool:
+    for found in launcher:
+        if found.event.signature == "launch.exit-code":
+            return found.event.fields.get("exit_code") == "0"
+    if any(f.event.signature == "launch.completed" for f in launcher):
+        return True
+    spoken = [r for r in readings if r.rank.lines]
+    return bool(spoken) and all(r.ended or (r.rank.exit and r.rank.exit.code == 0) for r in spoken)

@@ -1,0 +1,191 @@
+"""One rank by itself: what it says went wrong, whether it survived that, whom it accuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pdtriage.knowledge import Knowledge, Signature
+from pdtriage.model import Event, Progress, Rank
+
+NEAR = 40
+"""Lines between two events that still belong to one failure."""
+FAR = 120
+"""A failure that far before the last one, without a step in between, was about something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An event with its file and the signature that recognised it."""
+
+    file: str
+    event: Event
+    signature: Signature
+
+    @property
+    def category(self) -> str:
+        return self.event.category or "unknown"
+
+
+@dataclass
+class Reading:
+    rank: Rank
+    causes: list[Found] = field(default_factory=list)
+    """Not survived and not explained by another event of this rank; the first failure first."""
+    symptoms: list[Found] = field(default_factory=list)
+    """Not survived; those that point at other ranks."""
+    inner: list[Found] = field(default_factory=list)
+    """Not survived; those that point at an earlier event of this rank."""
+    stopped: Found | None = None
+    ended: Found | None = None
+
+    @property
+    def primary(self) -> Found | None:
+        return self.causes[0] if self.causes else None
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """(epoch, step) of the last progress; (-1, -1) without any."""
+        last = self.rank.progress[-1] if self.rank.progress else None
+        return (last.epoch or 0, last.step) if last else (-1, -1)
+
+    @property
+    def sender(self) -> int | None:
+        told = self.stopped.event.fields.get("sender", "") if self.stopped else ""
+        return int(told) if told.isdecimal() else None
+
+    @property
+    def waited_in(self) -> str | None:
+        """The collective it was waiting in when it was stopped."""
+        return self.stopped.event.fields.get("waiting_in") if self.stopped else None
+
+    @property
+    def quiet(self) -> bool:
+        return not (self.causes or self.symptoms or self.inner)
+
+
+def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
+    """Sorts the events of a rank by what they mean for it."""
+    found = [
+        Found(file, event, knowledge.signatures[event.signature])
+        for file, event in rank.events
+        if event.signature in knowledge.signatures
+    ]
+    reading = Reading(rank)
+    reading.stopped = next((f for f in found if _proves_stop(f)), None)
+    reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
+    telling = [f for f in found if f.event.role in ("cause", "symptom")]
+    telling = _often_enough(telling)
+    if reading.stopped is not None:  # what a process says while it is torn down is no news
+        at = _place(reading.stopped)
+        telling = [f for f in telling if _place(f) < at]
+    alive = _not_survived(telling, rank.progress, knowledge)
+    alive = _not_explained(alive, knowledge)
+    reading.symptoms = [f for f in alive if f.signature.points == "peer"]
+    reading.inner = [f for f in alive if f.signature.points == "earlier"]
+    causes = [f for f in alive if f.event.role == "cause"]
+    reading.causes = _first_failure(_after_symptoms(causes, reading.symptoms))
+    return reading
+
+
+def _proves_stop(found: Found) -> bool:
+    return found.event.role == "victim" and found.event.fields.get(
+        "sender"
+    ) != found.event.fields.get("pid", "-")
+
+
+def _place(found: Found) -> tuple[str, int]:
+    return (found.file, found.event.line)
+
+
+def _often_enough(found: Sequence[Found]) -> list[Found]:
+    """A retry means something only when it comes again and again."""
+    counts: dict[str, int] = {}
+    for f in found:
+        counts[f.event.signature] = counts.get(f.event.signature, 0) + f.event.count
+    return [f for f in found if counts[f.event.signature] >= f.signature.repeats]
+
+
+def _not_survived(
+    found: Sequence[Found], progress: Sequence[Progress], knowledge: Knowledge
+) -> list[Found]:
+    """Without what real progress came after, unless a later failure goes back to it."""
+    dead = [f for f in found if not _survived(f, progress)]
+    for f in found:
+        if f in dead:
+            continue
+        follows = [d for d in dead if _place(d) > _place(f)]
+        if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
+            dead.append(f)
+    return [f for f in found if f in dead]
+
+
+def _survived(found: Found, progress: Sequence[Progress]) -> bool:
+    last = max(found.event.last_line, found.event.last_seen, found.event.line)
+    later = [step for step in progress if step.line > last]
+    if found.category == "numeric.nan":
+        return any(step.loss is not None and math.isfinite(step.loss) for step in later)
+    return bool(later)
+
+
+def _not_explained(found: Sequence[Found], knowledge: Knowledge) -> list[Found]:
+    """Without what another event of the same rank explains; edges do not run in circles."""
+    kept = []
+    for f in found:
+        explained = any(
+            knowledge.explains(g.event.signature, f.event.signature)
+            and not knowledge.explains(f.event.signature, g.event.signature)
+            for g in found
+            if g is not f and (g.event.block == f.event.block or _place(g) <= _place(f))
+        )
+        if not explained:
+            kept.append(f)
+    return kept
+
+
+def _after_symptoms(causes: list[Found], symptoms: list[Found]) -> list[Found]:
+    """A general cause (an abort, a bare exception) right after a symptom only ends it."""
+    return [
+        cause
+        for cause in causes
+        if not (
+            cause.signature.generic
+            and any(
+                s.file == cause.file
+                and (
+                    (s.event.block and s.event.block == cause.event.block)
+                    or 0 <= cause.event.line - s.event.last_seen <= NEAR
+                )
+                for s in symptoms
+            )
+        )
+    ]
+
+
+def _first_failure(causes: list[Found]) -> list[Found]:
+    """The earliest cluster of the failure that ended the rank; in it the most specific first."""
+    clusters: list[list[Found]] = []
+    for cause in sorted(causes, key=_place):
+        if clusters and _together(clusters[-1][-1], cause, NEAR):
+            clusters[-1].append(cause)
+        else:
+            clusters.append([cause])
+    if not clusters:
+        return []
+    chosen = len(clusters) - 1
+    while chosen > 0 and _together(clusters[chosen - 1][-1], clusters[chosen][0], FAR):
+        chosen -= 1
+    rest = [cause for cluster in clusters[chosen + 1 :] for cause in cluster]
+    first = sorted(clusters[chosen], key=lambda f: (f.signature.generic, _place(f)))
+    return first + rest
+
+
+def _together(earlier: Found, later: Found, gap: int) -> bool:
+    if earlier.file != later.file:
+        return False
+    if earlier.event.block and earlier.event.block == later.event.block:
+        return True
+    end = max(earlier.event.last_line, earlier.event.last_seen, earlier.event.line)
+    begin = later.event.first_line or later.event.line
+    return begin - end <= gap

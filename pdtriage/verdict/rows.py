@@ -1,0 +1,104 @@
+"""Everybody else: victims with their reason, and one row for every rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.model import (
+    Cause,
+    RankRow,
+    RankStatus,
+    Role,
+    RunFacts,
+    VerdictWord,
+    Victim,
+    VictimReason,
+)
+from pdtriage.verdict.accusations import Accusation
+from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.silent import launcher_pids
+
+
+def victims_of(
+    readings: Sequence[Reading],
+    causes: Sequence[Cause],
+    accusations: Sequence[Accusation],
+    facts: RunFacts,
+    verdict: VerdictWord,
+) -> tuple[Victim, ...]:
+    """Ranks that ended only because another one did."""
+    if verdict not in ("failed", "hung", "interrupted") or not causes:
+        return ()
+    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
+    accusing = {accusation.accuser.rank.key for accusation in accusations}
+    senders = launcher_pids(facts, readings)
+    victims = []
+    for reading in readings:
+        rank = reading.rank
+        if (rank.role, rank.rank) in guilty or not rank.files:
+            continue
+        reason = _reason(reading, rank.key in accusing, senders)
+        if reason is not None:
+            victims.append(
+                Victim(rank.rank, rank.role, rank.host, reason, causes[0].rank, rank.local_rank)
+            )
+    return tuple(victims)
+
+
+def _reason(reading: Reading, accusing: bool, senders: frozenset[int]) -> VictimReason | None:
+    ending = reading.rank.exit
+    if reading.stopped is not None or (ending and ending.stopped):
+        return "stopped" if not senders or reading.sender in senders | {None} else "collateral"
+    if accusing or reading.symptoms:
+        return "peer"
+    if ending and ending.code == 0:
+        return None
+    return "collateral"
+
+
+def rank_rows(
+    readings: Sequence[Reading],
+    causes: Sequence[Cause],
+    victims: Sequence[Victim],
+    verdict: VerdictWord,
+) -> tuple[RankRow, ...]:
+    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
+    suffered = {(v.role, v.rank, v.local_rank) for v in victims}
+    rows = []
+    for reading in readings:
+        rank = reading.rank
+        status = _status(reading, guilty, suffered, verdict)
+        rows.append(
+            RankRow(
+                rank=rank.rank,
+                role=rank.role,
+                host=rank.host,
+                local_rank=rank.local_rank,
+                device=rank.device,
+                files=rank.files,
+                status=status,
+                exit_code=rank.exit.code if rank.exit else None,
+                signal=rank.exit.signal if rank.exit else None,
+                last_step=rank.progress[-1].step if rank.progress else None,
+                last_seen=rank.last_time,
+            )
+        )
+    return tuple(rows)
+
+
+def _status(
+    reading: Reading,
+    guilty: set[tuple[Role, int]],
+    suffered: set[tuple[Role, int | None, int | None]],
+    verdict: VerdictWord,
+) -> RankStatus:
+    rank = reading.rank
+    if rank.rank is not None and (rank.role, rank.rank) in guilty:
+        return "failed"
+    if (rank.role, rank.rank, rank.local_rank) in suffered:
+        return "victim"
+    if verdict == "succeeded" or reading.ended or (rank.exit and rank.exit.code == 0):
+        return "finished"
+    if verdict == "running":
+        return "running"
+    return "unknown" if rank.lines else "silent"

@@ -1,0 +1,108 @@
+"""Who may be the root cause, with the evidence for it; the strongest suspect first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pdtriage.model import Rank, Text
+from pdtriage.verdict.accusations import Accusation
+from pdtriage.verdict.reading import Found, Reading
+
+CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
+"""Categories that often only follow from another rank's failure."""
+NEVER = 1 << 30
+
+
+@dataclass
+class Suspect:
+    """One process and what speaks against it."""
+
+    signature: str
+    category: str
+    rank: Rank | None
+    """None for the launcher, or for a peer that is known by its address only."""
+    found: Found | None = None
+    """Its own words; None for a silent one."""
+    support: list[Found] = field(default_factory=list)
+    """Lines of others that speak of it."""
+    accusers: tuple[int, ...] = ()
+    why: list[Text] = field(default_factory=list)
+    certain: bool = False
+    role: str = "worker"
+    host: str | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    position: tuple[int, int] = (-1, -1)
+
+    @property
+    def is_consequence(self) -> bool:
+        general = bool(self.found and self.found.signature.generic)
+        return self.category in CONSEQUENCES or (general and self.category == "code.crash")
+
+    @property
+    def order(self) -> int:
+        ending = self.rank.exit if self.rank else None
+        return ending.order if ending and ending.order is not None else NEVER
+
+    @property
+    def named_by_launcher(self) -> bool:
+        ending = self.rank.exit if self.rank else None
+        return bool(ending and ending.seen_by == "console" and not ending.stopped)
+
+    def strength(self) -> tuple[object, ...]:
+        """Sort key, the most likely culprit first. Clocks come last and only break ties."""
+        found = self.found.event if self.found else None
+        return (
+            self.is_consequence,
+            self.order,
+            -len(self.accusers),
+            not self.named_by_launcher,
+            self.position,
+            found.time if found and found.time is not None else float("inf"),
+            self.rank.key if self.rank else ("", -1, -1, ""),
+        )
+
+
+def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation]) -> list[Suspect]:
+    """Ranks whose own log holds a cause."""
+    accusers = accusers_of(accusations)
+    suspects = []
+    for reading in readings:
+        primary = reading.primary
+        if primary is None:
+            continue
+        suspects.append(
+            Suspect(
+                signature=primary.event.signature,
+                category=primary.category,
+                rank=reading.rank,
+                found=primary,
+                support=reading.causes[1:3] + reading.inner[:2],
+                accusers=accusers.get(reading.rank.key, ()),
+                role=reading.rank.role,
+                host=reading.rank.host,
+                fields=dict(primary.event.fields),
+                position=reading.position,
+            )
+        )
+    return sorted(suspects, key=Suspect.strength)
+
+
+def accusers_of(
+    accusations: Iterable[Accusation],
+) -> dict[tuple[str, int, int, str], tuple[int, ...]]:
+    """By the key of the accused: the ranks that name it alone."""
+    found: dict[tuple[str, int, int, str], set[int]] = {}
+    for accusation in accusations:
+        if len(accusation.accused) == 1 and accusation.accuser.rank.rank is not None:
+            key = accusation.accused[0].key
+            found.setdefault(key, set()).add(accusation.accuser.rank.rank)
+    return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
+
+
+def fold_equal(suspects: Sequence[Suspect], shape: dict[int, str]) -> list[list[Suspect]]:
+    """Suspects with the same cause together, groups in the order of their strongest member."""
+    groups: dict[str, list[Suspect]] = {}
+    for suspect in suspects:
+        groups.setdefault(shape[id(suspect)], []).append(suspect)
+    return list(groups.values())

@@ -1,0 +1,180 @@
+"""Sentences of the verdict, both languages side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pdtriage.model import Rank, Text
+
+SIGNAL_NAMES = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
+
+
+def signal_name(number: int) -> str:
+    return SIGNAL_NAMES.get(number, f"signal {number}")
+
+
+def name(rank: Rank) -> Text:
+    """`rank 3`, `server 0`; where the global rank is unknown, what is known."""
+    if rank.rank is not None:
+        words = {
+            "worker": ("rank", "rank"),
+            "server": ("server", "参数服务器"),
+            "heter": ("heter worker", "异构 worker"),
+            "coordinator": ("coordinator", "coordinator"),
+        }.get(rank.role, ("rank", "rank"))
+        return Text(f"{words[0]} {rank.rank}", f"{words[1]} {rank.rank}")
+    if rank.local_rank is not None:
+        return Text(f"node ?, local {rank.local_rank}", f"节点 ?，节点内序号 {rank.local_rank}")
+    return Text("one process", "某个进程")
+
+
+def listed(ranks: Iterable[int]) -> str:
+    """`0-3, 5`: runs of numbers folded."""
+    numbers = sorted(set(ranks))
+    parts: list[str] = []
+    start = previous = None
+    for number in [*numbers, None]:
+        if previous is not None and number == previous + 1:
+            previous = number
+            continue
+        if start is not None:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+        start = previous = number
+    return ", ".join(parts)
+
+
+def accused_by(ranks: Iterable[int]) -> Text:
+    who = listed(ranks)
+    plural = "," in who or "-" in who
+    name_it = f"ranks {who} name it" if plural else f"rank {who} names it"
+    return Text(
+        f"{name_it} as the peer that was lost",
+        f"rank {who} 指明与它的连接中断",
+    )
+
+
+def died_first() -> Text:
+    return Text("the launcher saw it die first", "启动器看到它最先退出")
+
+
+def same_on_all(count: int) -> Text:
+    return Text(f"the same error on all {count} ranks", f"全部 {count} 个 rank 报同样的错误")
+
+
+def only_one() -> Text:
+    return Text("it is the only process of the job", "作业只有这一个进程")
+
+
+def own_error() -> Text:
+    return Text("its own log ends with this error", "其日志以该错误结束")
+
+
+def only_with_error() -> Text:
+    return Text("no other log here shows an error of its own", "此处其他日志均没有自身的错误")
+
+
+def named_by_launcher() -> Text:
+    return Text("the launcher names it as failed", "启动器指出它失败")
+
+
+def several_suspects() -> Text:
+    return Text(
+        "other ranks show errors of their own, and nothing tells which came first",
+        "其他 rank 也有自身的错误，无法确定先后",
+    )
+
+
+def silent() -> Text:
+    return Text("its log stops without an error", "其日志没有任何报错就中断了")
+
+
+def log_missing() -> Text:
+    return Text("its log is not among the files given", "所给文件中没有它的日志")
+
+
+def ended_by_signal(number: int) -> Text:
+    return Text(f"it was ended by {signal_name(number)}", f"它被 {signal_name(number)} 终止")
+
+
+def ended_with_code(code: int) -> Text:
+    return Text(f"it ended with exit code {code}", f"它以退出码 {code} 结束")
+
+
+def ended_early() -> Text:
+    return Text(
+        "it ended with exit code 0 while the others were still training",
+        "其他 rank 仍在训练时，它以退出码 0 提前结束",
+    )
+
+
+def behind(step: int, others: int) -> Text:
+    return Text(
+        f"its last step is {step}, the others reached {others}",
+        f"它的最后一步是 {step}，其他 rank 已到 {others}",
+    )
+
+
+def not_waiting(operation: str) -> Text:
+    return Text(
+        f"the others were waiting in {operation} when they were stopped; it was not",
+        f"其他 rank 被终止时都在等待 {operation}，只有它不在",
+    )
+
+
+def outsider(pid: int | None) -> Text:
+    who = f" (pid {pid})" if pid is not None else ""
+    return Text(
+        f"it got SIGTERM from a process that is not the launcher{who}",
+        f"它收到的 SIGTERM 并非来自启动器{who}",
+    )
+
+
+def kernel_says() -> Text:
+    return Text("the kernel log names its process", "内核日志点名了该进程")
+
+
+def accused_address(address: str) -> Text:
+    return Text(f"the peer named is {address}", f"被指明的对端是 {address}")
+
+
+def nobody_named() -> Text:
+    return Text("the message does not say which peer is missing", "该信息没有说明是哪个对端")
+
+
+def stuck_at_start() -> Text:
+    return Text(
+        "the log stops right after the device was initialised: no step, no error, no end",
+        "日志停在设备初始化之后：没有训练步、没有报错、也没有结束",
+    )
+
+
+def ips_differ(first: str, second: str) -> Text:
+    return Text(
+        f"one node was given --ips {first}, another {second}",
+        f"一个节点的 --ips 为 {first}，另一个为 {second}",
+    )
+
+
+def launcher_was_stopped(number: int | None) -> Text:
+    what = signal_name(number) if number else "a signal"
+    zh = signal_name(number) if number else "信号"
+    return Text(f"the launcher itself received {what}", f"启动器自身收到 {zh}")
+
+
+def all_stopped() -> Text:
+    return Text(
+        "every rank was stopped with SIGTERM and none shows an error of its own",
+        "所有 rank 都被 SIGTERM 终止，且没有自身的错误",
+    )
