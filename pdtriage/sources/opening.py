@@ -122,10 +122,10 @@ class Unpacked:
                 pieces = decompress(layer, pieces, size, self.limits)
         return pieces
 
-    def head(self, length: int) -> bytes:
+    def head(self, length: int, trouble: Callable[[Reason], None] = lambda _: None) -> bytes:
         """The first bytes, unpacked; fewer if the content is short or damaged."""
         kept = b""
-        for piece in self.pieces(length, lambda _: None):
+        for piece in self.pieces(length, trouble):
             kept += piece
             if len(kept) >= length:
                 break

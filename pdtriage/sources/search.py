@@ -17,7 +17,7 @@ from pdtriage.sources.copies import packed_copies
 from pdtriage.sources.folder import files_below, named_file
 from pdtriage.sources.interface import Found, Source
 from pdtriage.sources.limits import HEAD, LIMITS, Limits
-from pdtriage.sources.notes import Notes
+from pdtriage.sources.notes import Notes, Reason
 from pdtriage.sources.opening import Unpacked
 from pdtriage.sources.packing import Room
 from pdtriage.sources.recognise import (
@@ -31,7 +31,7 @@ from pdtriage.sources.recognise import (
     recognise,
 )
 from pdtriage.sources.rotation import rotations
-from pdtriage.sources.shown import natural, roots_shown
+from pdtriage.sources.shown import joined, natural, roots_shown
 from pdtriage.sources.stream import piped
 from pdtriage.sources.tarred import tar_members
 from pdtriage.sources.zipped import zip_members
@@ -91,37 +91,36 @@ class _Search:
             self._take(candidate)
 
     def found(self) -> Found:
-        sources = sorted(self._sources(), key=lambda source: natural(source.file.path))
-        return Found(tuple(sources), self.notes.texts(), tuple(self.missing))
+        sources = tuple(self._sources())
+        return Found(sources, self.notes.texts(), tuple(self.missing))
 
     def _take(self, candidate: Candidate) -> None:
-        if self._known(candidate):
-            return
+        """Make a log of it, or logs of what is in it, unless it was reached before."""
+        if candidate.real is None:
+            self._recognised(candidate)
+        elif candidate.real not in self.real_paths and self._recognised(candidate):
+            # Only now: a link may give a name that tells to a file whose own name does not.
+            self.real_paths.add(candidate.real)
+
+    def _recognised(self, candidate: Candidate) -> bool:
         folder = candidate.folder.rpartition("/")[2]
         told = named(candidate.name, folder)
         if told.kind is not None:
             self.taken.append((candidate, told, Recognised(told.kind, told.index)))
-            return
+            return True
         by_name = archive_by_name(candidate.name)
         if not (by_name or told.promising or candidate.asked):
-            return
-        head = self._content(candidate).head(HEAD)
+            return False
+        head = self._head(candidate)
         if (by_name or candidate.asked) and self._opened(candidate, by_name, head):
-            return
+            return True
         if candidate.asked and self.several and not is_text(head):
             self.notes.add("binary", candidate.path)
-            return
+            return False
         recognised = recognise(candidate.name, head, folder, candidate.asked)
         if recognised is not None:
             self.taken.append((candidate, told, recognised))
-
-    def _known(self, candidate: Candidate) -> bool:
-        """Whether the same file was reached before, by another path or a link."""
-        if candidate.real is None:
-            return False
-        known = candidate.real in self.real_paths
-        self.real_paths.add(candidate.real)
-        return known
+        return recognised is not None
 
     def _opened(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
         """Whether it is an archive; if so its members have been offered."""
@@ -145,6 +144,13 @@ class _Search:
     def _content(self, candidate: Candidate) -> Unpacked:
         return Unpacked(candidate.origin, candidate.layers, self.limits)
 
+    def _head(self, candidate: Candidate) -> bytes:
+        def trouble(reason: Reason) -> None:
+            if reason == "unreadable":  # damage is told when, and if, the file is read
+                self.notes.add(reason, candidate.path)
+
+        return self._content(candidate).head(HEAD, trouble)
+
     def _packed_head(self, candidate: Candidate) -> bytes:
         try:
             return next(self._content(candidate).raw(HEAD), b"")
@@ -157,12 +163,11 @@ class _Search:
             logs.setdefault((one[0].folder, one[1].stem), []).append(one)
         sources = []
         shown: set[str] = set()
-        for pieces in logs.values():
-            pieces = self._without_copies(pieces)
+        for log in sorted(logs, key=lambda log: natural(joined(*log))):
+            pieces = self._without_copies(logs[log])
             numbers = rotations([told.piece for _, told, _ in pieces])
-            for (candidate, told, recognised), rotation in zip(pieces, numbers, strict=True):
-                source = self._source(candidate, told, recognised, rotation)
-                sources.append(_unique(source, shown))
+            for rotation, place in sorted(zip(numbers, range(len(pieces)), strict=True)):
+                sources.append(_unique(self._source(*pieces[place], rotation), shown))
         return sources
 
     def _last_of_each(self) -> list[tuple[Candidate, Named, Recognised]]:

@@ -46,11 +46,11 @@ def printable(name: str) -> str:
     return "".join(_escaped(char) for char in name)
 
 
-def natural(path: str) -> tuple[int | str, ...]:
+def natural(path: str) -> tuple[tuple[int | str, ...], str]:
     """A key that sorts `workerlog.2` before `workerlog.10`."""
     parts: list[int | str] = list(_NUMBERS.split(path))  # text and digits take turns
     parts[1::2] = [int(digits) for digits in parts[1::2]]
-    return (*parts, path)
+    return tuple(parts), path
 
 
 def _slashed(path: str) -> str:

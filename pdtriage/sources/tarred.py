@@ -42,11 +42,13 @@ class _Tar:
     def members(self) -> Iterator[Candidate]:
         import tarfile
 
+        from pdtriage.sources.tar_header import Header
+
         origin = self.archive.origin
         content = Unpacked(origin, self.archive.layers, self.limits)
         on_disk = isinstance(origin, Disk) and origin.whole and not self.archive.layers
         if isinstance(origin, Disk) and on_disk and origin.unpacked():
-            with tarfile.open(origin.path, "r:") as tar:
+            with tarfile.open(origin.path, "r:", tarinfo=Header) as tar:
                 for member, parts in self._interesting(tar):
                     if member.issparse():
                         yield from self._held(tar, member, parts)
@@ -55,7 +57,7 @@ class _Tar:
                         yield self._candidate(member, parts, place)
             return
         pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
-        with tarfile.open(fileobj=_Pieces(pieces), mode="r|") as tar:
+        with tarfile.open(fileobj=_Pieces(pieces), mode="r|", tarinfo=Header) as tar:
             for member, parts in self._interesting(tar):
                 yield from self._held(tar, member, parts)
 
