@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -143,11 +144,21 @@ def _reports(
     try:
         if run == "all":
             return pipeline.analyze_all_runs(
-                *paths, language=language, parsers=parsers, redact=redact
+                *paths,
+                language=language,
+                parsers=parsers,
+                stdin=sys.stdin.buffer,
+                redact=redact,
             )
-        return [
-            pipeline.analyze(*paths, run=run, language=language, parsers=parsers, redact=redact)
-        ]
+        report = pipeline.analyze(
+            *paths,
+            run=run,
+            language=language,
+            parsers=parsers,
+            stdin=sys.stdin.buffer,
+            redact=redact,
+        )
+        return [report]
     except pipeline.NothingToAnalyse as nothing:
         raise RefusalError(nothing.message.in_(language), exit_codes.NOTHING) from nothing
     except KnowledgeError as error:

@@ -150,7 +150,9 @@ def _unknown_targets(signature: Signature, knowledge: Knowledge) -> Iterator[Pro
 
 def _runaway(signature: Signature) -> Iterator[Problem]:
     for pattern in filter(None, (signature.pattern, signature.stack)):
-        hostile = runs_away(pattern, [*signature.literals[:3], *signature.samples[:2]])
+        hostile = runs_away(
+            pattern, [*signature.literals[:1], *(sample[:400] for sample in signature.samples[:2])]
+        )
         if hostile is not None:
             yield Problem(
                 signature.id,

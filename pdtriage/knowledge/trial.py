@@ -2,57 +2,76 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import NamedTuple
 
 import regex
 
 from pdtriage.events.lines import LONGEST
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 
-FILLERS = (
-    " ",
-    "a",
-    "1",
-    "/",
-    ".",
-    "a ",
-    "1,",
-    "a/",
-    "a.b",
-    "(",
-    "[a",
-    "'a'",
-    ": ",
-    "=",
-    "-_",
-    "中",
-)
+FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_")
+SHRINK = 32
+SUSPICIOUS = PATTERN_SECONDS / SHRINK**2 / 2
+"""Time that grows with the square of the length, and is at the limit on the longest line, is this
+on a short one, with room to spare. What takes less there needs no long trial."""
+PLACES = 6
+LONG_TRIALS = 4
 
 
 def runs_away(pattern: str, seeds: Sequence[str]) -> str | None:
-    """A short form of a text on which `pattern` takes too long, or None."""
+    """A text on which `pattern` takes too long, though no longer than lines can be, or None."""
     compiled = regex.compile(pattern)
-    for name, text in _hostile(seeds):
-        if _too_slow(compiled, text) and _too_slow(compiled, text):  # twice: a busy machine
-            return name
+    slow = [
+        (seconds, text)
+        for text in _hostile(seeds)
+        if (seconds := _seconds(compiled, text.of(LONGEST // SHRINK))) > SUSPICIOUS
+    ]
+    slow.sort(key=lambda trial: trial[0], reverse=True)
+    for _, text in slow[:LONG_TRIALS]:
+        long = text.of(LONGEST)
+        if all(_seconds(compiled, long) >= PATTERN_SECONDS for _ in range(2)):  # a busy machine
+            return text.shown()
     return None
 
 
-def _hostile(seeds: Sequence[str]) -> Iterator[tuple[str, str]]:
+class _Stretched(NamedTuple):
+    """Text with a filler in it, as long as one likes."""
+
+    head: str
+    filler: str
+    tail: str
+
+    def of(self, length: int) -> str:
+        return self.head + self.filler * (length // len(self.filler)) + self.tail
+
+    def shown(self) -> str:
+        return f"{self.head!r} + {self.filler!r} * {LONGEST // len(self.filler)} + {self.tail!r}"
+
+
+def _hostile(seeds: Sequence[str]) -> Iterator[_Stretched]:
+    """Each seed stretched at several places, once with and once without what comes after."""
     for seed in seeds:
-        head = seed[: LONGEST // 4]
-        half = head[: len(head) // 2]
-        for filler in FILLERS:
-            stuffing = filler * (LONGEST // len(filler))
-            shown = f"{filler!r} * {LONGEST // len(filler)}"
-            yield f"{head} + {shown}", head + stuffing + "\x00"
-            yield f"{shown} + {head}", stuffing + head
-            yield f"{half} + {shown}", half + stuffing + "\x00"
+        for place in _places(seed):
+            for filler in FILLERS:
+                yield _Stretched(seed[:place], filler, "\x00")
+                if place < len(seed):
+                    yield _Stretched(seed[:place], filler, seed[place:])
 
 
-def _too_slow(compiled: regex.Pattern[str], text: str) -> bool:
+def _places(seed: str) -> list[int]:
+    """Its ends, and beginnings and ends of words, thinned out evenly."""
+    places = sorted({0, *(found.start() for found in re.finditer(r"\b|\s", seed)), len(seed)})
+    step = max(1, -(-len(places) // PLACES))
+    return sorted({*places[::step], len(seed)})
+
+
+def _seconds(compiled: regex.Pattern[str], text: str) -> float:
+    started = perf_counter()
     try:
         compiled.search(text, timeout=PATTERN_SECONDS)
     except TimeoutError:
-        return True
-    return False
+        return PATTERN_SECONDS
+    return perf_counter() - started

@@ -100,7 +100,7 @@ def culprit(cause: Cause, report: Report) -> str:
         names += _of_all(len(cause.ranks), cause.role, report)
         if not inside or cause.rank is None:
             return names
-        return names + Text(f" (shown: {shown}, {inside})", f"（以 {shown} 为例：{inside}）").in_(
+        return names + Text(f"; shown: {shown}, {inside}", f"；以 {shown} 为例：{inside}").in_(
             language
         )
     name = process_name(cause.role, cause.rank, cause.local_rank, cause.host, language)

@@ -96,7 +96,7 @@ def test_role_words(role: str, name: str) -> None:
 def test_equal_causes_are_folded() -> None:
     cause = replace(reports.io_error(), rank=0, ranks=(0, 1, 2, 3))
     page = shown(replace(reports.failed(), root_causes=(cause,)))
-    assert page.startswith("FAILED: ranks 0-3 (all 4) (shown: rank 0, host 192.168.0.12, gpu:1)\n")
+    assert page.startswith("FAILED: ranks 0-3 (all 4); shown: rank 0, host 192.168.0.12, gpu:1\n")
 
 
 def test_a_thousand_victims_take_one_line() -> None:

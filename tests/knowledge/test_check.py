@@ -1,0 +1,124 @@
+"""`parsers check` finds what is wrong with a signature; what is shipped is sound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge
+from pdtriage.knowledge.check import Problem, check
+from pdtriage.model import Text
+
+SOUND = Signature(
+    id="storage.frobnicator-full",
+    family="storage",
+    role="cause",
+    category="storage.disk",
+    title=Text("The frobnicator is full", "frobnicator 已满"),
+    literals=("frobnicator is full",),
+    pattern=r"frobnicator is full: (?P<path>\S+)",
+    meaning=Text("No room is left.", "没有空间了。"),
+    advice=(Text("Empty it.", "清空它。"),),
+    samples=("RuntimeError: frobnicator is full: /a", "frobnicator is full: /b"),
+    misses=("the frobnicator is fully charged",),
+)
+
+
+def problems_of(*signatures: Signature, **others: object) -> list[Problem]:
+    knowledge = Knowledge(signatures={s.id: s for s in signatures}, **others)  # type: ignore[arg-type]
+    return check(knowledge, folders=())
+
+
+def said(problems: list[Problem]) -> str:
+    return "\n".join(f"{problem.where}: {problem.message.en}" for problem in problems)
+
+
+def test_a_sound_signature_has_no_problem() -> None:
+    assert problems_of(SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda s: replace(s, samples=s.samples[:1]), "needs 2 samples and 1 miss, has 1 and 1"),
+        (lambda s: replace(s, misses=()), "needs 2 samples and 1 miss, has 2 and 0"),
+        (lambda s: replace(s, samples=(*s.samples, "all is well")), "does not claim its sample"),
+        (lambda s: replace(s, misses=s.samples[:1]), "claims its own miss"),
+        (lambda s: replace(s, pattern="(unclosed"), "the pattern is wrong"),
+        (lambda s: replace(s, pattern=r"frobnicator is full: (\w+\s?)+$"), "can run away"),
+        (lambda s: replace(s, literals=("full",)), "too short"),
+        (lambda s: replace(s, title=Text("x" * 71, "满")), "at most 70 columns"),
+        (lambda s: replace(s, title=Text("Full", "满" * 36)), "at most 70 columns"),
+        (lambda s: replace(s, title=Text("Full", "Full")), "not translated"),
+        (lambda s: replace(s, advice=(Text("Empty it.", "Empty it."),)), "not translated"),
+        (lambda s: replace(s, meaning=None), "needs a meaning and advice"),
+        (lambda s: replace(s, advice=()), "needs a meaning and advice"),
+        (lambda s: replace(s, explains=("no.such-id",)), "'no.such-id', which does not exist"),
+        (lambda s: replace(s, explains=("nothing.*",)), "'nothing.*', which does not exist"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    change: Callable[[Signature], Signature], complaint: str
+) -> None:
+    assert complaint in said(problems_of(change(SOUND)))
+
+
+def test_a_bare_command_needs_no_translation() -> None:
+    command = Text("df -h /dev/shm", "df -h /dev/shm")
+    assert problems_of(replace(SOUND, confirm=command)) == []
+
+
+def test_wildcards_of_explains_are_resolved() -> None:
+    assert problems_of(replace(SOUND, explains=("storage.*",))) == []
+
+
+def test_two_causes_of_different_category_for_one_line() -> None:
+    rival = replace(SOUND, id="data.full", category="data.io")
+    found = said(problems_of(SOUND, rival))
+    assert "data.full / storage.frobnicator-full: causes of different category" in found
+
+
+def test_a_generic_rival_yields() -> None:
+    rival = replace(SOUND, id="code.generic", category="code.python", generic=True)
+    found = said(problems_of(SOUND, rival))
+    assert "different category" not in found
+    assert "code.generic: does not claim its sample" in found  # it needs samples of its own
+
+
+def test_noise_must_silence_its_samples() -> None:
+    noise = replace(
+        SOUND, id="noise.full", role="noise", category=None, samples=("frobnicator is full: /c",) * 2
+    )
+    found = said(problems_of(replace(SOUND, literals=("is full:",)), noise))
+    assert "noise.full" not in found
+    assert "storage.frobnicator-full: does not claim its sample" in found
+
+
+def test_formats_are_tried_too() -> None:
+    clock = Format("bad", r"^\d\d:\d\d", samples=("noon",), misses=("12:00",))
+    found = said(problems_of(clocks=(clock,)))
+    assert "bad: does not claim its sample: 'noon'" in found
+    assert "bad: claims its own miss: '12:00'" in found
+
+
+def test_an_id_given_twice(tmp_path: Path) -> None:
+    for name in ("a.toml", "b.toml"):
+        (tmp_path / name).write_text('[[signature]]\nid = "data.x"\n', encoding="utf-8")
+    found = check(Knowledge(signatures={}), folders=[tmp_path])
+    assert said(found) == "data.x: is defined in a.toml and again in b.toml"
+
+
+def test_a_hit_in_a_healthy_log(tmp_path: Path) -> None:
+    (tmp_path / "workerlog.0").write_text("step 1\nfrobnicator is full: /z\nstep 2\n")
+    found = check(Knowledge(signatures={SOUND.id: SOUND}), healthy=[tmp_path], folders=())
+    assert len(found) == 1
+    assert found[0].where.endswith("workerlog.0:2")
+    assert "storage.frobnicator-full claims a line of a healthy log" in found[0].message.en
+
+
+def test_what_is_shipped_is_sound() -> None:
+    found = check(load_knowledge())
+    assert found == [], said(found)
