@@ -84,7 +84,7 @@ class FactsChannel:
         self._replicas = len(cluster.own_endpoints)
         self._deliver = deliver
         # Two jobs of the same name on one port must not hear each other.
-        mark = zlib.crc32(",".join(cluster.all_endpoints).encode())
+        mark = zlib.crc32(",".join((*cluster.nodes, cluster.master)).encode())
         self._prefix = f"/{job}/pdtriage/{mark:08x}/"
         self._peers = {
             rank: _Peer() for rank in range(len(cluster.nodes)) if rank != cluster.node_rank

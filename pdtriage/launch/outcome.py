@@ -75,7 +75,12 @@ class ExitOrderAnalyst:
 
 
 def first_failure(record: RunRecord) -> DeathRecord | None:
-    return next((death for death in record.deaths if death.code != 0), None)
+    return next((death for death in record.deaths if has_failed(death)), None)
+
+
+def has_failed(death: DeathRecord) -> bool:
+    """Ended by a signal or with a code other than 0; False where the status was not seen."""
+    return death.signal is not None or death.code not in (0, None)
 
 
 def exit_code(conclusion: Conclusion, record: RunRecord) -> int:

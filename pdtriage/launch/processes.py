@@ -67,6 +67,18 @@ def birth_of(pid: int) -> int:
     return entry.born if entry is not None else 0
 
 
+def status_of_zombie(pid: int) -> int | None:
+    """The wait status of a dead process that its parent has not collected yet."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            fields = stream.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if len(fields) < 50 or fields[0] not in (b"Z", b"X"):
+        return None
+    return int(fields[49])
+
+
 def environment_of(pid: int) -> dict[str, str]:
     """The variables a process was started with; empty when we may not look."""
     try:

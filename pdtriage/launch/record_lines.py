@@ -77,7 +77,8 @@ class RecordLines:
     def _take(self, entry: dict[str, object]) -> None:
         kind = entry.get("kind")
         if kind == "launch":
-            self.head = entry
+            # Paddle's launcher reveals more about the job as it goes on.
+            self.head = self.head | entry
         elif kind == "start":
             self._start(entry)
         elif kind == "death":

@@ -98,6 +98,8 @@ class _Session:
         self.pod = "".join(random.choices(string.ascii_lowercase, k=6))
 
     def run(self) -> Outcome:
+        if self.flags.launcher == "paddle":
+            return self._run_foreign()
         refuse_unsupported(self.flags)
         refuse_missing_script(self.flags.training_script, self.environ)
         python = choose_python(self.flags.python, self.environ)
@@ -119,6 +121,34 @@ class _Session:
                 plan = self._plan(devices, assignments, cluster, python)
                 channel = nodes.open_channel(cluster)
                 return self._attempt(plan, watch, guardian, wheel, lock, channel)
+        finally:
+            guardian.dismiss()
+            lock.close()
+
+    def _run_foreign(self) -> Outcome:
+        from pdtriage.launch.foreign import ForeignLauncher
+
+        python = choose_python(self.flags.python, self.environ)
+        wheel = installed_paddle(python)
+        lock = FolderLock(self.flags.log_dir)
+        guardian = start_guardian(self.launch, self.flags.failure_grace(), (lock.descriptor,))
+        try:
+            with Watch() as watch:
+                watch.know([guardian.pid])
+                become_subreaper()
+                recorder = Recorder(lock.folder)
+                guardian.write_to(os.path.abspath(recorder.path))
+                recorder.launch(
+                    self._common_head(guardian, wheel)
+                    | {"job": self.flags.job_id, "launcher": "paddle"}
+                )
+                foreign = ForeignLauncher(
+                    self.flags, self.environ, self.launch, watch, recorder, self.observer
+                )
+                ending = foreign.run(python, guardian)
+                return self._conclude(
+                    recorder, foreign.folder, tuple(foreign.processes.values()), ending
+                )
         finally:
             guardian.dismiss()
             lock.close()
@@ -170,7 +200,8 @@ class _Session:
         ending = supervisor.run()
         if channel is not None:
             self._part(channel, supervisor, ending, recorder)
-        return self._conclude(plan, recorder, children, ending)
+        processes = tuple(_process_record(child) for child in children)
+        return self._conclude(recorder, plan.folder, processes, ending)
 
     def _tell_peers(self, channel: FactsChannel | None, recorder: Recorder) -> None:
         if channel is not None:
@@ -220,11 +251,18 @@ class _Session:
         return children
 
     def _conclude(
-        self, plan: Plan, recorder: Recorder, children: Sequence[Child], ending: Ending
+        self,
+        recorder: Recorder,
+        folder: str,
+        processes: tuple[ProcessRecord, ...],
+        ending: Ending,
     ) -> Outcome:
-        for child in children:
-            size = os.path.getsize(os.path.join(plan.folder, child.plan.log))
-            recorder.write("size", {"pid": child.pid, "bytes": size})
+        for process in processes:
+            # The script may have moved or removed its log; that is no reason to fail here.
+            with contextlib.suppress(OSError):
+                if process.log is not None:
+                    size = os.path.getsize(os.path.join(folder, process.log))
+                    recorder.write("size", {"pid": process.pid, "bytes": size})
         reason = "failed" if ending.reason in ("peer", "refused") else ending.reason
         end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
         recorder.write("end", end)
@@ -239,18 +277,8 @@ class _Session:
         return Outcome(code, self.flags, _read_back(recorder.path), conclusion)
 
     def _head(self, plan: Plan, guardian: Guardian, wheel: PaddleWheel | None) -> dict[str, object]:
-        versions = {"pdtriage": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
-        if wheel is not None:
-            versions[wheel.name] = wheel.version
-        return {
-            "launch": plan.launch,
+        return self._common_head(guardian, wheel) | {
             "attempt": plan.attempt,
-            "started": time.time(),
-            "argv": ["pdtriage", "run", *self.flags.argv],
-            "cwd": os.getcwd(),
-            "pid": os.getpid(),
-            "guardian_pid": guardian.pid,
-            "host": socket.gethostname(),
             "address": plan.cluster.address,
             "node_rank": plan.cluster.node_rank,
             "nnodes": len(plan.cluster.nodes),
@@ -262,6 +290,20 @@ class _Session:
             "world_size": plan.world_size,
             "endpoints": list(plan.cluster.all_endpoints),
             "device_kind": plan.device_kind,
+        }
+
+    def _common_head(self, guardian: Guardian, wheel: PaddleWheel | None) -> dict[str, object]:
+        versions = {"pdtriage": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
+        if wheel is not None:
+            versions[wheel.name] = wheel.version
+        return {
+            "launch": self.launch,
+            "started": time.time(),
+            "argv": ["pdtriage", "run", *self.flags.argv],
+            "cwd": os.getcwd(),
+            "pid": os.getpid(),
+            "guardian_pid": guardian.pid,
+            "host": socket.gethostname(),
             "versions": versions,
         }
 

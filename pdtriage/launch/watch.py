@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
-from pdtriage.launch.processes import children_of, reap
+from pdtriage.launch.processes import children_of, reap, status_of_zombie
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -52,6 +52,7 @@ class Watch:
         self._selector = selectors.DefaultSelector()
         self._descriptors: dict[int, int] = {}
         self._children: dict[int, int | None] = {}
+        self._strangers: dict[int, int] = {}
         self._own: set[int] = set()
         self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._wake_out, self._wake_in = os.pipe()
@@ -74,7 +75,7 @@ class Watch:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup_before)
         self._selector.close()
-        for descriptor in (*self._descriptors, self._wake_out, self._wake_in):
+        for descriptor in (*self._descriptors, *self._strangers, self._wake_out, self._wake_in):
             os.close(descriptor)
 
     def add_child(self, pid: int) -> None:
@@ -84,6 +85,18 @@ class Watch:
         if descriptor is not None:
             self._descriptors[descriptor] = pid
             self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def add_stranger(self, pid: int) -> bool:
+        """Wait for the death of a process that is not our child; False if it is gone already.
+
+        Its parent collects it, so the status is read from its zombie, if one is quick enough.
+        """
+        descriptor = _open_pidfd(pid)
+        if descriptor is None:
+            return False
+        self._strangers[descriptor] = pid
+        self._selector.register(descriptor, selectors.EVENT_READ)
+        return True
 
     def know(self, pids: Iterable[int]) -> None:
         """Children that somebody else waits for."""
@@ -103,6 +116,8 @@ class Watch:
             if key.fd == self._wake_out:
                 with contextlib.suppress(BlockingIOError):
                     numbers += os.read(self._wake_out, 4096)
+            elif key.fd in self._strangers:
+                occurrences.append(self._dead_stranger(key.fd))
             else:
                 self._collect(self._descriptors[key.fd], occurrences)
         if signal.SIGCHLD in numbers:
@@ -136,6 +151,16 @@ class Watch:
                 monotonic=time.monotonic(),
             )
         )
+
+    def _dead_stranger(self, descriptor: int) -> Death:
+        pid = self._strangers.pop(descriptor)
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+        status = status_of_zombie(pid)
+        number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
+        code = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
+        core = status is not None and number is not None and os.WCOREDUMP(status)
+        return Death(pid, code, number, core, None, None, None, time.time(), time.monotonic())
 
     def _collect_without_descriptor(self, occurrences: list[Occurrence]) -> None:
         """Kernels before 5.3 have no pidfd: the order among deaths of one moment is lost there."""

@@ -1,0 +1,209 @@
+"""Several launchers on one machine: ours with ours, and ours with Paddle's."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import Launcher, wait_until
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_nodes_meet_and_rank_themselves(launcher: Launcher, tmp_path: Path) -> None:
+    master = f"--master=127.0.0.1:{free_port()}"
+    flags = (master, "--nnodes=2", "--nproc_per_node=2", "act.py")
+    nodes = [launcher.start(*flags, log_dir=tmp_path / f"n{i}") for i in range(2)]
+    records = [node.finish().record() for node in nodes]
+    assert [node.code for node in nodes] == [0, 0], nodes[0].err
+    assert sorted(record.node_rank for record in records) == [0, 1]
+    ranks = sorted(p.rank for record in records for p in record.processes if p.rank is not None)
+    assert ranks == [0, 1, 2, 3]
+    assert records[0].endpoints == records[1].endpoints
+    assert len(set(records[0].endpoints)) == 4
+    assert records[0].master == records[1].master
+
+
+def test_ranks_that_were_given_are_kept(launcher: Launcher, tmp_path: Path) -> None:
+    master = f"--master=127.0.0.1:{free_port()}"
+    nodes = [
+        launcher.start(master, "--nnodes=2", f"--rank={i}", "act.py", log_dir=tmp_path / f"n{i}")
+        for i in (1, 0)
+    ]
+    records = [node.finish().record() for node in nodes]
+    assert [record.node_rank for record in records] == [1, 0]
+
+
+def test_without_a_master_the_command_to_copy_works(launcher: Launcher, tmp_path: Path) -> None:
+    first = launcher.start("--nnodes=2", "--nproc_per_node=1", "act.py", log_dir=tmp_path / "a")
+    assert first.process.stderr is not None
+    for line in first.process.stderr:
+        copied = re.search(r"^pdtriage run (--master \S+) .*--nnodes=2 .*act\.py$", line)
+        if copied:
+            break
+    assert copied is not None
+    second = launcher.start(
+        *copied[1].split(), "--nnodes=2", "--nproc_per_node=1", "act.py", log_dir=tmp_path / "b"
+    )
+    assert second.finish().code == 0, second.err
+    assert first.finish().code == 0
+    assert first.record().node_rank == 0
+
+
+def test_different_numbers_of_processes_are_refused_everywhere(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    master = f"--master=127.0.0.1:{free_port()}"
+    nodes = [
+        launcher.start(
+            master, "--nnodes=2", f"--nproc_per_node={i}", "act.py", log_dir=tmp_path / f"n{i}"
+        )
+        for i in (1, 2)
+    ]
+    for node in nodes:
+        node.finish()
+        assert node.code == 2
+        assert "do not start the same number of processes" in node.err
+        assert not list(node.log_dir.glob("workerlog.*"))
+
+
+def test_a_failure_on_one_node_is_told_on_the_other(launcher: Launcher, tmp_path: Path) -> None:
+    port = free_port()
+    flags = (f"--master=127.0.0.1:{port}", "--nnodes=2", "--nproc_per_node=2")
+    actions = ("act.py", "0=sleep", "1=sleep", "2=sleep", "3=exit:9:0.8")
+    nodes = [
+        launcher.start(*flags, f"--rank={i}", *actions, log_dir=tmp_path / f"n{i}") for i in (0, 1)
+    ]
+    healthy, failing = (node.finish() for node in nodes)
+    assert (healthy.code, failing.code) == (9, 9)
+    assert "node 1 failed: rank 3" in healthy.err
+    assert "rank=[3] was aborted" in healthy.err
+    failed_at = failing.record().deaths[0].time
+    told = next(peer for peer in healthy.record().peers if peer.facts.get("failed"))
+    assert told.time - failed_at < 2
+    assert all(death.stopped for death in healthy.record().deaths)
+
+
+def test_static_nodes_exchange_facts_over_a_port_of_their_own(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    start, facts = free_port(), free_port()
+    flags = ("--ips=127.0.0.1,127.0.0.2", f"--start_port={start}", f"--facts-port={facts}")
+    actions = ("act.py", "0=exit:0:3", "1=signal:9:1")
+    nodes = [
+        launcher.start(*flags, f"--host=127.0.0.{i + 1}", *actions, log_dir=tmp_path / f"n{i}")
+        for i in (0, 1)
+    ]
+    healthy, failing = (node.finish() for node in nodes)
+    assert (healthy.code, failing.code) == (137, 137)
+    assert "node 1 failed: rank 1" in healthy.err
+
+
+def test_static_nodes_of_different_size_are_stopped(launcher: Launcher, tmp_path: Path) -> None:
+    start, facts = free_port(), free_port()
+    flags = ("--ips=127.0.0.1,127.0.0.2", f"--start_port={start}", f"--facts-port={facts}")
+    nodes = [
+        launcher.start(
+            *flags,
+            f"--host=127.0.0.{i + 1}",
+            f"--nproc_per_node={i + 1}",
+            *("act.py", "0=sleep", "1=sleep", "2=sleep", "3=sleep"),
+            log_dir=tmp_path / f"n{i}",
+        )
+        for i in (0, 1)
+    ]
+    for node in nodes:
+        node.finish()
+        assert node.code == 2
+        assert "the same number of cards" in node.err
+
+
+def test_a_killed_node_is_reported_as_silent(launcher: Launcher, tmp_path: Path) -> None:
+    flags = (f"--master=127.0.0.1:{free_port()}", "--nnodes=2", "act.py", "0=sleep", "1=sleep")
+    stays = launcher.start("--rank=0", *flags, log_dir=tmp_path / "n0")
+    dies = launcher.start("--rank=1", *flags, log_dir=tmp_path / "n1")
+    stays.wait_for_log("sleep")
+    dies.wait_for_log("sleep")
+    time.sleep(1.5)  # Long enough for the two to have heard of each other.
+    dies.process.kill()
+    dies.finish()
+    assert wait_until(lambda: any(p.kind == "silent" for p in stays.record().peers), 8)
+    silent = next(p for p in stays.record().peers if p.kind == "silent")
+    assert silent.node == 1
+    assert silent.silent_seconds is not None
+    assert 3 <= silent.silent_seconds < 6
+    assert stays.process.poll() is None
+    stays.signal(signal.SIGTERM)
+    assert stays.finish().code == 143
+    assert "node 1 stopped answering" in stays.err
+
+
+def test_waiting_for_nodes_can_be_interrupted(launcher: Launcher) -> None:
+    launch = launcher.start(f"--master=127.0.0.1:{free_port()}", "--nnodes=2", "act.py")
+    assert launch.process.stderr is not None
+    for line in launch.process.stderr:
+        if "Waiting peer" in line:
+            break
+    launch.signal(signal.SIGINT)
+    assert launch.finish().code == 130
+    assert not list(launch.log_dir.glob("workerlog.*"))
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("paddle_node", [0, 1])
+def test_a_job_may_mix_nodes_of_both_launchers(
+    launcher: Launcher, tmp_path: Path, paddle_node: int
+) -> None:
+    master = f"--master=127.0.0.1:{free_port()}"
+    modules = ["pdtriage.launch", "pdtriage.launch"]
+    modules[paddle_node] = "paddle.distributed.launch"
+    nodes = [
+        launcher.start(
+            master,
+            "--nnodes=2",
+            f"--rank={i}",
+            "gloo_train.py",
+            log_dir=tmp_path / f"n{i}",
+            module=modules[i],
+        )
+        for i in (0, 1)
+    ]
+    for i, node in enumerate(nodes):
+        assert node.finish(90).code == 0, node.err[-2000:]
+        assert f"trained {i} of 2" in node.log(0)
+    assert _losses(nodes[0].log(0)) == _losses(nodes[1].log(0))
+
+
+@pytest.mark.live
+def test_losses_and_logs_are_those_of_paddles_launcher(launcher: Launcher, tmp_path: Path) -> None:
+    flags = ("--nproc_per_node=2", "gloo_train.py", "4")
+    ours = launcher.run(*flags, log_dir=tmp_path / "ours")
+    paddles = launcher.run(*flags, log_dir=tmp_path / "paddle", module="paddle.distributed.launch")
+    assert (ours.code, paddles.code) == (0, 0)
+    assert len(_losses(ours.log(1))) == 4
+    assert _losses(ours.log(1)) == _losses(paddles.log(1))
+
+
+@pytest.mark.live
+def test_worker_logs_are_byte_identical(launcher: Launcher, tmp_path: Path) -> None:
+    flags = ("--nproc_per_node=2", "act.py", "1=exit:5:0.3")
+    logs = {}
+    for module in ("pdtriage.launch", "paddle.distributed.launch"):
+        launch = launcher.run(*flags, log_dir=tmp_path / module, module=module)
+        assert launch.code == 5
+        logs[module] = [(tmp_path / module / f"workerlog.{i}").read_bytes() for i in (0, 1)]
+    assert logs["pdtriage.launch"] == logs["paddle.distributed.launch"]
+
+
+def _losses(log: str) -> list[str]:
+    return re.findall(r"^step \d+ loss \S+$", log, re.MULTILINE)
