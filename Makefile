@@ -1,0 +1,62 @@
+# `make demo` and `make test` need Python 3.10 or newer and make; everything else they install
+# themselves, each into an environment of its own inside this folder.
+
+PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 python3.10; do \
+	$$candidate -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))' \
+	2>/dev/null && echo $$candidate && break; done)
+
+VENV := .venv
+DEMO_VENV := .venv-demo
+DEMO := tests/fixtures/scenarios/data-errno5-worker
+SOURCES := pdtriage tests
+PIP_FLAGS := --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit check docs wheel clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(DEMO_VENV)/.ready ## analyse a recorded job whose rank 1 could not read its data
+	@sh scripts/demo.sh $(DEMO_VENV)/bin/pdtriage $(DEMO)
+
+test: lint types unit ## lint, types and all tests
+
+lint: $(VENV)/.ready ## ruff: style and format
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.ready ## mypy, strict
+	$(VENV)/bin/mypy
+
+unit: $(VENV)/.ready ## the tests alone
+	$(VENV)/bin/pytest
+
+check: $(VENV)/.ready ## try every signature of parsers/ on its samples
+	$(VENV)/bin/pdtriage parsers check
+
+docs: $(VENV)/.ready ## rewrite the generated parts of docs/
+	$(VENV)/bin/python -m pdtriage.knowledge.catalogue docs/failures
+
+wheel: $(VENV)/.ready ## build dist/*.whl
+	$(VENV)/bin/python -m build --wheel
+
+clean: ## remove the environments and everything built
+	rm -rf $(VENV) $(DEMO_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.ready: pyproject.toml
+	$(call make_venv,$(VENV))
+	$(VENV)/bin/pip install $(PIP_FLAGS) --editable '.[dev,paddle]'
+	@touch $@
+
+$(DEMO_VENV)/.ready: pyproject.toml
+	$(call make_venv,$(DEMO_VENV))
+	$(DEMO_VENV)/bin/pip install $(PIP_FLAGS) --editable .
+	@touch $@
+
+define make_venv
+	@test -n "$(PYTHON)" || { echo "Python 3.10 to 3.13 is needed: make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "preparing $(1) (once)"
+	@$(PYTHON) -m venv $(1) || { echo "$(PYTHON) has no venv: install python3-venv" >&2; exit 1; }
+endef

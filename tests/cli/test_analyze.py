@@ -1,0 +1,142 @@
+"""`pdtriage analyze`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import FIXTURES, Command
+
+
+def test_the_culprit_is_on_the_first_line(pdtriage: Command, failed_job: Path) -> None:
+    answer = pdtriage("analyze", failed_job)
+    assert answer.code == 1
+    assert answer.out.startswith("FAILED: rank 1 of 3")
+    assert answer.err == ""
+
+
+def test_log_is_the_default(pdtriage: Command, failed_job: Path, tmp_path: Path) -> None:
+    shutil.copytree(failed_job / "log", tmp_path / "log")
+    answer = pdtriage("analyze", "--quiet")
+    assert answer.code == 1
+    assert answer.out.startswith("failed: rank 1")
+    assert answer.out.count("\n") == 1
+
+
+def test_exit_zero(pdtriage: Command, failed_job: Path) -> None:
+    assert pdtriage("analyze", failed_job, "--exit-zero", "-q").code == 0
+
+
+def test_json_on_standard_output(pdtriage: Command, failed_job: Path) -> None:
+    answer = pdtriage("analyze", failed_job, "-f", "json")
+    report = json.loads(answer.out)
+    assert report["schema"] == "pdtriage.report/1"
+    assert report["root_causes"][0]["category"] == "data.io"
+    assert answer.code == 1
+
+
+def test_the_name_of_the_file_tells_the_format(
+    pdtriage: Command, failed_job: Path, tmp_path: Path
+) -> None:
+    answer = pdtriage("analyze", failed_job, "-o", "report.json")
+    assert answer.out == ""
+    assert json.loads((tmp_path / "report.json").read_text())["verdict"] == "failed"
+    pdtriage("analyze", failed_job, "-o", "report.txt")
+    assert (tmp_path / "report.txt").read_text().startswith("FAILED")
+
+
+def test_all_runs_as_json_is_an_array(pdtriage: Command, failed_job: Path) -> None:
+    answer = pdtriage("analyze", failed_job, "--all-runs", "-f", "json")
+    assert [report["run"] for report in json.loads(answer.out)] == [1]
+
+
+def test_standard_input(pdtriage: Command) -> None:
+    raised = (
+        b"Traceback (most recent call last):\n"
+        b'  File "t.py", line 1, in <module>\n'
+        b"OSError: [Errno 5] Input/output error\n"
+    )
+    answer = pdtriage("analyze", "-", "-q", stdin=raised)
+    assert answer.code == 1
+    assert "errno 5" in answer.out
+
+
+def test_language_from_option_and_locale(pdtriage: Command, failed_job: Path) -> None:
+    assert pdtriage("analyze", failed_job, "--lang", "zh").out.startswith("失败：")
+    assert pdtriage("analyze", failed_job, LC_ALL="zh_CN.UTF-8").out.startswith("失败：")
+    answer = pdtriage("analyze", failed_job, "--lang", "en", LC_ALL="zh_CN.UTF-8")
+    assert answer.out.startswith("FAILED:")
+
+
+def test_colour_only_when_asked_off_a_terminal(pdtriage: Command, failed_job: Path) -> None:
+    assert "\x1b[" not in pdtriage("analyze", failed_job).out
+    assert "\x1b[" in pdtriage("analyze", failed_job, "--color", "always").out
+
+
+def test_a_terminal_of_another_encoding_gets_question_marks(
+    pdtriage: Command, failed_job: Path
+) -> None:
+    answer = pdtriage("analyze", failed_job, "--lang", "zh", PYTHONIOENCODING="ascii")
+    assert answer.code == 1
+    assert "rank 1" in answer.out
+    assert answer.err == ""
+
+
+def test_healthy_job(pdtriage: Command) -> None:
+    healthy = sorted(folder for folder in FIXTURES.iterdir() if folder.name.startswith("success"))
+    answer = pdtriage("analyze", healthy[0])
+    assert answer.code == 0
+    assert answer.out.startswith("SUCCEEDED")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["analyze"], 3, "log: no such file or folder"),
+        (["analyze", "nowhere"], 3, "nowhere: no such file or folder"),
+        (["analyze", "."], 3, "no Paddle log found"),
+        (["analyze", ".", "--run", "0"], 2, "--run 0: give the number of a run"),
+        (["analyze", ".", "--run", "first"], 2, "--run first: give the number of a run"),
+        (["analyze", ".", "--run", "1", "--all-runs"], 2, "either --run or --all-runs"),
+        (["analyze", ".", "-f", "pdf"], 2, "--format pdf: there is no such format"),
+        (["analyze", ".", "--parsers", "nowhere"], 2, "nowhere: no such folder of parsers"),
+        (["analyze", ".", "--colour", "never"], 2, "--colour"),
+        (["analyse"], 2, "analyse"),
+        (["explain", "data.oi"], 2, "did you mean data.io"),
+        (["parsers", "show", "no.such"], 2, "no signature is called no.such"),
+        (["parsers", "new", "Bad Name"], 2, "an id is family.words-with-dashes"),
+    ],
+)
+def test_bad_input_is_answered_in_one_sentence(
+    pdtriage: Command, words: list[str], code: int, sentence: str
+) -> None:
+    answer = pdtriage(*words)
+    assert answer.code == code
+    assert answer.out == ""
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_an_unknown_run(pdtriage: Command, failed_job: Path) -> None:
+    answer = pdtriage("analyze", failed_job, "--run", "7")
+    assert answer.code == 3
+    assert answer.err.startswith("pdtriage: there is no run 7: 1 found")
+
+
+def test_a_report_that_cannot_be_written(pdtriage: Command, failed_job: Path) -> None:
+    answer = pdtriage("analyze", failed_job, "-o", "no/such/folder/x.json")
+    assert answer.code == 2
+    assert "cannot write the report" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_own_parsers_are_used(pdtriage: Command, tmp_path: Path) -> None:
+    words = ("parsers", "new", "zebra.dry", "--sample", "frobnicator 17 ran completely dry")
+    (tmp_path / "mine").mkdir()
+    assert pdtriage(*words, "-o", "mine/zebra.toml").code == 0
+    (tmp_path / "workerlog.0").write_text("step 1\nfrobnicator 3 ran completely dry\n")
+    answer = pdtriage("analyze", "workerlog.0", "--parsers", "mine", "-f", "json")
+    assert json.loads(answer.out)["root_causes"][0]["signature"] == "zebra.dry"
