@@ -164,6 +164,7 @@ def _insist_on_key_line(scenario: Scenario, target: Path) -> None:
     key = (scenario.truth.key_line or "").encode()
     files = [file for file in target.rglob("*") if file.is_file() and file.name != "label.json"]
     if not any(key in file.read_bytes() for file in files):
+        shutil.rmtree(target)
         raise RecordingError(f"no file says {scenario.truth.key_line!r}")
 
 

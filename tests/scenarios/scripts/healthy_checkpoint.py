@@ -1,5 +1,4 @@
 import paddle
-
 import recipe
 
 rank, world = recipe.start()

@@ -20,7 +20,7 @@ for name, value in {
 def report(step, loss):
     log.info(
         "loss: %.6f, learning_rate: 3e-05, global_step: %d, interval_runtime: 0.0512, "
-        "interval_samples_per_second: 78.1, interval_steps_per_second: 19.5, progress_or_epoch: %.4f",
+        "interval_samples_per_second: 78.1, progress_or_epoch: %.4f",
         loss,
         step + 1,
         (step + 1) / 12,

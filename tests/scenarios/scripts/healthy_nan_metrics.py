@@ -1,5 +1,4 @@
 import numpy as np
-
 import recipe
 
 rank, world = recipe.start()

@@ -1,7 +1,6 @@
 import warnings
 
 import numpy as np
-
 import recipe
 
 rank, world = recipe.start()
