@@ -60,9 +60,7 @@ def test_a_sound_signature_has_no_problem() -> None:
         (lambda s: replace(s, explains=("nothing.*",)), "'nothing.*', which does not exist"),
     ],
 )
-def test_what_is_wrong_is_said(
-    change: Callable[[Signature], Signature], complaint: str
-) -> None:
+def test_what_is_wrong_is_said(change: Callable[[Signature], Signature], complaint: str) -> None:
     assert complaint in said(problems_of(change(SOUND)))
 
 
@@ -90,7 +88,11 @@ def test_a_generic_rival_yields() -> None:
 
 def test_noise_must_silence_its_samples() -> None:
     noise = replace(
-        SOUND, id="noise.full", role="noise", category=None, samples=("frobnicator is full: /c",) * 2
+        SOUND,
+        id="noise.full",
+        role="noise",
+        category=None,
+        samples=("frobnicator is full: /c",) * 2,
     )
     found = said(problems_of(replace(SOUND, literals=("is full:",)), noise))
     assert "noise.full" not in found

@@ -1,0 +1,129 @@
+"""docs/failures/, written from what the tool knows.
+
+python -m pdtriage.knowledge.catalogue docs/failures
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pdtriage.knowledge.explain import Category, categories
+from pdtriage.knowledge.load import load_knowledge
+from pdtriage.knowledge.signature import Knowledge, Signature
+from pdtriage.model import LANGUAGES, Language, SignatureRole, Text
+
+GENERATED = "<!-- Written by `make docs` from parsers/; change it there. -->"
+SAMPLE_LINES = 6
+ROLES: Mapping[SignatureRole, Text] = {
+    "cause": Text("explains itself", "自身就是原因"),
+    "symptom": Text("follows from something else", "由别处引起"),
+}
+"""The roles with a place in the catalogue: what a report can name."""
+
+
+def pages(knowledge: Knowledge) -> dict[str, str]:
+    """Path below docs/failures/ to content, both languages."""
+    written: dict[str, str] = {}
+    for language in LANGUAGES:
+        written[f"{language}/README.md"] = _index(knowledge, language)
+        for category in categories().values():
+            written[f"{language}/{category.id}.md"] = _page(category, knowledge, language)
+    return written
+
+
+def write(knowledge: Knowledge, folder: Path) -> None:
+    """Make `folder` hold exactly the catalogue."""
+    wanted = pages(knowledge)
+    for path in folder.rglob("*.md"):
+        if path.relative_to(folder).as_posix() not in wanted:
+            path.unlink()
+    for name, content in wanted.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+
+def _index(knowledge: Knowledge, language: Language) -> str:
+    other: Language = "zh" if language == "en" else "en"
+    heading = Text("What pdtriage recognises", "pdtriage 能识别的失败").in_(language)
+    switch = Text("[English](../en/README.md)", "[中文](../zh/README.md)").in_(other)
+    columns = Text("| category | what happened | signatures |", "| 类别 | 发生了什么 | 特征数 |")
+    lines = [GENERATED, "", f"# {heading}", "", switch, "", columns.in_(language), "|---|---|---:|"]
+    for category in categories().values():
+        count = len(_listed(knowledge, category))
+        title = category.title.in_(language)
+        lines.append(f"| [`{category.id}`]({category.id}.md) | {title} | {count} |")
+    return "\n".join(lines) + "\n"
+
+
+def _page(category: Category, knowledge: Knowledge, language: Language) -> str:
+    back = Text("[All categories](README.md)", "[全部类别](README.md)").in_(language)
+    lines = [
+        GENERATED,
+        "",
+        f"# {category.title.in_(language)} (`{category.id}`)",
+        "",
+        back,
+        "",
+        category.meaning.in_(language),
+        "",
+        *_confirm(category.confirm, language),
+        *_steps(category.advice, language),
+    ]
+    for signature in _listed(knowledge, category):
+        lines += _entry(signature, language)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _listed(knowledge: Knowledge, category: Category) -> list[Signature]:
+    """Causes before symptoms, otherwise in the order of the files."""
+    order = list(ROLES)
+    found = [
+        signature
+        for signature in knowledge.signatures.values()
+        if signature.category == category.id and signature.role in ROLES
+    ]
+    return sorted(found, key=lambda signature: order.index(signature.role))
+
+
+def _entry(signature: Signature, language: Language) -> list[str]:
+    lines = [f"## {signature.title.in_(language)}", ""]
+    lines += [f"`{signature.id}`: {ROLES[signature.role].in_(language)}", ""]
+    if signature.meaning:
+        lines += [signature.meaning.in_(language), ""]
+    if signature.samples:
+        lines += [*_fenced(signature.samples[0]), ""]
+    if signature.confirm:
+        lines += _confirm(signature.confirm, language)
+    return lines + _steps(signature.advice, language)
+
+
+def _confirm(text: Text, language: Language) -> list[str]:
+    label = Text("**How to confirm:** ", "**如何确认：**").in_(language)
+    return [label + text.in_(language), ""]
+
+
+def _steps(advice: tuple[Text, ...], language: Language) -> list[str]:
+    if not advice:
+        return []
+    label = Text("**What to do**", "**怎么办**").in_(language)
+    return [label, "", *(f"{n}. {step.in_(language)}" for n, step in enumerate(advice, 1)), ""]
+
+
+def _fenced(sample: str) -> list[str]:
+    """A code block whose fence is longer than any run of backticks inside."""
+    rows = sample.strip("\n").splitlines()
+    if len(rows) > SAMPLE_LINES:
+        rows = [*rows[: SAMPLE_LINES // 2], "...", *rows[-SAMPLE_LINES // 2 :]]
+    longest = max((len(run) for run in re.findall("`+", sample)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}text", *rows, fence]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m pdtriage.knowledge.catalogue docs/failures")
+    write(load_knowledge(), Path(sys.argv[1]))

@@ -1,0 +1,46 @@
+"""docs/failures/ says what parsers/ says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pdtriage.knowledge import Knowledge, load_knowledge
+from pdtriage.knowledge.catalogue import pages, write
+from pdtriage.model import CATEGORIES
+from tests.knowledge.test_check import SOUND
+
+FAILURES = Path(__file__).parents[2] / "docs" / "failures"
+
+
+def test_the_catalogue_is_up_to_date() -> None:
+    wanted = pages(load_knowledge())
+    there = {
+        path.relative_to(FAILURES).as_posix(): path.read_text(encoding="utf-8")
+        for path in FAILURES.rglob("*.md")
+    }
+    stale = sorted(name for name in {*wanted, *there} if wanted.get(name) != there.get(name))
+    assert stale == [], "run `make docs`"
+
+
+def test_one_page_per_category_and_language() -> None:
+    names = set(pages(Knowledge(signatures={})))
+    assert names == {
+        f"{language}/{page}.md" for language in ("en", "zh") for page in ("README", *CATEGORIES)
+    }
+
+
+def test_a_signature_stands_on_the_page_of_its_category() -> None:
+    written = pages(Knowledge(signatures={SOUND.id: SOUND}))
+    assert "## The frobnicator is full" in written["en/storage.disk.md"]
+    assert "## frobnicator 已满" in written["zh/storage.disk.md"]
+    assert SOUND.samples[0] in written["en/storage.disk.md"]
+    assert "frobnicator" not in written["en/data.io.md"]
+
+
+def test_pages_of_categories_that_are_gone_are_removed(tmp_path: Path) -> None:
+    old = tmp_path / "en" / "data.gone.md"
+    old.parent.mkdir()
+    old.write_text("x")
+    write(Knowledge(signatures={}), tmp_path)
+    assert not old.exists()
+    assert (tmp_path / "zh" / "data.io.md").exists()
