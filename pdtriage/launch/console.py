@@ -114,6 +114,8 @@ class Console:
 
     def _configured(self, flags: LaunchFlags) -> None:
         self._flags = flags
+        if flags.launcher == "paddle":
+            return  # It says so itself, and shows rank 0's log, too.
         self._say("INFO", "-----------  Configuration  ----------------------")
         for name, value in sorted(_shown(flags).items()):
             self._say("INFO", f"{name}: {value}")
@@ -133,6 +135,8 @@ class Console:
     def _follow(self, started: Started) -> None:
         process = started.process
         if process.local_rank != 0 or process.log is None or self._flags.quiet:
+            return
+        if self._flags.launcher == "paddle":
             return
         self._followed = os.open(os.path.join(started.folder, process.log), os.O_RDONLY)
         os.lseek(self._followed, process.offset, os.SEEK_SET)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pdtriage.launch.bookkeeping import start_fields
 from pdtriage.launch.environment import LAUNCH_VARIABLE
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.guardian import Guardian, end_members
@@ -96,6 +97,10 @@ class ForeignLauncher:
         self._sweep(pid, born)
         return Ending(self._reason(), self.interrupted_by, tuple(self.deaths))
 
+    def logs(self) -> dict[int, str]:
+        """The log file of every process that has one."""
+        return {pid: process.log for pid, process in self.processes.items() if process.log}
+
     def _look_for_trainers(self, launcher: int) -> None:
         for pid in children_of(launcher):
             if pid in self.looked_at or pid in self.processes:
@@ -125,8 +130,7 @@ class ForeignLauncher:
     def _started(self, process: ProcessRecord) -> None:
         self.processes[process.pid] = process
         self.alive.add(process.pid)
-        fields = {name: getattr(process, name) for name in process.__slots__}
-        self.recorder.write("start", {**fields, "time": process.started})
+        self.recorder.write("start", start_fields(process))
         self.observer.notice(Started(process, self.folder))
 
     def _died(self, death: Death) -> None:

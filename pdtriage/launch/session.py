@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import socket
 import string
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage import __version__, exit_codes
+from pdtriage import exit_codes
+from pdtriage.launch.bookkeeping import (
+    common_head,
+    conclude,
+    plan_head,
+    process_record,
+    read_back,
+    start_fields,
+)
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.console import Console, print_refusal
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
@@ -20,16 +25,15 @@ from pdtriage.launch.environment import child_environment
 from pdtriage.launch.files import backup_file, write_companions
 from pdtriage.launch.flags import LaunchFlags, parse_flags
 from pdtriage.launch.guardian import Guardian, start_guardian
-from pdtriage.launch.happenings import Configured, Finished, Noted, Observer, Planned, Started
+from pdtriage.launch.happenings import Configured, Noted, Observer, Planned, Started
 from pdtriage.launch.happenings import Watching as AllRunning
 from pdtriage.launch.interpreter import PaddleWheel, choose_python, installed_paddle
 from pdtriage.launch.nodes import Nodes, ToldToStop
-from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome, exit_code
+from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome
 from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
 from pdtriage.launch.probe import SystemProbe
 from pdtriage.launch.processes import become_subreaper, send_to_group
-from pdtriage.launch.record import ProcessRecord, RunRecord, parse_record
-from pdtriage.launch.recorder import FolderLock, Recorder, now
+from pdtriage.launch.recorder import FolderLock, Recorder
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.spawn import Child, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
@@ -135,20 +139,19 @@ class _Session:
         try:
             with Watch() as watch:
                 watch.know([guardian.pid])
+                self.observer.notice(Configured(self.flags))
                 become_subreaper()
                 recorder = Recorder(lock.folder)
                 guardian.write_to(os.path.abspath(recorder.path))
                 recorder.launch(
-                    self._common_head(guardian, wheel)
+                    common_head(self.flags, self.launch, guardian, wheel)
                     | {"job": self.flags.job_id, "launcher": "paddle"}
                 )
                 foreign = ForeignLauncher(
                     self.flags, self.environ, self.launch, watch, recorder, self.observer
                 )
                 ending = foreign.run(python, guardian)
-                return self._conclude(
-                    recorder, foreign.folder, tuple(foreign.processes.values()), ending
-                )
+                return self._conclude(recorder, foreign.folder, foreign.logs(), ending)
         finally:
             guardian.dismiss()
             lock.close()
@@ -181,7 +184,7 @@ class _Session:
     ) -> Outcome:
         recorder = Recorder(lock.folder)
         guardian.write_to(os.path.abspath(recorder.path))
-        recorder.launch(self._head(plan, guardian, wheel))
+        recorder.launch(plan_head(self.flags, plan, guardian, wheel))
         self.observer.notice(Planned(plan, recorder.path))
         write_companions(plan)
         become_subreaper()
@@ -200,12 +203,12 @@ class _Session:
         ending = supervisor.run()
         if channel is not None:
             self._part(channel, supervisor, ending, recorder)
-        processes = tuple(_process_record(child) for child in children)
-        return self._conclude(recorder, plan.folder, processes, ending)
+        logs = {child.pid: child.plan.log for child in children}
+        return self._conclude(recorder, plan.folder, logs, ending)
 
     def _tell_peers(self, channel: FactsChannel | None, recorder: Recorder) -> None:
         if channel is not None:
-            channel.publish("failed", self.analyst.facts(_read_back(recorder.path)))
+            channel.publish("failed", self.analyst.facts(read_back(recorder.path)))
 
     def _part(
         self, channel: FactsChannel, supervisor: Supervisor, ending: Ending, recorder: Recorder
@@ -245,94 +248,12 @@ class _Session:
             guardian.watch(child.pid, child.born)
             watch.add_child(child.pid)
             children.append(child)
-            record = _process_record(child)
-            recorder.write("start", {**_fields(record), "time": record.started})
+            record = process_record(child)
+            recorder.write("start", start_fields(record))
             self.observer.notice(Started(record, plan.folder))
         return children
 
     def _conclude(
-        self,
-        recorder: Recorder,
-        folder: str,
-        processes: tuple[ProcessRecord, ...],
-        ending: Ending,
+        self, recorder: Recorder, folder: str, logs: Mapping[int, str], ending: Ending
     ) -> Outcome:
-        for process in processes:
-            # The script may have moved or removed its log; that is no reason to fail here.
-            with contextlib.suppress(OSError):
-                if process.log is not None:
-                    size = os.path.getsize(os.path.join(folder, process.log))
-                    recorder.write("size", {"pid": process.pid, "bytes": size})
-        reason = "failed" if ending.reason in ("peer", "refused") else ending.reason
-        end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
-        recorder.write("end", end)
-        record = _read_back(recorder.path)
-        conclusion = self.analyst.conclude(record)
-        code = exit_codes.USAGE if ending.reason == "refused" else exit_code(conclusion, record)
-        recorder.write("end", {**end, "exit_code": code, "verdict": conclusion.verdict})
-        if recorder.trouble:
-            self.observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))
-        recorder.close()
-        self.observer.notice(Finished(record, code, conclusion.culprits))
-        return Outcome(code, self.flags, _read_back(recorder.path), conclusion)
-
-    def _head(self, plan: Plan, guardian: Guardian, wheel: PaddleWheel | None) -> dict[str, object]:
-        return self._common_head(guardian, wheel) | {
-            "attempt": plan.attempt,
-            "address": plan.cluster.address,
-            "node_rank": plan.cluster.node_rank,
-            "nnodes": len(plan.cluster.nodes),
-            "pod": plan.pod,
-            "job": plan.job,
-            "mode": plan.mode,
-            "launcher": "pdtriage",
-            "master": plan.cluster.master,
-            "world_size": plan.world_size,
-            "endpoints": list(plan.cluster.all_endpoints),
-            "device_kind": plan.device_kind,
-        }
-
-    def _common_head(self, guardian: Guardian, wheel: PaddleWheel | None) -> dict[str, object]:
-        versions = {"pdtriage": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
-        if wheel is not None:
-            versions[wheel.name] = wheel.version
-        return {
-            "launch": self.launch,
-            "started": time.time(),
-            "argv": ["pdtriage", "run", *self.flags.argv],
-            "cwd": os.getcwd(),
-            "pid": os.getpid(),
-            "guardian_pid": guardian.pid,
-            "host": socket.gethostname(),
-            "versions": versions,
-        }
-
-
-def _process_record(child: Child) -> ProcessRecord:
-    plan = child.plan
-    return ProcessRecord(
-        role=plan.role,
-        rank=plan.rank,
-        local_rank=plan.local_rank,
-        device=plan.device,
-        endpoint=plan.endpoint,
-        pid=child.pid,
-        log=plan.log,
-        offset=child.offset,
-        started=time.time(),
-        monotonic=time.monotonic(),
-    )
-
-
-def _fields(record: ProcessRecord) -> dict[str, object]:
-    return {name: getattr(record, name) for name in record.__slots__ if name != "end_offset"}
-
-
-def _read_back(path: str) -> RunRecord:
-    with open(path, "rb") as stream:
-        record = parse_record(stream.read(), path)
-    return record if record is not None else RunRecord(path, 0)
-
-
-def _record_trouble(trouble: str) -> Text:
-    return Text(f"the run record is incomplete: {trouble}", f"运行记录不完整：{trouble}")
+        return conclude(recorder, folder, logs, ending, self.flags, self.observer, self.analyst)

@@ -1,0 +1,137 @@
+"""Run records are read whatever state they are in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pdtriage.launch.record import parse_record, read_records
+
+from .conftest import Launcher
+
+LINES = [
+    {"kind": "launch", "launch": "ab", "pid": 1, "argv": ["pdtriage"], "world_size": 2},
+    {"kind": "start", "rank": 0, "local_rank": 0, "pid": 10, "log": "workerlog.0", "offset": 5},
+    {"kind": "start", "rank": 1, "local_rank": 1, "pid": 11, "log": "workerlog.1", "offset": 0},
+    {"kind": "death", "order": 0, "rank": 1, "pid": 11, "code": 3, "time": 2.5},
+    {"kind": "signal", "rank": 0, "pid": 10, "signal": 15, "reason": "failure"},
+    {"kind": "death", "order": 1, "rank": 0, "pid": 10, "signal": 15, "stopped": True},
+    {"kind": "end", "reason": "failed", "time": 9.0, "exit_code": 3},
+]
+WHOLE = b"".join(json.dumps(line).encode() + b"\n" for line in LINES)
+
+
+def write(folder: Path, name: str, content: bytes) -> None:
+    (folder / "pdtriage").mkdir(exist_ok=True)
+    (folder / "pdtriage" / name).write_bytes(content)
+
+
+def test_a_whole_record(tmp_path: Path) -> None:
+    write(tmp_path, "run-0003.jsonl", WHOLE)
+    (record,) = read_records(tmp_path)
+    assert (record.number, record.launch, record.exit_code) == (3, "ab", 3)
+    assert [death.rank for death in record.deaths] == [1, 0]
+    assert record.processes[0].offset == 5
+    assert record.notes == ()
+    assert read_records(tmp_path / "pdtriage") == [record]
+
+
+@pytest.mark.parametrize("cut", [20, 200, 500, len(WHOLE) - 3])
+def test_a_torn_record_keeps_what_was_written(tmp_path: Path, cut: int) -> None:
+    write(tmp_path, "run-0001.jsonl", WHOLE[:cut])
+    records = read_records(tmp_path)
+    complete = WHOLE[:cut].count(b"\n")
+    if complete == 0:
+        assert records == []
+        return
+    (record,) = records
+    assert record.launch == "ab"
+    assert record.ended is None
+    assert len(record.processes) + len(record.deaths) + len(record.signals) == complete - 1
+    assert "could not be read" in record.notes[0]
+
+
+def test_foreign_files_and_folders_are_passed_over(tmp_path: Path) -> None:
+    assert read_records(tmp_path) == []
+    assert read_records(tmp_path / "nowhere") == []
+    write(tmp_path, "run-0001.jsonl", b"\x00\xff\x00 garbage\n[1, 2]\n12\n")
+    write(tmp_path, "run-x.jsonl", WHOLE)
+    write(tmp_path, "report.json", b"{}")
+    assert read_records(tmp_path) == []
+    (tmp_path / "pdtriage" / "run-0002.jsonl").mkdir()
+    (record,) = read_records(tmp_path)
+    assert record.notes
+    assert record.processes == ()
+
+
+def test_attempts_are_in_order(tmp_path: Path) -> None:
+    for number in (10, 9, 2):
+        write(tmp_path, f"run-{number:04d}.jsonl", WHOLE)
+    assert [record.number for record in read_records(tmp_path)] == [2, 9, 10]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(
+    [
+        "kind",
+        "pid",
+        "rank",
+        "order",
+        "code",
+        "signal",
+        "offset",
+        "time",
+        "argv",
+        "endpoints",
+        "versions",
+        "log",
+        "facts",
+        "node",
+    ]
+)
+KINDS = st.sampled_from(
+    ["launch", "start", "death", "signal", "peer", "note", "size", "end", "guardian", "other"]
+)
+
+
+@given(st.lists(st.tuples(KINDS, st.dictionaries(KEYS, JSON, max_size=6)), max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_wrong_types_never_raise(entries: list[tuple[str, dict[str, object]]]) -> None:
+    content = b"".join(
+        json.dumps({**fields, "kind": kind}).encode() + b"\n" for kind, fields in entries
+    )
+    parse_record(content, "run-0001.jsonl")
+
+
+def test_a_number_beyond_any_float_is_no_number() -> None:
+    content = b'{"kind": "end", "time": 1' + b"0" * 400 + b"}\n"
+    record = parse_record(content, "run-0001.jsonl")
+    assert record is not None
+    assert record.ended is None
+
+
+def test_the_record_of_a_real_run_says_it_all(launcher: Launcher) -> None:
+    launch = launcher.run("--nproc_per_node=2", "--job_id=mine", "act.py", "1=signal:6")
+    record = launch.record()
+    assert record.argv[:2] == ("pdtriage", "run")
+    assert record.argv[-1] == "1=signal:6"
+    assert (record.job, record.world_size, record.nnodes) == ("mine", 2, 1)
+    assert record.pid == launch.process.pid
+    assert record.guardian_pid is not None
+    assert len(record.endpoints) == 2
+    assert record.versions["pdtriage"]
+    assert [p.log for p in record.processes] == ["workerlog.0", "workerlog.1"]
+    aborted = next(death for death in record.deaths if death.rank == 1)
+    assert aborted.signal == 6
+    assert aborted.code is None
+    assert aborted.max_rss_kb
+    assert aborted.max_rss_kb > 1000
+    assert not record.is_live()

@@ -1,0 +1,154 @@
+"""What cannot work ends with one sentence and code 2 before anything is started."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from pdtriage import exit_codes
+
+from .conftest import SCRIPTS, Launcher
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["missing.py"], "missing.py does not exist"),
+        (["no-such-command"], "neither a file nor a command"),
+        (["--nosuchflag=1", "act.py"], "no flag --nosuchflag"),
+        (["--gpus=0", "act.py"], "can only use the CPU"),
+        (["--ips=203.0.113.1,203.0.113.2", "act.py"], "is not in --ips"),
+        (["--auto_tuner_json=t.json", "act.py"], "--launcher paddle"),
+        (["--server_num=1", "--worker_num=1", "act.py"], "--launcher paddle"),
+        (["--master=etcd://127.0.0.1:2379", "--nnodes=2", "act.py"], "--launcher paddle"),
+        (["--master=nonsense", "--nnodes=2", "act.py"], "--master cannot be"),
+        (["--python=/nowhere/python", "act.py"], "no Python"),
+        (["--nproc_per_node=2", "--start_port=65535", "act.py"], "65536 is not a port"),
+    ],
+)
+def test_one_sentence_and_nothing_started(
+    launcher: Launcher, arguments: list[str], says: str
+) -> None:
+    launch = launcher.run(*arguments)
+    assert launch.code == exit_codes.USAGE
+    assert says in launch.err
+    assert "Traceback" not in launch.err
+    assert not list(launch.log_dir.glob("workerlog.*"))
+    assert not list(launch.log_dir.glob("pdtriage/run-*"))
+
+
+def test_in_chinese_too(launcher: Launcher) -> None:
+    launch = launcher.run("--lang=zh", "missing.py")
+    assert launch.code == 2
+    assert "没有脚本 missing.py" in launch.err
+
+
+def test_a_taken_port(launcher: Launcher) -> None:
+    with socket.socket() as holder:
+        holder.bind(("", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        launch = launcher.run(f"--start_port={port}", "act.py")
+    assert launch.code == 2
+    assert f"Port {port} is taken" in launch.err
+
+
+def test_a_script_that_cannot_be_executed(launcher: Launcher, tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text("#!/no/such/interpreter\n")
+    launch = launcher.run(str(script))
+    assert launch.code == 2
+    assert "chmod +x" in launch.err
+    script.chmod(0o755)
+    launch = launcher.run(str(script))
+    assert launch.code == 2
+    assert "could not be executed" in launch.err
+
+
+def test_a_folder_that_cannot_be_written(launcher: Launcher, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    launch = launcher.run("act.py", log_dir=tmp_path / "file")
+    assert launch.code == 2
+    assert "cannot be written" in launch.err
+
+
+def test_anything_executable_may_be_the_script(launcher: Launcher, tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text('#!/bin/sh\necho "rank $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM $1"\n')
+    script.chmod(0o755)
+    launch = launcher.run("--nproc_per_node=2", str(script), "--flag")
+    assert launch.code == 0
+    assert launch.log(1) == "rank 1 of 2 --flag\n"
+    assert launch.out == "rank 0 of 2 --flag\n"
+
+
+def test_files_beside_the_logs_hold_only_what_we_set(launcher: Launcher) -> None:
+    launch = launcher.run(
+        "--nproc_per_node=2",
+        "--job_id=j",
+        "act.py",
+        env={"MY_SECRET": "hunter2", "http_proxy": "http://proxy"},
+    )
+    assert launch.code == 0
+    files = {path.name: path.read_text() for path in launch.log_dir.iterdir() if path.is_file()}
+    assert {"endpoints.log", "envlog.0", "envlog.1", "backup_env.1.json"} <= set(files)
+    (pod_file,) = [name for name in files if name.startswith("j.")]
+    assert not [name for name, text in files.items() if "hunter2" in text]
+    endpoints = launch.record().endpoints
+    assert files["endpoints.log"] == "PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(endpoints)
+    lines = files["envlog.1"].splitlines()
+    assert lines == sorted(lines)
+    assert "PADDLE_TRAINER_ID=1" in lines
+    assert json.loads(files["backup_env.1.json"])["PADDLE_GLOBAL_RANK"] == "1"
+    first, second = files[pod_file].splitlines()
+    assert first.startswith("environ({")
+    assert second.startswith("[{'name': ")
+
+
+def test_children_see_no_proxy_and_a_backup_of_long_lists(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    script = tmp_path / "show.py"
+    script.write_text(
+        "import os\n"
+        "print(os.environ.get('http_proxy'), os.environ.get('http_proxy_original'))\n"
+        "print(os.environ.get('PADDLE_TRAINER_ENDPOINTS'))\n"
+        "print(os.path.exists(os.environ['PADDLE_BACKUP_ENV_PATH']))\n"
+    )
+    launch = launcher.run(str(script), env={"http_proxy": "http://p", "PADDLE_ENV_LIMIT_LEN": "5"})
+    assert launch.log().splitlines() == ["None http://p", "None", "True"]
+
+
+def test_console_reads_like_paddles(launcher: Launcher) -> None:
+    launch = launcher.run("--nproc_per_node=3", "act.py", "2=exit:3", "1=sleep")
+    lines = launch.err.splitlines()
+    assert all(line.startswith("LAUNCH ") for line in lines), launch.err
+    text = launch.err
+    assert "Job: default, mode collective, replicas 1[1:1], elastic False" in text
+    assert ", replicas 3, status ready" in text
+    assert ", replicas 3, status running" in text
+    assert (
+        "ABORT!!! Out of all 3 trainers, the trainer process with rank=[2] was aborted. "
+        "Please check its log." in text
+    )
+    assert launch.out == "rank 0 exit\n"
+    quiet = launcher.run("--quiet", "--log_level=ERROR", "act.py")
+    assert (quiet.out, quiet.err) == ("", "")
+
+
+def test_the_table_of_exit_codes() -> None:
+    of_run = exit_codes.of_run
+    assert of_run("succeeded", code=5) == 0
+    assert of_run("failed", code=7) == 7
+    assert of_run("failed", signal=9) == 137
+    assert of_run("failed", code=0) == 1
+    assert of_run("failed") == 1
+    assert of_run("failed", signal=15, stopped=True) == 1
+    assert of_run("hung", signal=9, stopped=True) == 1
+    assert of_run("interrupted", interrupted_by=2) == 130
+    assert of_run("unknown") == 1
+    assert {command for command, _, _ in exit_codes.TABLE} == {"analyze", "run"}
+    assert SCRIPTS.is_dir()
