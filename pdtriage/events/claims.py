@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -177,19 +178,28 @@ def stamp_of(
     return None
 
 
-def fold(events: Sequence[Event], near: int = 60) -> list[Event]:
-    """Equal events that follow each other closely become one with a count."""
+def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) -> list[Event]:
+    """Equal events that follow each other closely become one with a count.
+
+    `breaks` are lines that no fold may cross: steps and new beginnings, in rising order.
+    """
     folded: list[Event] = []
     open_at: dict[tuple[object, ...], int] = {}
     for event in events:
         key = (event.signature, event.writer, _shape(event.text), event.frame)
         at = open_at.get(key)
-        if at is not None and event.line - folded[at].last_seen <= near and event.role != "start":
+        if at is not None and _is_near(folded[at], event, breaks, near):
             folded[at] = _with_one_more(folded[at], event)
         else:
             open_at[key] = len(folded)
             folded.append(event)
     return folded
+
+
+def _is_near(earlier: Event, later: Event, breaks: Sequence[int], near: int) -> bool:
+    if later.role == "start" or later.line - earlier.last_seen > near:
+        return False
+    return bisect(breaks, earlier.last_seen) == bisect(breaks, later.line)
 
 
 def _with_one_more(event: Event, later: Event) -> Event:

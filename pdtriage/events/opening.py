@@ -39,7 +39,8 @@ class Opening:
         """Every place where the file begins anew, the undecided rest included."""
         first_line = base_line + buffer.count(b"\n", 0, decided)
         found = [*self._found, *self._in(buffer[decided:], base + decided, first_line)]
-        return found if len(found) <= MOST_ECHOES else []
+        periodic = any(echo.line <= OPENING_LINES + 1 for echo in found)
+        return [] if periodic or len(found) > MOST_ECHOES else found
 
     def _in(self, region: bytes, offset: int, first_line: int) -> list[Echo]:
         if self._pattern is None and offset == 0:

@@ -103,11 +103,13 @@ class FileScanner:
         rest = _Found(passages=self._found.passages)
         self._read(rest, len(self._buffer))
         echoes = self._opening.echoes_with(self._buffer, self._decided, self._base, self._base_line)
-        events, dropped = capped(fold([*self._found.events, *rest.events]))
+        progress = [*self._found.progress, *rest.progress]
+        breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
+        events, dropped = capped(fold([*self._found.events, *rest.events], breaks))
         return FileFacts(
             file=self.file,
             events=tuple(events),
-            progress=tuple(sampled([*self._found.progress, *rest.progress], events)),
+            progress=tuple(sampled(progress, events)),
             stamps=(*self._found.stamps, *rest.stamps),
             echoes=tuple(echoes),
             environments=tuple(console_blocks(bytes(self._head))),

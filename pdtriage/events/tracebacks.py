@@ -25,7 +25,8 @@ _STRONG = re.compile(
     r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
 )
 _WEAK = re.compile(
-    r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+)(?::(?P<message>.*))?$"
+    r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|\w*[^\W\d_a-zA-Z]\w*)"
+    r"(?::(?P<message>.*))?$"
 )
 _GLUE = (
     "During handling of the above exception, another exception occurred",

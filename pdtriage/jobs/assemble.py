@@ -152,7 +152,7 @@ def _console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
         by_writer.setdefault(event.writer, []).append((path, event))
     streamed = by_writer.pop(None, [])
     found = [_writer(rank, events, console) for rank, events in sorted(by_writer.items(), key=str)]
-    if known or not (streamed or console.spans):
+    if known or found or not (streamed or console.spans):
         return found
     # A launcher shows its first process; when it says that another one failed, it shows that too.
     failed = {index for role, index in console.exits if role == "worker"}

@@ -19,11 +19,6 @@ _DEVICE_FLAGS = {
     "FLAGS_selected_npus": "npu",
     "FLAGS_selected_accelerators": "device",
 }
-_ROLE_WORDS: dict[str, Role] = {
-    "PSERVER": "server",
-    "TRAINER": "worker",
-    "HETER_TRAINER": "heter",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +47,11 @@ def identify(member: Member, run: NodeRun, nodes: int) -> Identity:
         )
     values = member.values
     if values:
-        endpoint = values.get("PADDLE_CURRENT_ENDPOINT")
-        role = _ROLE_WORDS.get(values.get("TRAINING_ROLE", ""), member.log.role)
+        endpoint = values.get("PADDLE_CURRENT_ENDPOINT") or _server_endpoint(values)
         return Identity(
-            role if role != "worker" else member.log.role,
-            _number(values.get("PADDLE_GLOBAL_RANK") or values.get("PADDLE_TRAINER_ID")),
-            _number(values.get("PADDLE_LOCAL_RANK") or values.get("PADDLE_RANK_IN_NODE")) or local,
+            member.log.role,
+            _own_rank(values, member.log.role, endpoint, local if nodes == 1 else None),
+            local,
             host_of(endpoint) or values.get("POD_IP"),
             endpoint,
             _device(values),
@@ -70,6 +64,21 @@ def identify(member: Member, run: NodeRun, nodes: int) -> Identity:
     endpoints = run.endpoints
     endpoint = endpoints[rank] if rank is not None and rank < len(endpoints) else None
     return Identity("worker", rank, local, host_of(endpoint) or _console_host(run), endpoint, None)
+
+
+def _own_rank(
+    values: Mapping[str, str], role: Role, endpoint: str | None, fallback: int | None
+) -> int | None:
+    if role == "server":
+        servers = values.get("PADDLE_PSERVERS_IP_PORT_LIST", "").split(",")
+        return servers.index(endpoint) if endpoint in servers else fallback
+    told = _number(values.get("PADDLE_GLOBAL_RANK") or values.get("PADDLE_TRAINER_ID"))
+    return fallback if told is None else told
+
+
+def _server_endpoint(values: Mapping[str, str]) -> str | None:
+    host, port = values.get("POD_IP"), values.get("PADDLE_PORT")
+    return f"{host}:{port}" if host and port else None
 
 
 def host_of(endpoint: str | None) -> str | None:

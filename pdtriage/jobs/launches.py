@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
 from pdtriage.jobs.split import Segment, before, split, split_at
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.model import EnvBlock
+from pdtriage.model import EnvBlock, Role
 
 
 @dataclass
@@ -101,29 +103,22 @@ def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
 
 def _from_environments(node: NodeFolder) -> list[NodeRun]:
     """Every launch appends a block to envlog.N; its pod name tells the launches apart."""
-    blocks: dict[int | None, list[EnvBlock]] = {
-        found.file.index: list(found.environments)
-        for found in node.environments
-        if found.file.index is not None
-    }
-    pods: dict[str, int] = {}
-    for index in sorted(blocks, key=lambda index: index or 0):
-        for listed in blocks[index]:
-            pods.setdefault(_pod(listed), len(pods))
+    pods, blocks = _blocks_by_process(node)
     runs: dict[tuple[int, int], NodeRun] = {}
     for log in node.logs:
-        own = blocks.get(log.index, [])
+        own = blocks.get(log.key, [])
         segments = split(log, len(own) or None)
-        attempts: dict[str, int] = {}
+        attempts: Counter[str] = Counter()
         # logs may be lost or rotated away at the old end, never at the new one
-        for segment, block in zip(
-            reversed(segments), reversed(_padded(own, len(segments))), strict=False
-        ):
-            name = _pod(block) if block else ""
-            launch = pods.get(name, 0)
-            total = sum(_pod(b) == name for b in own)
-            attempt = max(0, total - 1 - attempts.get(name, 0))
-            attempts[name] = attempts.get(name, 0) + 1
+        for back, segment in enumerate(reversed(segments), 1):
+            block = own[-back] if back <= len(own) else None
+            if block is None:
+                launch, attempt = len(own) - back, 0  # older than the first environment
+            else:
+                total = sum(_pod(other) == _pod(block) for other in own)
+                launch = pods[_pod(block)]
+                attempt = max(0, total - 1 - attempts[_pod(block)])
+                attempts[_pod(block)] += 1
             run = runs.setdefault((launch, attempt), NodeRun(node, launch, attempt))
             run.members.append(Member(log, segment, block.values if block else {}))
     names = {number: name for name, number in pods.items()}
@@ -133,9 +128,32 @@ def _from_environments(node: NodeFolder) -> list[NodeRun]:
     return [runs[key] for key in sorted(runs)]
 
 
-def _padded(blocks: list[EnvBlock], size: int) -> list[EnvBlock | None]:
-    missing: list[EnvBlock | None] = [None] * max(0, size - len(blocks))
-    return missing + list(blocks)
+def _blocks_by_process(
+    node: NodeFolder,
+) -> tuple[dict[str, int], dict[tuple[str, int], list[EnvBlock]]]:
+    """Launches by pod name, and the blocks of every process in the order of launches.
+
+    N of envlog.N counts all processes of the node, servers before trainers, while N of a log
+    counts those of its own role.
+    """
+    pods: dict[str, int] = {}
+    blocks: dict[tuple[str, int], list[EnvBlock]] = {}
+    placed: Counter[tuple[str, str]] = Counter()
+    for found in sorted(node.environments, key=lambda f: f.file.index or 0):
+        for pod, listed in groupby(found.environments, key=_pod):
+            pods.setdefault(pod, len(pods))
+            attempts = list(listed)
+            role = role_of(attempts[0].values)
+            blocks.setdefault((role, placed[pod, role]), []).extend(attempts)
+            placed[pod, role] += 1
+    for own in blocks.values():
+        own.sort(key=lambda block: pods[_pod(block)])
+    return pods, blocks
+
+
+def role_of(values: Mapping[str, str]) -> Role:
+    words: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
+    return words.get(values.get("TRAINING_ROLE") or values.get("PADDLE_ROLE") or "", "worker")
 
 
 def _peers_of(node: NodeFolder, pod: str) -> tuple[EnvBlock, ...]:

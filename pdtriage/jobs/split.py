@@ -65,11 +65,11 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
         for number, piece in enumerate(log.pieces)
         for boundary in _boundaries(piece)
     ]
-    if expected is not None:
-        strongest = sorted(places, key=lambda p: (-p[1].weight, p[0], p[1].offset))
-        chosen = strongest[: max(0, expected - 1)]
-    else:
-        chosen = [place for place in places if place[1].weight >= ENOUGH]
+    strongest = sorted(places, key=lambda p: (-p[1].weight, p[0], p[1].offset))
+    known = max(0, (expected or 1) - 1)
+    # Side files count the launches of one generation only: more may be there, not fewer.
+    enough = ENOUGH if expected is None else ENOUGH + 1
+    chosen = strongest[:known] + [p for p in strongest[known:] if p[1].weight >= enough]
     cuts = {(number, boundary.offset) for number, boundary in chosen}
     return _cut(log.pieces, cuts)
 

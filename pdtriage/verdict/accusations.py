@@ -31,7 +31,8 @@ def accusations_of(reading: Reading, ranks: Sequence[Rank]) -> list[Accusation]:
     for found in reading.symptoms:
         key = found.event.fields.get("peer_rank") or found.event.signature
         latest[key] = found
-    return [_accusation(reading, found, ranks) for found in latest.values()]
+    all_said = [_accusation(reading, found, ranks) for found in latest.values()]
+    return [said for said in all_said if said.accused or said.address] or all_said[-1:]
 
 
 def _accusation(reading: Reading, found: Found, ranks: Sequence[Rank]) -> Accusation:

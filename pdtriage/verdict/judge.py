@@ -12,7 +12,7 @@ from pdtriage.verdict.accusations import Accusation, accusations_of
 from pdtriage.verdict.causes import causes_from, confidence_notes
 from pdtriage.verdict.reading import Found, Reading, read_rank
 from pdtriage.verdict.rows import rank_rows, victims_of
-from pdtriage.verdict.suspects import Suspect, own_suspects
+from pdtriage.verdict.suspects import Suspect, own_suspects, revived_suspects
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,9 @@ def _suspects(
     strong = [s for s in own if not s.is_consequence]
     if strong:
         return strong if not kernel else _kernel_first(kernel, strong)
+    revived = [] if kernel else revived_suspects(readings, accusations)
+    if revived and not _stopped_by_hand(said):
+        return revived
     for group in (
         kernel,
         [s for s in said if s.category not in ("external.kill",)],
@@ -73,11 +76,16 @@ def _suspects(
             return group
     interrupted = [s for s in said if s.category == "external.kill"]
     gone = silent.accused_and_silent(readings, accusations)
+    gone = gone or silent.left_over(readings, accusations)
     if interrupted:
         return silent.fell_behind(readings) or _hung(gone) or interrupted
     if own and not gone:
         return own
-    return gone or own or _the_rest(readings, accusations, launcher)
+    return gone or own or _the_rest(readings, accusations, launcher, knowledge)
+
+
+def _stopped_by_hand(said: list[Suspect]) -> bool:
+    return any(suspect.category == "external.kill" for suspect in said)
 
 
 def _kernel_first(kernel: list[Suspect], strong: list[Suspect]) -> list[Suspect]:
@@ -123,6 +131,7 @@ def _the_rest(
     readings: list[Reading],
     accusations: list[Accusation],
     launcher: list[Found],
+    knowledge: Knowledge,
 ) -> list[Suspect]:
     """Weaker evidence: hints inside a rank, the console, peers without a name, stuck starts."""
     inner = _inner_only(readings)
@@ -139,7 +148,7 @@ def _the_rest(
     stopped = [r for r in readings if r.stopped]
     if stopped and all(r.stopped or not r.rank.files for r in readings):
         return _all_stopped(stopped)
-    return silent.stuck_at_start(readings)
+    return silent.stuck_at_start(readings, knowledge.signatures)
 
 
 def _inner_only(readings: list[Reading]) -> list[Suspect]:

@@ -37,6 +37,8 @@ class Reading:
     """Not survived; those that point at other ranks."""
     inner: list[Found] = field(default_factory=list)
     """Not survived; those that point at an earlier event of this rank."""
+    survived: list[Found] = field(default_factory=list)
+    """Causes after which steps were made; they count only when nothing else explains the end."""
     stopped: Found | None = None
     ended: Found | None = None
 
@@ -73,7 +75,10 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
         if event.signature in knowledge.signatures
     ]
     reading = Reading(rank)
-    reading.stopped = next((f for f in found if _proves_stop(f)), None)
+    stops = [f for f in found if _proves_stop(f)]
+    reading.stopped = next((f for f in stops if "sender" in f.event.fields), None) or next(
+        iter(stops), None
+    )
     reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
     telling = [f for f in found if f.event.role in ("cause", "symptom")]
     telling = _often_enough(telling)
@@ -81,6 +86,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
         at = _place(reading.stopped)
         telling = [f for f in telling if _place(f) < at]
     alive = _not_survived(telling, rank.progress, knowledge)
+    reading.survived = [f for f in telling if f.event.role == "cause" and f not in alive]
     alive = _not_explained(alive, knowledge)
     reading.symptoms = [f for f in alive if f.signature.points == "peer"]
     reading.inner = [f for f in alive if f.signature.points == "earlier"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pdtriage.knowledge import Signature
 from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Accusation
@@ -19,12 +20,17 @@ _IPS = re.compile(r"[\w.:-]+")
 def killed_by_kernel(readings: Sequence[Reading], kernel: list[Found]) -> list[Suspect]:
     """Ranks whose pid the kernel names as killed for memory."""
     suspects = []
-    for found in kernel:
-        pid = found.event.fields.get("pid", "")
-        for reading in readings:
-            if found.category == "memory.host" and pid and pid in map(str, reading.rank.pids):
-                suspects.append(_suspect("verdict.oom-kill", "memory.host", reading.rank, [found]))
-                suspects[-1].why.append(words.kernel_says())
+    for reading in readings:
+        pids = set(map(str, reading.rank.pids))
+        named = [
+            found
+            for found in kernel
+            if found.category == "memory.host" and found.event.fields.get("pid") in pids
+        ]
+        if named:
+            suspect = _suspect("verdict.oom-kill", "memory.host", reading.rank, named)
+            suspect.why.append(words.kernel_says())
+            suspects.append(suspect)
     return suspects
 
 
@@ -95,6 +101,31 @@ def accused_and_silent(
     return sorted(suspects, key=lambda s: (-len(s.accusers), s.order, s.position))
 
 
+def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) -> list[Suspect]:
+    """By elimination: everybody lost a peer nobody names, and one rank did not."""
+    if any(a.accused for a in accusations) or not accusations:
+        return []
+    addresses = [a.address for a in accusations if a.address]
+    quiet = [
+        r
+        for r in readings
+        if r.quiet
+        and not r.waited_in
+        and r.rank.files
+        and r.rank.local_rank is not None
+        and all(r.rank.host and r.rank.host in address for address in addresses)
+    ]
+    if len(quiet) > 1:
+        least = min(r.position for r in quiet)
+        quiet = [r for r in quiet if r.position == least]
+    if len(quiet) != 1 or len(readings) < 2:
+        return []
+    suspect = _of_accused(quiet[0], [a.found for a in accusations])
+    suspect.why.insert(0, words.only_quiet_one())
+    suspect.position = quiet[0].position
+    return [suspect]
+
+
 def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
     rank = reading.rank
     ending = rank.exit
@@ -102,11 +133,14 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
         suspect = by_exit(rank)
         suspect.support = spoken
         return suspect
-    if reading.stopped is not None:  # it was still there when the launcher stopped it
-        suspect = _suspect("verdict.hang", "hang", rank, [*spoken, reading.stopped])
-        if any(f.category == "comm.timeout" for f in spoken):
-            suspect.category = "comm.timeout"
-        return suspect
+    if reading.stopped is not None:
+        if not any(f.category == "comm.timeout" for f in spoken):
+            suspect = _suspect("verdict.outsider", "external.kill", rank, [reading.stopped])
+            suspect.support.extend(spoken)
+            suspect.why.append(words.stopped_before_others())
+            return suspect
+        # it was still there when the others gave up waiting for it
+        return _suspect("verdict.hang", "comm.timeout", rank, [*spoken, reading.stopped])
     if not rank.files:
         suspect = _suspect("verdict.lost-log", spoken[0].category, rank, spoken)
         suspect.why.append(words.log_missing())
@@ -185,7 +219,9 @@ def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def stuck_at_start(readings: Sequence[Reading]) -> list[Suspect]:
+def stuck_at_start(
+    readings: Sequence[Reading], signatures: Mapping[str, Signature]
+) -> list[Suspect]:
     """Every log stops in initialisation: no step, no error, no end."""
     spoken = [r for r in readings if r.rank.lines]
     if not spoken or any(r.rank.progress or r.ended or r.stopped or not r.quiet for r in spoken):
@@ -197,7 +233,13 @@ def stuck_at_start(readings: Sequence[Reading]) -> list[Suspect]:
         if last is None or not is_banner or last[1].text not in reading.rank.tail[-2:]:
             return []
         banners.append(reading)
-    suspect = _suspect("verdict.stuck", "hang", None, [])
+    last_words = [
+        Found(
+            r.rank.events[-1][0], r.rank.events[-1][1], signatures[r.rank.events[-1][1].signature]
+        )
+        for r in banners
+    ]
+    suspect = _suspect("verdict.stuck", "hang", None, last_words[:2])
     suspect.why.append(words.stuck_at_start())
     if len(banners) == 1:
         suspect.rank, suspect.host = banners[0].rank, banners[0].rank.host

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pdtriage.model import Rank, Text
+from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
 
 CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
 """Categories that often only follow from another rank's failure."""
 NEVER = 1 << 30
+PREPARED_STEPS = 32
+"""A DataLoader has no more batches than this in its queue when its reader dies."""
 
 
 @dataclass
@@ -86,6 +89,44 @@ def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation])
             )
         )
     return sorted(suspects, key=Suspect.strength)
+
+
+def revived_suspects(
+    readings: Sequence[Reading], accusations: Sequence[Accusation]
+) -> list[Suspect]:
+    """Ranks that went on for a few steps after an error and then stopped for good.
+
+    A reader thread that died leaves its queue behind: the steps it had prepared are still made.
+    """
+    accusers = accusers_of(accusations)
+    named = {rank.key for accusation in accusations for rank in accusation.accused}
+    suspects = []
+    for reading in readings:
+        steps = [f for f in reading.survived if _steps_after(f, reading) <= PREPARED_STEPS]
+        wanted = reading.rank.key in named if named else True
+        if not steps or reading.symptoms or reading.causes or not wanted:
+            continue
+        first = min(steps, key=lambda f: (f.signature.generic, f.event.line))
+        suspects.append(
+            Suspect(
+                signature=first.event.signature,
+                category=first.category,
+                rank=reading.rank,
+                found=first,
+                support=[f for f in steps if f is not first][:2],
+                accusers=accusers.get(reading.rank.key, ()),
+                why=[words.went_on(_steps_after(first, reading))],
+                role=reading.rank.role,
+                host=reading.rank.host,
+                fields=dict(first.event.fields),
+                position=reading.position,
+            )
+        )
+    return sorted(suspects, key=Suspect.strength)
+
+
+def _steps_after(found: Found, reading: Reading) -> int:
+    return sum(step.line > found.event.line for step in reading.rank.progress)
 
 
 def accusers_of(

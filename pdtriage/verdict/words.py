@@ -96,6 +96,20 @@ def several_suspects() -> Text:
     )
 
 
+def went_on(steps: int) -> Text:
+    return Text(
+        f"it made {steps} more step{'s' if steps != 1 else ''} after the error and then stopped",
+        f"报错之后它又执行了 {steps} 步，然后停止",
+    )
+
+
+def only_quiet_one() -> Text:
+    return Text(
+        "the others lost a peer, and it is the only one whose log is silent about that",
+        "其他 rank 都报告失去对端，只有它的日志没有任何相关信息",
+    )
+
+
 def silent() -> Text:
     return Text("its log stops without an error", "其日志没有任何报错就中断了")
 
@@ -138,6 +152,13 @@ def outsider(pid: int | None) -> Text:
     return Text(
         f"it got SIGTERM from a process that is not the launcher{who}",
         f"它收到的 SIGTERM 并非来自启动器{who}",
+    )
+
+
+def stopped_before_others() -> Text:
+    return Text(
+        "it was stopped with SIGTERM before the others failed, and they failed because of that",
+        "它先被 SIGTERM 终止，其他 rank 因此失败",
     )
 
 
