@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 import socket
 import struct
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def free_ports(count: int, environ: Mapping[str, str]) -> tuple[int, ...]:
         return ports
     low, high = _port_range(environ.get("PORT_RANGE", ""))
     found: list[int] = []
-    port = random.randint(low, high)
+    port = low + int.from_bytes(os.urandom(4), "big") % (high - low + 1)
     for _ in range(min(_TRIES + count, high - low + 1)):
         if _can_bind(port):
             found.append(port)

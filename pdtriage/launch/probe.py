@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import import_module
-from pathlib import Path
 
 
 class SystemProbe:
     """NVML for NVIDIA, the kernel's topology for DCU, device files and tools for XPU and NPU."""
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: str = "/") -> None:
         self.root = root
 
     def count(self, kind: str) -> int | None:
@@ -25,14 +25,12 @@ class SystemProbe:
 
     def _dcus(self) -> int:
         """Hygon DCU and other ROCm cards: nodes of the kernel's topology that have a GPU."""
-        nodes = (self.root / "sys/class/kfd/kfd/topology/nodes").glob("*/gpu_id")
-        return sum(1 for node in nodes if node.read_text().strip() not in ("", "0"))
+        nodes = os.path.join(self.root, "sys/class/kfd/kfd/topology/nodes")
+        ids = (_content(os.path.join(nodes, node, "gpu_id")) for node in _names_in(nodes))
+        return sum(1 for gpu_id in ids if gpu_id not in ("", "0"))
 
     def _nodes(self, pattern: str) -> int:
-        try:
-            names = [entry.name for entry in (self.root / "dev").iterdir()]
-        except OSError:
-            return 0
+        names = _names_in(os.path.join(self.root, "dev"))
         return sum(1 for name in names if re.fullmatch(pattern, name))
 
 
@@ -68,6 +66,21 @@ def _count_nvml_directly() -> int | None:
     failed = library.nvmlDeviceGetCount_v2(ctypes.byref(count))
     library.nvmlShutdown()
     return None if failed else count.value
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as stream:
+            return stream.read().strip()
+    except OSError:
+        return ""
 
 
 def _npus() -> int | None:

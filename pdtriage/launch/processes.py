@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 from collections.abc import Collection, Iterator, Mapping
@@ -27,6 +26,8 @@ class ProcessEntry:
 
 def become_subreaper() -> None:
     """Orphaned grandchildren come to us instead of to init, so that none escapes unseen."""
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     prctl = getattr(libc, "prctl", None)
     if prctl is not None:

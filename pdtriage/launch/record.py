@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"
@@ -141,18 +140,19 @@ class RunRecord:
 
 def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
     """All records of a log folder (or of its `pdtriage/`), oldest first."""
-    base = Path(folder)
-    inner = base / FOLDER
+    base = os.fspath(folder)
+    inner = os.path.join(base, FOLDER)
     records = []
-    for path in _record_files(inner if inner.is_dir() else base):
+    for path in _record_files(inner if os.path.isdir(inner) else base):
         try:
             with open(path, "rb") as stream:
                 content = stream.read(MAX_BYTES + 1)
         except OSError as error:
-            number = record_number(path.name) or 0
-            records.append(RunRecord(str(path), number, notes=(f"{path.name}: {error.strerror}",)))
+            name = os.path.basename(path)
+            note = f"{name}: {error.strerror}"
+            records.append(RunRecord(path, record_number(name) or 0, notes=(note,)))
             continue
-        record = parse_record(content, str(path))
+        record = parse_record(content, path)
         if record is not None:
             records.append(record)
     return records
@@ -178,10 +178,10 @@ def record_number(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _record_files(folder: Path) -> list[Path]:
+def _record_files(folder: str) -> list[str]:
     try:
-        names = [entry.name for entry in os.scandir(folder)]
+        names = os.listdir(folder)
     except OSError:
         return []
     numbered = [(number, name) for name in names if (number := record_number(name)) is not None]
-    return [folder / name for _, name in sorted(numbered)]
+    return [os.path.join(folder, name) for _, name in sorted(numbered)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
-import string
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -33,7 +31,7 @@ from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome
 from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
 from pdtriage.launch.probe import SystemProbe
 from pdtriage.launch.processes import become_subreaper, send_to_group
-from pdtriage.launch.recorder import FolderLock, Recorder
+from pdtriage.launch.recorder import FolderLock, Recorder, now
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.spawn import Child, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
@@ -99,7 +97,7 @@ class _Session:
         self.analyst = analyst
         self.probe = probe
         self.launch = os.urandom(8).hex()
-        self.pod = "".join(random.choices(string.ascii_lowercase, k=6))
+        self.pod = "".join(chr(ord("a") + byte % 26) for byte in os.urandom(6))
 
     def run(self) -> Outcome:
         if self.flags.launcher == "paddle":
@@ -235,6 +233,7 @@ class _Session:
             except OSError as error:
                 for started in children:
                     send_to_group(started.pid, 9)
+                recorder.write("end", {"reason": "refused", **now()})
                 raise RefusedError(
                     Text(
                         f"{process.argv[0]} could not be executed: {error.strerror}.",

@@ -61,7 +61,7 @@ def test_cards_by_their_device_files(tmp_path: Path) -> None:
         folder = tmp_path / "sys/class/kfd/kfd/topology/nodes" / node
         folder.mkdir(parents=True)
         (folder / "gpu_id").write_text(f"{gpu}\n")
-    probe = SystemProbe(tmp_path)
+    probe = SystemProbe(str(tmp_path))
     assert probe.count("xpu") == 2
     assert probe.count("npu") == 1
     assert probe.count("gpu") == 2
@@ -72,7 +72,7 @@ def test_npus_by_a_stand_in_for_their_tool(tmp_path: Path, monkeypatch: pytest.M
     tool.write_text("#!/bin/sh\necho '        Total Count                    : 8'\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert SystemProbe(tmp_path).count("npu") == 8
+    assert SystemProbe(str(tmp_path)).count("npu") == 8
 
 
 @pytest.mark.parametrize(

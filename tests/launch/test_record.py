@@ -81,20 +81,8 @@ JSON = st.recursive(
 )
 KEYS = st.sampled_from(
     [
-        "kind",
-        "pid",
-        "rank",
-        "order",
-        "code",
-        "signal",
-        "offset",
-        "time",
-        "argv",
-        "endpoints",
-        "versions",
-        "log",
-        "facts",
-        "node",
+        *("kind", "pid", "rank", "order", "code", "signal", "offset", "time", "argv"),
+        *("endpoints", "versions", "log", "facts", "node"),
     ]
 )
 KINDS = st.sampled_from(
