@@ -37,6 +37,7 @@ check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 
 docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 	$(VENV)/bin/python -m pdtriage.knowledge.catalogue docs/failures
+	$(VENV)/bin/python scripts/readme_samples.py
 
 wheel: $(VENV)/.ready ## build dist/*.whl
 	$(VENV)/bin/python -m build --wheel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 
 from pdtriage.model import (
     Cause,
@@ -130,18 +130,26 @@ def victims_line(victims: Sequence[Victim], language: Language) -> str:
 
 
 def moment_time(seconds: float, with_date: bool) -> str:
-    pattern = "%m-%d %H:%M:%S" if with_date else "%H:%M:%S"
-    return datetime.fromtimestamp(seconds).strftime(pattern)
+    """The hour as the log itself wrote it, wherever it is read."""
+    return _as_logged(seconds).strftime("%m-%d %H:%M:%S" if with_date else "%H:%M:%S")
 
 
 def run_time(started: float | None, ended: float | None) -> str:
     """`2026-11-15 23:40:02 - 23:41:10`, as much of it as is known."""
-    shown = [datetime.fromtimestamp(t) if t is not None else None for t in (started, ended)]
+    shown = [_as_logged(t) if t is not None else None for t in (started, ended)]
     first, last = shown
     begin = first.strftime("%Y-%m-%d %H:%M:%S") if first else "?"
     same_day = first and last and first.date() == last.date()
     end = last.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S") if last else "?"
     return "" if first is None and last is None else f"{begin} - {end}"
+
+
+def _as_logged(seconds: float) -> datetime:
+    """Stamps without a zone are read as if they were UTC, so UTC gives them back unchanged."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc)
+    except (OverflowError, ValueError, OSError):  # a stamp no calendar holds
+        return datetime.fromtimestamp(0, timezone.utc)
 
 
 def _span(first: int, last: int) -> str:

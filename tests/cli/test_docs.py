@@ -1,0 +1,87 @@
+"""The documentation says what the tool says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pdtriage import exit_codes
+from pdtriage.report import FORMATS
+from tests.cli.conftest import Command
+
+ROOT = Path(__file__).parents[2]
+CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+VERBS = re.findall(r"^## `pdtriage ([a-z ]+)`$", CLI, re.M)
+FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+
+def section(verb: str) -> str:
+    return CLI.split(f"## `pdtriage {verb}`\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_every_verb_is_documented(pdtriage: Command) -> None:
+    top = _verbs(pdtriage("--help").out)
+    parsers = [f"parsers {verb}" for verb in _verbs(pdtriage("parsers", "--help").out)]
+    assert set(VERBS) == {verb for verb in top if verb != "parsers"} | set(parsers)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_arguments_and_their_meaning(pdtriage: Command, verb: str) -> None:
+    told = pdtriage(*verb.split(), "--help", COLUMNS="300", TERMINAL_WIDTH="300").out
+    rows = re.findall(r"^\| (`.+?`) \| (.+) \|$", section(verb), re.M)
+    documented = {flag for names, _ in rows for flag in FLAG.findall(names)}
+    offered = {
+        flag
+        for line in told.splitlines()
+        if re.match(r"\s+-", line)
+        for flag in FLAG.findall(re.split(r"\s{2,}", line.strip())[0])
+    }
+    assert documented == offered - {"-h", "--help"}
+    flat = " ".join(told.split())
+    for names, meaning in rows:
+        assert meaning in flat, names
+
+
+def test_exit_codes() -> None:
+    page = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    for command, code, meaning in exit_codes.TABLE:
+        assert f"| `{code}` | {meaning.en} |" in page.split(f"`pdtriage {command}`")[1]
+
+
+def test_formats() -> None:
+    for name in FORMATS:
+        assert f"`{name}`" in section("analyze")
+
+
+def test_samples_in_the_readmes_are_real() -> None:
+    assert _samples().stale() == [], "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("*.md"))
+    + sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")),
+)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def _verbs(told: str) -> list[str]:
+    commands = told.split("Commands:\n", 1)[1]
+    return re.findall(r"^  ([a-z]+)", commands, re.M)
+
+
+def _samples() -> ModuleType:
+    path = ROOT / "scripts" / "readme_samples.py"
+    spec = importlib.util.spec_from_file_location("readme_samples", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
