@@ -15,6 +15,7 @@ import pytest
 import pdtriage
 from pdtriage.model import Cause, Report
 
+from .scenarios.catalog import HEALTHY as HEALTHY_SCENARIOS
 from .scenarios.catalog import SCENARIOS
 from .scenarios.record import record
 
@@ -31,6 +32,12 @@ each_healthy = pytest.mark.parametrize("case", HEALTHY, ids=lambda case: case.na
 def test_there_are_cases() -> None:
     assert len(CASES) >= 40
     assert len(HEALTHY) >= 15
+
+
+def test_the_labels_are_the_truth_of_the_catalogue() -> None:
+    known = {scenario.name: scenario for scenario in (*SCENARIOS, *HEALTHY_SCENARIOS)}
+    for case in (*CASES, *HEALTHY):
+        assert truth(case) == known[case.name].truth.label(known[case.name].story), case.name
 
 
 @each_case

@@ -1,4 +1,4 @@
-"""``python -m tests.scenarios list | record [NAMES… | --all]``"""
+"""``python -m tests.scenarios list | record [NAMES… | --all] | relabel``"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from .catalog import HEALTHY, SCENARIOS
-from .record import RecordingError, record
+from .record import RecordingError, record, relabel
 from .scenario import Scenario
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -18,6 +18,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.scenarios", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="name every scenario and what happens in it")
+    commands.add_parser("relabel", help="write the catalogue's truth beside all stored folders")
     again = commands.add_parser("record", help="run scenarios and store their folders")
     again.add_argument("names", nargs="*", metavar="NAME")
     again.add_argument("--all", action="store_true", help="every scenario there is")
@@ -29,6 +30,11 @@ def main() -> int:
             mark = " (root)" if scenario.root else ""
             print(f"{scenario.name:34} {scenario.launchers:10}{mark:7} {scenario.story}")
         return 0
+    if choice.command == "relabel":
+        for scenario in known.values():
+            if (stored := folder_of(scenario, FIXTURES) / scenario.name).is_dir():
+                relabel(scenario, stored)
+        return 0
     unknown = [name for name in choice.names if name not in known]
     if unknown or not (choice.names or choice.all):
         parser.error(f"no such scenario: {', '.join(unknown)}" if unknown else "names or --all")
@@ -38,11 +44,14 @@ def main() -> int:
     return 0 if all(outcomes) else 1
 
 
+def folder_of(scenario: Scenario, fixtures: Path) -> Path:
+    return fixtures / ("healthy" if scenario in HEALTHY else "scenarios")
+
+
 def _record(scenario: Scenario, into: Path) -> bool:
     started = time.monotonic()
-    folder = into / ("healthy" if scenario in HEALTHY else "scenarios")
     try:
-        record(scenario, folder)
+        record(scenario, folder_of(scenario, into))
         outcome = "ok"
     except (RecordingError, PermissionError) as problem:
         outcome = f"NOT RECORDED: {problem}"

@@ -40,6 +40,12 @@ def record(scenario: Scenario, into: Path) -> Path:
         shutil.rmtree(top, ignore_errors=True)
 
 
+def relabel(scenario: Scenario, folder: Path) -> None:
+    """Write the truth beside a stored folder, as the catalogue has it now."""
+    label = json.dumps(scenario.truth.label(scenario.story), indent=1, ensure_ascii=False)
+    (folder / "label.json").write_text(label + "\n")
+
+
 def _run(scenario: Scenario, top: Path) -> list[str]:
     commands: list[str] = []
     kernel_before = _kernel_log() if scenario.kernel_log else []
@@ -149,8 +155,7 @@ def _store(scenario: Scenario, top: Path, into: Path, commands: list[str]) -> Pa
             stored.parent.mkdir(parents=True, exist_ok=True)
             stored.write_bytes(neutral(source.read_bytes(), home))
             times[str(stored.relative_to(target))] = round(source.stat().st_mtime, 3)
-    label = scenario.truth.label(scenario.story)
-    (target / "label.json").write_text(json.dumps(label, indent=1, ensure_ascii=False) + "\n")
+    relabel(scenario, target)
     if len(scenario.launches) > 1:
         (target / "mtimes.json").write_text(json.dumps(times, indent=1) + "\n")
     _insist_on_key_line(scenario, target)

@@ -104,4 +104,22 @@ SCENARIOS = (
         (Launch(flags=(*ELASTIC, "--max_restart", "1"), modules=("etcd3.py",)),),
         limit=150,
     ),
+    Scenario(
+        "elastic-exit-code-legacy",
+        "rank 1 asks for a restart with exit code 101, the second attempt succeeds",
+        Truth("succeeded", runs=2),
+        (
+            Launch(
+                launcher="legacy",
+                flags=("--elastic_server", "127.0.0.1:2379", "--job_id", "ctr8"),
+                env={
+                    "PADDLE_ELASTIC_NP": "1",
+                    "PADDLE_ELASTIC_TIMEOUT": "5",
+                    "POD_IP": "127.0.0.1",
+                },
+                script="elastic_exit_code.py",
+                modules=("etcd3.py",),
+            ),
+        ),
+    ),
 )

@@ -33,6 +33,7 @@ SCENARIOS = (
             "ps.server",
             also_ok=("code.python",),
             culprit_roles=("server.1",),
+            victim_ranks=(0, 1, 2),
             key_line="RuntimeError: embedding table is full: 1048576 of 1048576 rows",
         ),
         (
@@ -53,6 +54,7 @@ SCENARIOS = (
             "code.python",
             also_ok=("data.format",),
             culprit_roles=("trainer.1",),
+            victim_ranks=(0,),
             key_line="ValueError: slot 'user_id' has 3 values, expected 1",
         ),
         (
@@ -71,6 +73,7 @@ SCENARIOS = (
             "ps.server",
             also_ok=("code.python",),
             culprit_roles=("server.1",),
+            victim_ranks=(0, 1),
             key_line="RuntimeError: embedding table is full: 1048576 of 1048576 rows",
         ),
         (

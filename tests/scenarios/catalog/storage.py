@@ -34,8 +34,7 @@ SCENARIOS = (
     Scenario(
         "checkpoint-load-corrupt",
         "rank 1 resumes from a file that was cut short",
-        blame("checkpoint", 1),
-        (Launch(),),
+        blame("checkpoint", 1, key="`paddle.load` can not parse the file"),
     ),
     Scenario(
         "disk-full",
