@@ -57,7 +57,8 @@ def split_console(console: FileFacts) -> list[Segment]:
             continue
         name = f"{event.signature} {event.fields.get('mode', '')}"
         earlier = seen.get(name)
-        if earlier is not None and not _same_start(earlier, event):
+        again = earlier is not None and not _same_start(earlier, event)
+        if again or (event.signature == "launch.config" and seen and not earlier):
             cuts.append(event.offset)
             seen = {}
         seen[name] = event

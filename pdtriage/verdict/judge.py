@@ -12,7 +12,7 @@ from pdtriage.verdict.accusations import Accusation, accusations_of
 from pdtriage.verdict.causes import causes_from, confidence_notes
 from pdtriage.verdict.reading import Found, Reading, read_rank
 from pdtriage.verdict.rows import rank_rows, victims_of
-from pdtriage.verdict.suspects import Suspect, own_suspects, revived_suspects
+from pdtriage.verdict.suspects import NEVER, Suspect, own_suspects, revived_suspects
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _suspects(
     if differing:
         return differing
     kernel = silent.killed_by_kernel(readings, _found(facts.kernel, knowledge))
-    own = own_suspects(readings, accusations)
+    own = _before_the_signal(own_suspects(readings, accusations), launcher)
     said = _of_launcher(launcher, readings)
     strong = [s for s in own if not s.is_consequence]
     if strong:
@@ -77,11 +77,23 @@ def _suspects(
     interrupted = [s for s in said if s.category == "external.kill"]
     gone = silent.accused_and_silent(readings, accusations)
     gone = gone or silent.left_over(readings, accusations)
+    unmet = silent.peers_missing(launcher) or silent.same_rank_twice(readings, facts)
+    if unmet:
+        return unmet
     if interrupted:
-        return silent.fell_behind(readings) or _hung(gone) or interrupted
+        behind = silent.fell_behind(readings) or silent.never_joined(readings)
+        return behind or _hung(gone) or interrupted
     if own and not gone:
         return own
     return gone or own or _the_rest(readings, accusations, launcher, knowledge)
+
+
+def _before_the_signal(own: list[Suspect], launcher: list[Found]) -> list[Suspect]:
+    """Without what a console shows after the launcher itself was told to stop."""
+    stops = {
+        f.file: f.event.line for f in reversed(launcher) if f.event.signature == "launch.signal"
+    }
+    return [s for s in own if not (s.found and s.found.event.line > stops.get(s.found.file, NEVER))]
 
 
 def _stopped_by_hand(said: list[Suspect]) -> bool:
@@ -207,8 +219,11 @@ def _verdict(
         top = suspects[0]
         if top.signature in ("launch.signal", "verdict.interrupted"):
             return "interrupted"
-        if top.category == "hang":
+        waited = top.signature in ("verdict.never-joined", "verdict.rank-clash")
+        if top.category == "hang" or (waited and _signalled(launcher)):
             return "hung"
+        if top.signature == "verdict.peers-missing" and _signalled(launcher):
+            return "interrupted"
         return "failed"
     if facts.running:
         return "running"
@@ -217,6 +232,10 @@ def _verdict(
     if facts.ended_by_record == "interrupted":
         return "interrupted"
     return "unknown"
+
+
+def _signalled(launcher: list[Found]) -> bool:
+    return any(found.event.signature == "launch.signal" for found in launcher)
 
 
 def _completed(readings: list[Reading], launcher: list[Found]) -> bool:

@@ -219,6 +219,50 @@ def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
+def never_joined(readings: Sequence[Reading]) -> list[Suspect]:
+    """Before the first step: all but one were stopped while they waited for everybody to meet."""
+    spoken = [r for r in readings if r.rank.files]
+    waiting = [r for r in spoken if r.waited_in]
+    others = [r for r in spoken if not r.waited_in and r.quiet]
+    if not waiting or len(others) != 1 or any(r.rank.progress for r in spoken):
+        return []
+    late = others[0]
+    support = [r.stopped for r in waiting if r.stopped][:2]
+    suspect = _suspect("verdict.never-joined", "comm.init", late.rank, support)
+    suspect.why.append(words.not_waiting(waiting[0].waited_in or ""))
+    return [suspect]
+
+
+def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
+    """Two processes of one run that both say they are rank N."""
+    seen: dict[tuple[str, int], Reading] = {}
+    for reading in readings:
+        rank = reading.rank
+        if rank.rank is None or not rank.endpoint or not rank.files:
+            continue
+        other = seen.setdefault((rank.role, rank.rank), reading)
+        if other is not reading and other.rank.endpoint != rank.endpoint and facts.run.attempt == 0:
+            suspect = _suspect("verdict.rank-clash", "config.launch", None, [])
+            suspect.role = "launcher"
+            suspect.support = [r.stopped for r in (other, reading) if r.stopped]
+            suspect.why.append(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
+            return [suspect]
+    return []
+
+
+def peers_missing(launcher: Sequence[Found]) -> list[Suspect]:
+    """The launcher waited for other nodes and never started anything."""
+    waiting = [f for f in launcher if f.event.signature == "launch.waiting-peer"]
+    started = [f for f in launcher if f.event.signature in ("launch.run-pod", "launch.local-start")]
+    if not waiting or started:
+        return []
+    trouble = [f for f in launcher if f.event.role == "symptom"]
+    suspect = _suspect("verdict.peers-missing", "comm.init", None, [*trouble[:2], waiting[0]])
+    suspect.role = "launcher"
+    suspect.why.append(words.nothing_started())
+    return [suspect]
+
+
 def stuck_at_start(
     readings: Sequence[Reading], signatures: Mapping[str, Signature]
 ) -> list[Suspect]:

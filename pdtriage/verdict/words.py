@@ -162,6 +162,20 @@ def stopped_before_others() -> Text:
     )
 
 
+def same_rank(rank: int, first: str, second: str) -> Text:
+    return Text(
+        f"{first} and {second} both say they are rank {rank}",
+        f"{first} 与 {second} 都自称 rank {rank}",
+    )
+
+
+def nothing_started() -> Text:
+    return Text(
+        "the launcher was still waiting for other nodes when it ended",
+        "启动器结束时仍在等待其他节点",
+    )
+
+
 def kernel_says() -> Text:
     return Text("the kernel log names its process", "内核日志点名了该进程")
 
