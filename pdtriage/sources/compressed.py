@@ -48,16 +48,15 @@ def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits)
     inside = False  # a stream has begun and not ended
     for piece in pieces:
         taken += len(piece)
-        rest = piece
-        while True:
+        rest = piece if inside or not streams else piece.lstrip(b"\0")  # padding
+        while rest or inside:
             try:
                 out = machine.decompress(rest, size)
             except _errors(codec) as error:
                 if streams and not inside:
                     return  # junk behind a complete stream, which gzip and xz ignore as well
                 raise DamagedError(str(error)) from error
-            inside = inside or bool(rest)
-            rest = b""
+            inside, rest = True, b""
             if out:
                 given += len(out)
                 if codec != "held" and not limits.allows(taken, given):
@@ -69,8 +68,6 @@ def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits)
                     return  # a zip member is one stream
                 rest = machine.unused_data.lstrip(b"\0")
                 machine = _machine(codec)
-                if not rest:
-                    break
             elif machine.needs_input:
                 break
     if inside:

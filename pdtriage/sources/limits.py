@@ -15,6 +15,8 @@ class Limits:
     """Bytes that packed content may always expand to; above that `ratio` holds."""
     ratio: int = 250
     """Log text repeats itself and packs well, but not like a bomb: bytes out for each byte in."""
+    most: int = 64 << 30
+    """Bytes that packed content may expand to in any case."""
     held: int = 512 << 20
     """Bytes of packed members held in memory, for archives that can only be read front to back."""
     in_memory: int = 256 << 20
@@ -25,7 +27,7 @@ class Limits:
 
     def allows(self, taken: int, given: int) -> bool:
         """Whether `taken` packed bytes may have become `given` bytes."""
-        return given <= self.expanded or given <= taken * self.ratio
+        return given <= self.expanded or given <= min(taken * self.ratio, self.most)
 
 
 LIMITS = Limits()

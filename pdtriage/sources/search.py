@@ -125,6 +125,8 @@ class _Search:
     def _opened(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
         """Whether it is an archive; if so its members have been offered."""
         kind = archive_by_content(self._packed_head(candidate), head)
+        if kind is None and by_name == "tar" and head and not head.strip(b"\0"):
+            kind = "tar"  # nothing was put into it, only the end is marked
         if kind is None and (by_name is None or (candidate.asked and head and is_text(head))):
             return False
         if candidate.inside > 1:

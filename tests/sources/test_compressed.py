@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pdtriage.sources import Limits, find
+from pdtriage.sources import LIMITS, Limits, find
+from pdtriage.sources.compressed import codec_of, decompress
 from tests.sources.builders import COMPRESSIONS, content, one, write_tree
 
 TEXT = b"".join(b"step %d loss %d\n" % (n, n * n) for n in range(20_000))
@@ -62,6 +63,43 @@ def test_junk_behind_the_end_is_ignored(tmp_path: Path, pack: Callable[[bytes], 
 
 
 @each
+@pytest.mark.parametrize("padding", [4, 200_000])
+def test_padding_between_streams(
+    tmp_path: Path, pack: Callable[[bytes], bytes], padding: int
+) -> None:
+    write_tree(tmp_path, {"workerlog.0": pack(b"one ") + b"\0" * padding + pack(b"two")})
+
+    source = one(find([tmp_path]))
+
+    assert content(source) == b"one two"
+    assert source.notes() == ()
+
+
+@each
+@pytest.mark.parametrize("size", [1, 100, 257, 258, 259, 5000])
+def test_however_the_input_is_cut_every_byte_comes_out(
+    pack: Callable[[bytes], bytes], size: int
+) -> None:
+    packed = pack(b"a" * 3000 + b"b")
+    codec = codec_of(packed)
+    assert codec is not None
+
+    pieces = list(
+        decompress(codec, iter([packed[n : n + 1] for n in range(len(packed))]), size, LIMITS)
+    )
+
+    assert b"".join(pieces) == b"a" * 3000 + b"b"
+    assert max(len(piece) for piece in pieces) <= size
+
+
+def test_a_stream_without_a_trailer_gives_all_of_a_match_at_its_end() -> None:
+    packed = gzip.compress(b"a" * 3000)[10:-8]  # header and checksum off: as it lies in a zip
+
+    for size in range(1, 300):
+        assert b"".join(decompress("deflate", iter([packed]), size, LIMITS)) == b"a" * 3000
+
+
+@each
 def test_cut_off_gives_the_beginning_and_a_note(
     tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -110,6 +148,15 @@ def test_a_bomb_is_stopped(tmp_path: Path, pack: Callable[[bytes], bytes]) -> No
 
     assert len(content(source)) <= 1 << 20
     assert "Expands far more" in source.notes()[0].en
+
+
+def test_there_is_an_end_to_what_is_read_however_slowly_it_grows(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"workerlog.0.gz": gzip.compress(TEXT)})
+
+    source = one(find([tmp_path], limits=Limits(expanded=1000, most=100_000)))
+
+    assert len(content(source, 10_000)) == 100_000
+    assert source.notes()
 
 
 def test_a_log_that_repeats_itself_is_no_bomb(tmp_path: Path) -> None:

@@ -224,6 +224,8 @@ def test_the_order_does_not_depend_on_the_file_system(
 ) -> None:
     write_tree(tmp_path, TWO_NODES)
     before = paths(find([tmp_path / "job"]))
+    few = Limits(entries=9)
+    before_cut = paths(find([tmp_path / "job"], limits=few))
     listed = os.scandir
 
     @contextmanager
@@ -233,6 +235,7 @@ def test_the_order_does_not_depend_on_the_file_system(
 
     monkeypatch.setattr(os, "scandir", backwards)
     assert paths(find([tmp_path / "job"])) == before
+    assert paths(find([tmp_path / "job"], limits=few)) == before_cut != before
 
 
 def test_a_file_that_vanishes_before_it_is_read(tmp_path: Path) -> None:

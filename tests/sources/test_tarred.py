@@ -86,6 +86,12 @@ def test_cut_off_gives_what_is_there_and_a_note(tmp_path: Path, suffix: str) -> 
     assert "Damaged or incomplete" in told(found)
 
 
+def test_an_archive_of_nothing_is_not_damaged(tmp_path: Path) -> None:
+    found = find([put(tmp_path, gzip.compress(as_tar({})), "a.tar.gz")])
+
+    assert (found.sources, found.notes) == ((), ())
+
+
 def test_junk_between_members(tmp_path: Path) -> None:
     plain = bytearray(as_tar({"workerlog.0": b"x", "workerlog.1": b"y"}))
     plain[1024:1536] = b"\xff" * 512
