@@ -146,6 +146,9 @@ class Event:
     """Line of the last of those."""
     block: int = 0
     """Events with the same non-zero number come from one traceback or error block."""
+    before: tuple[str, ...] = ()
+    """A few lines above it, for people; only where it may become evidence."""
+    after: tuple[str, ...] = ()
     final: bool = False
     """The passage ended the process: an uncaught exception or a fatal signal, not a logged one."""
 

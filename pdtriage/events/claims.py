@@ -18,6 +18,8 @@ from pdtriage.model import Event, FileKind, Frame
 
 COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400
+SHOWN_ROLES = frozenset({"cause", "symptom", "victim"})
+CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Claims:
 
 
 def build_event(
+    lines: Lines,
     signature: Signature,
     line: Line,
     fields: dict[str, str],
@@ -148,12 +151,24 @@ def build_event(
         fields=fields,
         frame=frame,
         time=stamp[0] if stamp else None,
+        before=_above(lines, line) if signature.role in SHOWN_ROLES else (),
+        after=_below(lines, line) if signature.role in SHOWN_ROLES else (),
         pid=int(pid) if pid.isdecimal() and len(pid) < 12 else stamp[1] if stamp else None,
         writer=line.writer,
         last_seen=line.number,
         block=passage.number if passage else 0,
         final=signature.final,
     )
+
+
+def _above(lines: Lines, line: Line) -> tuple[str, ...]:
+    texts = [shown(earlier.text.rstrip()) for earlier in lines.back(line.start, CONTEXT_ABOVE)]
+    return tuple(reversed(texts))
+
+
+def _below(lines: Lines, line: Line) -> tuple[str, ...]:
+    following = zip(lines.onward(line.start), range(CONTEXT_BELOW + 1), strict=False)
+    return tuple(shown(later.text.rstrip()) for later, _ in following)[1:]
 
 
 def stamp_of(

@@ -174,7 +174,7 @@ class FileScanner:
             for signature, line, fields in self._claims.on_line(lines, candidate, passage):
                 stamp = stamp_of(lines, line, passage, self._clock)
                 found.events.append(
-                    build_event(signature, line, fields, self._base, passage, stamp)
+                    build_event(lines, signature, line, fields, self._base, passage, stamp)
                 )
 
     def _claim_exceptions(
@@ -194,7 +194,7 @@ class FileScanner:
                 if claim:
                     stamp = stamp_of(lines, raised, passage, self._clock)
                     found.events.append(
-                        build_event(claim[0], raised, claim[1], self._base, passage, stamp)
+                        build_event(lines, claim[0], raised, claim[1], self._base, passage, stamp)
                     )
 
     def _sample(

@@ -26,7 +26,8 @@ def confidence_notes(suspects: list[Suspect], readings: Sequence[Reading]) -> No
             suspect.certain = True
         if suspect.accusers and suspect.found and suspect.rank:
             suspect.why.append(words.accused_by(suspect.accusers))
-            suspect.certain = suspect.certain or not suspect.found.signature.generic
+            raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
+            suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
         if suspect.found is None or suspect.rank is None:
             continue
         if len(spoken) == 1 and len(readings) == 1:
@@ -109,7 +110,8 @@ def _evidence(group: list[Suspect]) -> tuple[Evidence, ...]:
     for item in found:
         event = item.event
         seen.setdefault(
-            (item.file, event.line), Evidence(item.file, event.line, event.offset, event.text)
+            (item.file, event.line),
+            Evidence(item.file, event.line, event.offset, event.text, event.before, event.after),
         )
     return tuple(seen.values())[:MOST_EVIDENCE]
 
