@@ -7,7 +7,11 @@ code keep working, and never with 0 unless the job succeeded.
 
 from __future__ import annotations
 
-from pdtriage.model import Text, VerdictWord
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    # The nouns take a while to import, and every command needs its exit code.
+    from pdtriage.model import VerdictWord
 
 OK = 0
 FAILED = 1
@@ -16,56 +20,64 @@ NOTHING = 3
 INTERNAL = 4
 SIGNAL_BASE = 128
 
-TABLE: tuple[tuple[str, str, Text], ...] = (
+
+class Meaning(NamedTuple):
+    """What a code says, in both languages."""
+
+    en: str
+    zh: str
+
+
+TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "analyze",
         "0",
-        Text("nothing is wrong", "没有发现问题"),
+        Meaning("nothing is wrong", "没有发现问题"),
     ),
     (
         "analyze",
         "1",
-        Text("a failure was found", "发现了失败"),
+        Meaning("a failure was found", "发现了失败"),
     ),
     (
         "analyze",
         "2",
-        Text("the command line is wrong", "命令行有误"),
+        Meaning("the command line is wrong", "命令行有误"),
     ),
     (
         "analyze",
         "3",
-        Text("there is nothing to analyse", "没有可分析的内容"),
+        Meaning("there is nothing to analyse", "没有可分析的内容"),
     ),
     (
         "analyze",
         "4",
-        Text("pdtriage itself failed", "pdtriage 自身出错"),
+        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
     ),
     (
         "run",
         "0",
-        Text("the job succeeded", "作业成功结束"),
+        Meaning("the job succeeded", "作业成功结束"),
     ),
     (
         "run",
         "2",
-        Text("refused before anything was started", "启动前被拒绝，没有启动任何进程"),
+        Meaning("refused before anything was started", "启动前被拒绝，没有启动任何进程"),
     ),
     (
         "run",
         "n",
-        Text("the culprit exited with n", "肇事进程以 n 退出"),
+        Meaning("the culprit exited with n", "肇事进程以 n 退出"),
     ),
     (
         "run",
         "128+n",
-        Text("the culprit was ended by signal n", "肇事进程被信号 n 终止"),
+        Meaning("the culprit was ended by signal n", "肇事进程被信号 n 终止"),
     ),
     (
         "run",
         "1",
-        Text(
+        Meaning(
             "the job failed and the culprit exited with 0, was stopped by pdtriage, or is on a "
             "node that did not say",
             "作业失败，而肇事进程以 0 退出、由 pdtriage 停止，或位于没有上报的节点",
@@ -74,7 +86,7 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
     (
         "run",
         "128+n",
-        Text(
+        Meaning(
             "pdtriage was told to stop by signal n (Ctrl-C 130, SIGTERM 143, SIGHUP 129)",
             "pdtriage 收到信号 n 而停止（Ctrl-C 130、SIGTERM 143、SIGHUP 129）",
         ),
@@ -82,7 +94,7 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
     (
         "run",
         "4",
-        Text("pdtriage itself failed", "pdtriage 自身出错"),
+        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
     ),
 )
 """(command, code, meaning) in the order the documentation shows them."""

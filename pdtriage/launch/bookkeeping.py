@@ -79,8 +79,9 @@ def process_record(child: Child) -> ProcessRecord:
 
 def start_fields(record: ProcessRecord) -> dict[str, object]:
     """A process that was started, as a line of the record."""
-    names = (name for name in record.__slots__ if name not in ("started", "end_offset"))
-    return {name: getattr(record, name) for name in names} | {"time": record.started}
+    fields: dict[str, object] = record._asdict()
+    del fields["started"], fields["end_offset"]
+    return fields | {"time": record.started}
 
 
 def conclude(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
 from pdtriage.launch.network import (
@@ -23,8 +22,7 @@ CLOUD_START_PORT = 6170
 _CLOUD_VARIABLES = ("PADDLE_TRAINERS", "POD_IP", "PADDLE_TRAINER_ID", "TRAINER_PORTS_NUM")
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """The whole job as one node knows it."""
 
     meeting: Meeting
@@ -129,7 +127,7 @@ def from_ips(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -> 
     movable = len(nodes) == 1 and flags.start_port is None
     if movable and (flags.legacy or any(is_taken(port) for port in own)):
         # Nobody else has to know the ports of a single node.
-        return replace(alone(replace(flags, host=nodes[0]), processes, environ), meeting="ips")
+        return alone(flags._replace(host=nodes[0]), processes, environ)._replace(meeting="ips")
     refuse_taken(own)
     return cluster
 
@@ -165,7 +163,7 @@ def from_cloud(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -
             start = int(port)
         cluster = _static("cloud", nodes, node_rank, start, processes)
     refuse_taken(tuple(split_endpoint(endpoint)[1] for endpoint in cluster.own_endpoints))
-    return replace(cluster, notes=notes)
+    return cluster._replace(notes=notes)
 
 
 def _by_platform(flags: LaunchFlags, environ: Mapping[str, str]) -> LaunchFlags:
@@ -181,8 +179,7 @@ def _by_platform(flags: LaunchFlags, environ: Mapping[str, str]) -> LaunchFlags:
             f"environment variable {variable} names {len(hosts)} node(s), master {master}",
             f"环境变量 {variable} 给出 {len(hosts)} 个节点，master 为 {master}",
         )
-        return replace(
-            flags,
+        return flags._replace(
             master=None if by_flags else master,
             nnodes=str(len(hosts)),
             notes=(*flags.notes, note),

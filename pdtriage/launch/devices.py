@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.interpreter import PaddleWheel
@@ -26,8 +25,7 @@ class Probe(Protocol):
     def count(self, kind: str) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Devices:
+class Devices(NamedTuple):
     """The cards this node may use."""
 
     kind: str
@@ -47,8 +45,7 @@ class Devices:
         return f"FLAGS_selected_{self.kind}s"
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """The cards of one process."""
 
     relative: tuple[str, ...] = ()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pdtriage.model import Text
 
@@ -11,8 +10,7 @@ Kind = Literal["text", "int", "float", "bool"]
 Group = Literal["common", "new", "legacy", "ps", "elastic", "tuner", "own"]
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """One flag: where its value goes, how it may be spelled, what a variable may say instead."""
 
     name: str

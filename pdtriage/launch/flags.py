@@ -8,8 +8,7 @@ dashes and underscores mean the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pdtriage.launch.flag_table import CHOICES, FLAGS, Flag, spellings
 from pdtriage.launch.refusal import RefusedError
@@ -21,8 +20,7 @@ INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFlags:
+class LaunchFlags(NamedTuple):
     """All flags with their defaults filled in; names as in Paddle's launcher."""
 
     training_script: str = ""
@@ -90,7 +88,7 @@ class LaunchFlags:
     """Names that were set on the command line or by a variable."""
     device_flag: str = "devices"
     """How the cards were asked for: `gpus`, `xpus`, `npus`, `devices`."""
-    notes: tuple[Text, ...] = field(default=())
+    notes: tuple[Text, ...] = ()
     """One line for every variable that overrode a flag."""
 
     def failure_grace(self) -> float:

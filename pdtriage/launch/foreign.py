@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.launch.bookkeeping import start_fields
 from pdtriage.launch.environment import LAUNCH_VARIABLE
@@ -33,8 +33,7 @@ _LOOK = 0.025
 _ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A process of the job as it looks from outside."""
 
     process: ProcessRecord
@@ -153,7 +152,7 @@ class ForeignLauncher:
             and (failed_before or self.interrupted_by is not None),
         )
         self.deaths.append(record)
-        self.recorder.write("death", {name: getattr(record, name) for name in record.__slots__})
+        self.recorder.write("death", record._asdict())
         self.observer.notice(Died(record, first=has_failed(record) and not failed_before))
 
     def _told(self, number: int) -> None:

@@ -1,10 +1,12 @@
-"""What the launcher tells whoever watches: typed, in the order it happened."""
+"""What the launcher tells whoever watches: typed, in the order it happened.
+
+Named tuples and not dataclasses, because a launcher must start fast and these are cheap to define.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.plan import Plan
@@ -14,62 +16,54 @@ from pdtriage.model import Text
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(NamedTuple):
     """A line for people."""
 
     text: Text
     level: Level = "INFO"
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(NamedTuple):
     """The flags are understood; nothing was started yet."""
 
     flags: LaunchFlags
 
 
-@dataclass(frozen=True, slots=True)
-class Invited:
+class Invited(NamedTuple):
     """No master was given: this command starts the other nodes."""
 
     command: tuple[str, ...]
     master: str
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """About to start these processes."""
 
     plan: Plan
     record_file: str
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """A process runs, and writes into `folder/process.log` from `process.offset` on."""
 
     process: ProcessRecord
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
+class Watching(NamedTuple):
     """All processes run."""
 
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Died:
+class Died(NamedTuple):
     """A process ended, in whatever way; `first` marks the first failure."""
 
     death: DeathRecord
     first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stopping:
+class Stopping(NamedTuple):
     """SIGTERM (or, in the end, SIGKILL) goes to the processes of these ranks."""
 
     reason: str
@@ -77,24 +71,21 @@ class Stopping:
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(NamedTuple):
     """Somebody told us to stop; `again` means now."""
 
     signal: int
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PeerSpoke:
+class PeerSpoke(NamedTuple):
     """Another node says what it saw; already checked for size and shape, not for truth."""
 
     node: int
     facts: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class PeerSilent:
+class PeerSilent(NamedTuple):
     """A node has not been heard of for so many seconds."""
 
     node: int
@@ -103,8 +94,7 @@ class PeerSilent:
     """Wall clock of the last sign of life."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeerDiffers:
+class PeerDiffers(NamedTuple):
     """A node starts another number of processes than this one: such a job cannot run."""
 
     node: int
@@ -112,15 +102,13 @@ class PeerDiffers:
     own: int
 
 
-@dataclass(frozen=True, slots=True)
-class PeerBack:
+class PeerBack(NamedTuple):
     """A silent node is heard of again."""
 
     node: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """Everything has ended and the record is complete."""
 
     record: RunRecord

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.model import Text
@@ -20,8 +20,7 @@ _FLAVOUR_KINDS = {"gpu": "gpu", "dcu": "gpu", "rocm": "gpu", "xpu": "xpu", "npu"
 _ISOLATION_MARKS = ("pipx_metadata.json", "uv-receipt.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class PaddleWheel:
+class PaddleWheel(NamedTuple):
     """What the package metadata says."""
 
     kind: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pdtriage import exit_codes
 from pdtriage.launch.flags import LaunchFlags
@@ -13,8 +12,7 @@ from pdtriage.launch.refusal import RefusedError
 from pdtriage.model import VerdictWord
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     """The judgement on a run that has ended."""
 
     verdict: VerdictWord
@@ -26,8 +24,7 @@ class Conclusion:
     """`code`, `signal` and `stopped` are the end of the first culprit, on whatever node."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What `run` returns."""
 
     exit_code: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.devices import Assignment, Devices
@@ -14,8 +14,7 @@ from pdtriage.launch.refusal import RefusedError
 from pdtriage.model import Text
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessPlan:
+class ProcessPlan(NamedTuple):
     """One process to start."""
 
     role: str
@@ -31,8 +30,7 @@ class ProcessPlan:
     """Name of its log file inside the log folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """One attempt on one node."""
 
     launch: str

@@ -6,15 +6,14 @@ import contextlib
 import os
 import signal
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.launch.environment import LAUNCH_VARIABLE
 
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessEntry:
+class ProcessEntry(NamedTuple):
     pid: int
     parent: int
     group: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from pdtriage.launch.record import (
     DeathRecord,
@@ -191,7 +190,7 @@ def _entries(content: bytes, notes: list[str]) -> Iterator[dict[str, object]]:
 
 
 def _with_size(process: ProcessRecord, size: int | None) -> ProcessRecord:
-    return process if size is None else replace(process, end_offset=size)
+    return process if size is None else process._replace(end_offset=size)
 
 
 def _whole(entry: Mapping[str, object], key: str) -> int | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.launch.plan import ProcessPlan
 from pdtriage.launch.processes import birth_of, reset_signals
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(NamedTuple):
     """A process that was started."""
 
     plan: ProcessPlan

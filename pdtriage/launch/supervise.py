@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.launch.guardian import end_members
 from pdtriage.launch.happenings import (
@@ -29,8 +29,7 @@ _DOUBLE = 0.1
 """Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(NamedTuple):
     """How long to wait for what."""
 
     settle: float
@@ -38,8 +37,7 @@ class Patience:
     interrupt_grace: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How it came to an end, as far as this node knows."""
 
     reason: str
@@ -133,7 +131,7 @@ class Supervisor:
             max_rss_kb=death.max_rss_kb,
         )
         self.deaths.append(record)
-        self.recorder.write("death", {name: getattr(record, name) for name in record.__slots__})
+        self.recorder.write("death", record._asdict())
         failed = death.code != 0
         first = failed and self.reason is None
         if first:

@@ -9,8 +9,8 @@ import selectors
 import signal
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import FrameType
+from typing import NamedTuple
 
 from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.launch.processes import children_of, reap, status_of_zombie
@@ -18,8 +18,7 @@ from pdtriage.launch.processes import children_of, reap, status_of_zombie
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@dataclass(frozen=True, slots=True)
-class Death:
+class Death(NamedTuple):
     """A child is dead; the status is the kernel's word."""
 
     pid: int
@@ -33,8 +32,7 @@ class Death:
     monotonic: float
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """A signal came for us."""
 
     signal: int

@@ -46,19 +46,13 @@ def plan_of(
     variables = dict(environ or {})
     flags = parse_flags(shlex.split(line), variables)
     if host is not None:
-        flags = _on(flags, host)
+        flags = flags._replace(host=host)
     devices = find_devices(flags, variables, wheel, StandInCards({"gpu": cards}))
     assignments = assign(flags, devices)
     cluster = _cluster(flags, len(assignments), variables)
     return plan_collective(
         flags, devices, assignments, cluster, python="python", pod="podpod", launch="launch"
     )
-
-
-def _on(flags: LaunchFlags, host: str) -> LaunchFlags:
-    from dataclasses import replace
-
-    return replace(flags, host=host)
 
 
 def _cluster(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -> Cluster:

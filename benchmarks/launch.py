@@ -1,0 +1,252 @@
+"""Measures the launch core. Every number in the documentation about `pdtriage run` comes from here.
+
+    python benchmarks/launch.py start    command to first line of user code, against Paddle's
+    python benchmarks/launch.py order    who died first of eight, within moments
+    python benchmarks/launch.py verdict  first death to exit, teardown included
+    python benchmarks/launch.py load     CPU and memory while eight ranks write
+    python benchmarks/launch.py cycles   start, stop and kill at random moments
+
+Each prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from pdtriage.launch.record import RunRecord, read_records
+
+OURS = [sys.executable, "-m", "pdtriage.launch"]
+PADDLES = [sys.executable, "-m", "paddle.distributed.launch"]
+SCRIPTS = Path(__file__).parent.parent / "tests" / "launch" / "scripts"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["start", "order", "verdict", "load", "cycles"])
+    parser.add_argument("--tries", type=int)
+    arguments = parser.parse_args()
+    measure = {
+        "start": measure_start,
+        "order": measure_order,
+        "verdict": measure_verdict,
+        "load": measure_load,
+        "cycles": measure_cycles,
+    }[arguments.what]
+    print(json.dumps(measure(arguments.tries) if arguments.tries else measure(), indent=1))
+
+
+def measure_start(tries: int = 5) -> dict[str, object]:
+    """Both launchers in turn, so that a noisy machine is noisy for both."""
+    with folder() as where:
+        script = where / "first.py"
+        script.write_text("import time; print(time.time(), flush=True)\n")
+        times: dict[str, list[float]] = {"pdtriage": [], "paddle": []}
+        for attempt in range(tries):
+            for name, command in (("pdtriage", OURS), ("paddle", PADDLES)):
+                logs = where / f"{name}{attempt}"
+                began = time.time()
+                subprocess.run(
+                    [*command, "--nproc_per_node=2", "--log_dir", str(logs), str(script)],
+                    check=True,
+                    capture_output=True,
+                )
+                first = min(float((logs / f"workerlog.{i}").read_text()) for i in (0, 1))
+                times[name].append(first - began)
+    medians = {name: round(statistics.median(seconds), 3) for name, seconds in times.items()}
+    return {"seconds": medians, "ratio": round(medians["pdtriage"] / medians["paddle"], 3)}
+
+
+def measure_order(tries: int = 100) -> dict[str, object]:
+    first_right = all_right = 0
+    spans = []
+    for attempt in range(tries):
+        order = random.Random(attempt).sample(range(8), 8)
+        with folder() as where:
+            words = ",".join(str(rank) for rank in order)
+            logs = where / "log"
+            process = start(
+                "--nproc_per_node=8", str(SCRIPTS / "dominoes.py"), str(where), words, logs=logs
+            )
+            wait_for(partial(armed, where, logs, order))
+            (where / "go").touch()
+            process.wait(30)
+            deaths = record_of(logs).deaths
+            spans.append(deaths[-1].monotonic - deaths[0].monotonic)
+            first_right += deaths[0].rank == order[0]
+            all_right += [death.rank for death in deaths] == order
+    span = round(statistics.median(spans) * 1000, 1)
+    return {"tries": tries, "first": first_right, "whole_order": all_right, "median_span_ms": span}
+
+
+def armed(where: Path, logs: Path, order: list[int]) -> bool:
+    waiting = all("armed" in text(logs / f"workerlog.{rank}") for rank in order[1:])
+    return waiting and (where / str(order[0])).exists()
+
+
+def measure_verdict(tries: int = 20) -> dict[str, object]:
+    """From the death of a rank to the exit of the launcher; seven others have to be stopped."""
+    seconds = []
+    for _ in range(tries):
+        with folder() as where:
+            actions = [f"{rank}=sleep" for rank in range(7)] + ["7=exit:3:1"]
+            process = start(
+                "--nproc_per_node=8", str(SCRIPTS / "act.py"), *actions, logs=where / "log"
+            )
+            process.wait(60)
+            ended = time.time()
+            seconds.append(ended - record_of(where / "log").deaths[0].time)
+    seconds.sort()
+    return {
+        "tries": tries,
+        "median_s": round(statistics.median(seconds), 3),
+        "p95_s": round(seconds[int(0.95 * (tries - 1))], 3),
+    }
+
+
+def measure_load(seconds: int = 20) -> dict[str, object]:
+    """Eight ranks, 100 lines a second each."""
+    with folder() as where:
+        script = where / "talk.py"
+        script.write_text(
+            "import time\n"
+            f"end = time.time() + {seconds + 10}\n"
+            "step = 0\n"
+            "while time.time() < end:\n"
+            "    print(f'step {step} loss 0.123456 ips 1234.5', flush=True)\n"
+            "    step += 1\n"
+            "    time.sleep(0.01)\n"
+        )
+        process = start("--nproc_per_node=8", str(script), logs=where / "log")
+        time.sleep(3)
+        before, began = cpu_of(process.pid), time.monotonic()
+        time.sleep(seconds)
+        used, passed = cpu_of(process.pid) - before, time.monotonic() - began
+        memory = memory_of(process.pid)
+        process.terminate()
+        process.wait(60)
+    return {"share_of_a_core": round(used / passed, 4), "memory_mb": round(memory, 1)}
+
+
+def measure_cycles(tries: int = 200) -> dict[str, object]:
+    """Nothing may be left behind, whatever ends the launcher and whenever."""
+    rng = random.Random(1)
+    result = {"cycles": tries, "orphans": 0, "unreadable_records": 0, "locked": 0, "lost_bytes": 0}
+    for _ in range(tries):
+        with folder() as where:
+            logs = where / "log"
+            process = start(
+                "--nproc_per_node=3",
+                "--grace=1",
+                str(SCRIPTS / "family.py"),
+                str(where),
+                "stay",
+                logs=logs,
+            )
+            time.sleep(rng.uniform(0, 1.5))
+            process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
+            process.wait(60)
+            tally(result, where, logs)
+    return result
+
+
+def tally(result: dict[str, int], where: Path, logs: Path) -> None:
+    records = read_records(logs)
+    pids = [p.pid for record in records for p in record.processes]
+    pids += [int(pid) for path in where.glob("pids.?") for pid in path.read_text().split()]
+    pids += [record.guardian_pid for record in records if record.guardian_pid]
+    if not wait_for(lambda: not any(running(pid) for pid in pids), 15):
+        result["orphans"] += 1
+    records = read_records(logs)
+    started = list(logs.glob("workerlog.*"))
+    if started and not (records and records[-1].processes and records[-1].ended):
+        result["unreadable_records"] += 1
+    # A guardian that was started before the record was is known by nothing but its lock.
+    if not wait_for(partial(unlocked, logs / "pdtriage" / "lock"), 5):
+        result["locked"] += 1
+    for index in range(3):
+        if (where / f"pids.{index}").exists() and text(logs / f"workerlog.{index}") not in (
+            "family is up\n",
+            "",
+        ):
+            result["lost_bytes"] += 1
+
+
+def unlocked(lock: Path) -> bool:
+    if not lock.exists():
+        return True
+    with open(lock) as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def start(*arguments: str, logs: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*OURS, "--log_dir", str(logs), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def record_of(logs: Path) -> RunRecord:
+    return read_records(logs)[-1]
+
+
+def text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def wait_for(condition: object, seconds: float = 30) -> bool:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return bool(condition())
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def cpu_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_of(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+if __name__ == "__main__":
+    main()
