@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, groupby, takewhile
 from typing import TextIO
 
 from pdtriage.model import Cause, Evidence, Frame, Language, Moment, Report, Text
@@ -171,7 +171,7 @@ def _where(cause: Cause, page: _Page) -> None:
     shown, *others = cause.evidence
     page.line("  " + inert_line(_place(shown)))
     before = shown.before[-CONTEXT_BEFORE:]
-    after = shown.after[:CONTEXT_AFTER]
+    after = tuple(takewhile(str.strip, shown.after[:CONTEXT_AFTER]))
     gutter = len(str(shown.line + len(after)))
     for number, text in zip(count(shown.line - len(before)), before, strict=False):
         _log_line(page, number, text, gutter)
@@ -229,6 +229,7 @@ def _victims(report: Report, page: _Page, label_width: int) -> None:
 def _timeline(moments: Sequence[Moment], page: _Page) -> None:
     if not moments:
         return
+    moments = [next(same) for _, same in groupby(moments, lambda m: (m.role, m.rank, m.text))]
     page.line()
     page.line(page.say(Text("Timeline", "时间线")), BOLD)
     times = [moment.t for moment in moments if moment.t is not None]

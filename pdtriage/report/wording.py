@@ -93,6 +93,8 @@ def culprit(cause: Cause, report: Report) -> str:
     if cause.rank is None and cause.local_rank is not None:
         place = place[bool(cause.host) :]
     comma = Text(", ", "，").in_(language)
+    if cause.role == "launcher" and cause.rank is None:
+        return comma.join([Text("the launcher", "启动器").in_(language), *place])
     if len(cause.ranks) > 1:
         names = f"{role_word(cause.role, language, many=True)} {numbers(cause.ranks)}"
         shown = f"{role_word(cause.role, language)} {cause.rank}"

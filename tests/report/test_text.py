@@ -150,6 +150,26 @@ def test_a_long_timeline_is_shortened_in_the_middle() -> None:
     assert "step 20\n" not in page
 
 
+def test_the_same_moment_told_by_several_nodes_is_shown_once() -> None:
+    moment = Moment(reports.START, None, "launcher", Text("told to stop", "被要求停止"), "launcher")
+    page = shown(replace(reports.failed(), timeline=(moment, replace(moment, t=None), moment)))
+    assert page.count("told to stop") == 1
+
+
+def test_blank_context_is_left_out() -> None:
+    evidence = replace(reports.io_error().evidence[0], after=("  ", "later"))
+    cause = replace(reports.io_error(), evidence=(evidence,))
+    assert " 313" not in shown(replace(reports.failed(), root_causes=(cause,)))
+
+
+def test_the_launcher_as_culprit() -> None:
+    cause = replace(
+        reports.io_error(), role="launcher", rank=None, ranks=(), local_rank=None, device=None
+    )
+    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    assert page.startswith("FAILED: the launcher, host 192.168.0.12\n")
+
+
 def test_quiet_is_one_line() -> None:
     page = shown(reports.failed(), quiet=True)
     assert page.count("\n") == 1
