@@ -179,7 +179,7 @@ def stamp_of(
     if own:
         return own
     if passage and not passage.tracebacks:
-        for inside in lines.onward(line.start):
+        for inside in lines.onward(passage.begin):
             if inside.start >= passage.end:
                 break
             found = clock.read(inside.text)
