@@ -5,6 +5,13 @@ import signal
 from ..scenario import Launch, Scenario, Stop, Truth, blame
 
 ELASTIC = ("--master", "etcd://127.0.0.1:2379", "--job_id", "ctr7", "--elastic_level", "1")
+ELASTIC_LEGACY = Launch(
+    launcher="legacy",
+    script="elastic_exit_code.py",
+    modules=("etcd3.py",),
+    flags=("--elastic_server", "127.0.0.1:2379", "--job_id", "ctr8"),
+    env={"PADDLE_ELASTIC_NP": "1", "PADDLE_ELASTIC_TIMEOUT": "5", "POD_IP": "127.0.0.1"},
+)
 WELL = Launch(script="healthy_run.py")
 SEGFAULT = Launch(script="crash_segfault.py")
 
@@ -106,20 +113,14 @@ SCENARIOS = (
     ),
     Scenario(
         "elastic-exit-code-legacy",
-        "rank 1 asks for a restart with exit code 101, the second attempt succeeds",
+        "rank 1 leaves with exit code 101; the elastic launcher passes 101 on to its own parent",
+        blame("elastic", 1, also=("unknown", "code.python"), key="job exit with code 101"),
+        (ELASTIC_LEGACY,),
+    ),
+    Scenario(
+        "elastic-restarted-legacy",
+        "rank 1 leaves with exit code 101; started again from outside, the job succeeds",
         Truth("succeeded", runs=2),
-        (
-            Launch(
-                launcher="legacy",
-                flags=("--elastic_server", "127.0.0.1:2379", "--job_id", "ctr8"),
-                env={
-                    "PADDLE_ELASTIC_NP": "1",
-                    "PADDLE_ELASTIC_TIMEOUT": "5",
-                    "POD_IP": "127.0.0.1",
-                },
-                script="elastic_exit_code.py",
-                modules=("etcd3.py",),
-            ),
-        ),
+        (ELASTIC_LEGACY, ELASTIC_LEGACY),
     ),
 )

@@ -1,4 +1,5 @@
+import paddleseg_extras
 import recipe
 
 rank, world = recipe.start()
-recipe.train(rank)
+recipe.train(rank, net=paddleseg_extras.network())
