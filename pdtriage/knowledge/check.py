@@ -15,7 +15,7 @@ from pdtriage.events import Engine, scan
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
 from pdtriage.knowledge.trial import runs_away
-from pdtriage.model import Event, FileKind, LogFile, Text
+from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
 from pdtriage.report.layout import columns
 
 if sys.version_info >= (3, 11):
@@ -247,8 +247,9 @@ def _healthy(knowledge: Knowledge, paths: Sequence[Path]) -> Iterator[Problem]:
 
     engine = Engine(knowledge)
     for source in find([str(path) for path in paths]).sources:
-        for event in scan(source.file, source.chunks(), engine).events:
-            if event.role in BLAMING:
+        facts = scan(source.file, source.chunks(), engine)
+        for event in facts.events:
+            if event.role in BLAMING and not _survived(event, facts, knowledge):
                 yield Problem(
                     f"{source.file.path}:{event.line}",
                     Text(
@@ -256,6 +257,12 @@ def _healthy(knowledge: Knowledge, paths: Sequence[Path]) -> Iterator[Problem]:
                         f"{event.signature} 匹配了正常日志中的一行：{_short(event.text)}",
                     ),
                 )
+
+
+def _survived(event: Event, facts: FileFacts, knowledge: Knowledge) -> bool:
+    """Said too seldom to mean anything, or followed by progress: no verdict would name it."""
+    seldom = event.count < knowledge.signatures[event.signature].repeats
+    return seldom or any(step.line > event.last_seen for step in facts.progress)
 
 
 def _events(text: str, engine: Engine, kind: FileKind) -> tuple[Event, ...]:

@@ -17,7 +17,7 @@ SHRINK = 32
 SUSPICIOUS = PATTERN_SECONDS / SHRINK**2 / 2
 """Time that grows with the square of the length, and is at the limit on the longest line, is this
 on a short one, with room to spare. What takes less there needs no long trial."""
-PLACES = 6
+PLACES = 12
 LONG_TRIALS = 4
 
 
@@ -63,7 +63,7 @@ def _hostile(seeds: Sequence[str]) -> Iterator[_Stretched]:
 
 def _places(seed: str) -> list[int]:
     """Its ends, and beginnings and ends of words, thinned out evenly."""
-    places = sorted({0, *(found.start() for found in re.finditer(r"\b|\s", seed)), len(seed)})
+    places = sorted({0, *(found.start() for found in re.finditer(r"\b|\s|(?<=\s)", seed)), len(seed)})
     step = max(1, -(-len(places) // PLACES))
     return sorted({*places[::step], len(seed)})
 

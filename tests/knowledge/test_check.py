@@ -12,6 +12,7 @@ from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge
 from pdtriage.knowledge.check import Problem, check
 from pdtriage.model import Text
 
+HEALTHY = Path(__file__).parents[1] / "fixtures" / "healthy"
 SOUND = Signature(
     id="storage.frobnicator-full",
     family="storage",
@@ -48,7 +49,7 @@ def test_a_sound_signature_has_no_problem() -> None:
         (lambda s: replace(s, samples=(*s.samples, "all is well")), "does not claim its sample"),
         (lambda s: replace(s, misses=s.samples[:1]), "claims its own miss"),
         (lambda s: replace(s, pattern="(unclosed"), "the pattern is wrong"),
-        (lambda s: replace(s, pattern=r"frobnicator is full: (\w+\s?)+$"), "can run away"),
+        (lambda s: replace(s, pattern=r"frobnicator is full: /(\w+\s?)+$"), "can run away"),
         (lambda s: replace(s, literals=("full",)), "too short"),
         (lambda s: replace(s, title=Text("x" * 71, "满")), "at most 70 columns"),
         (lambda s: replace(s, title=Text("Full", "满" * 36)), "at most 70 columns"),
@@ -114,13 +115,29 @@ def test_an_id_given_twice(tmp_path: Path) -> None:
 
 
 def test_a_hit_in_a_healthy_log(tmp_path: Path) -> None:
-    (tmp_path / "workerlog.0").write_text("step 1\nfrobnicator is full: /z\nstep 2\n")
+    (tmp_path / "workerlog.0").write_text("step 1\nfrobnicator is full: /z\nbye\n")
     found = check(Knowledge(signatures={SOUND.id: SOUND}), healthy=[tmp_path], folders=())
     assert len(found) == 1
     assert found[0].where.endswith("workerlog.0:2")
     assert "storage.frobnicator-full claims a line of a healthy log" in found[0].message.en
 
 
+def test_a_retry_that_came_too_seldom_is_no_hit(tmp_path: Path) -> None:
+    (tmp_path / "workerlog.0").write_text("frobnicator is full: /z\n" * 4 + "bye\n")
+    for repeats, hits in ((4, 1), (5, 0)):
+        patient = replace(SOUND, repeats=repeats)
+        knowledge = Knowledge(signatures={SOUND.id: patient})
+        assert len(check(knowledge, healthy=[tmp_path], folders=())) == hits
+
+
+def test_an_error_with_progress_after_it_is_no_hit(tmp_path: Path) -> None:
+    (tmp_path / "workerlog.0").write_text(
+        "epoch 0 step 1 loss 0.5\nfrobnicator is full: /z\nepoch 0 step 2 loss 0.4\n"
+    )
+    knowledge = replace(load_knowledge(), signatures={SOUND.id: SOUND})
+    assert check(knowledge, healthy=[tmp_path], folders=()) == []
+
+
 def test_what_is_shipped_is_sound() -> None:
-    found = check(load_knowledge())
+    found = check(load_knowledge(), healthy=[HEALTHY])
     assert found == [], said(found)
