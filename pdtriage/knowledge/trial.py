@@ -63,7 +63,8 @@ def _hostile(seeds: Sequence[str]) -> Iterator[_Stretched]:
 
 def _places(seed: str) -> list[int]:
     """Its ends, and beginnings and ends of words, thinned out evenly."""
-    places = sorted({0, *(found.start() for found in re.finditer(r"\b|\s|(?<=\s)", seed)), len(seed)})
+    edges = (found.start() for found in re.finditer(r"\b|\s|(?<=\s)", seed))
+    places = sorted({0, *edges, len(seed)})
     step = max(1, -(-len(places) // PLACES))
     return sorted({*places[::step], len(seed)})
 
