@@ -12,7 +12,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pdtriage.launch.processes import members_of_launch, send
@@ -44,8 +44,25 @@ class Guardian:
         # Where somebody killed the guardian there is nothing left to guard anyway.
         with contextlib.suppress(BrokenPipeError):
             os.write(self._pipe, _FAREWELL)
+        self.unleash()
+
+    def unleash(self) -> None:
+        """Let it end whatever is left, as if we had died, and wait for that."""
         os.close(self._pipe)
         os.waitpid(self.pid, 0)
+
+
+@contextlib.contextmanager
+def guarded(launch: str, grace: float, keep: tuple[int, ...] = ()) -> Iterator[Guardian]:
+    """A guardian for the time of a launch; an exception leaves the rest to it."""
+    guardian = start_guardian(launch, grace, keep)
+    try:
+        yield guardian
+    except BaseException:
+        guardian.unleash()
+        raise
+    else:
+        guardian.dismiss()
 
 
 def start_guardian(launch: str, grace: float, keep: tuple[int, ...] = ()) -> Guardian:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
@@ -19,10 +20,10 @@ from pdtriage.launch.bookkeeping import (
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.console import Console, print_refusal
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
-from pdtriage.launch.environment import child_environment
+from pdtriage.launch.environment import LAUNCH_VARIABLE, child_environment
 from pdtriage.launch.files import backup_file, write_companions
 from pdtriage.launch.flags import LaunchFlags, parse_flags
-from pdtriage.launch.guardian import Guardian, start_guardian
+from pdtriage.launch.guardian import Guardian, guarded
 from pdtriage.launch.happenings import Configured, Noted, Observer, Planned, Started
 from pdtriage.launch.happenings import Watching as AllRunning
 from pdtriage.launch.interpreter import PaddleWheel, choose_python, installed_paddle
@@ -30,9 +31,10 @@ from pdtriage.launch.nodes import Nodes, ToldToStop
 from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome
 from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
 from pdtriage.launch.probe import SystemProbe
-from pdtriage.launch.processes import become_subreaper, send_to_group
+from pdtriage.launch.processes import become_subreaper, birth_of, send_to_group
 from pdtriage.launch.recorder import FolderLock, Recorder, now
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.shield import ShieldedAnalyst, ShieldedObserver
 from pdtriage.launch.spawn import Child, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
 from pdtriage.launch.support import refuse_unsupported
@@ -67,19 +69,23 @@ def run(
         flags = parse_flags(argv, variables)
         if flags.lang in ("en", "zh"):
             language = "zh" if flags.lang == "zh" else "en"
-        session = _Session(
-            flags,
-            variables,
-            Console(language) if observer is None else observer,
-            ExitOrderAnalyst() if analyst is None else analyst,
-            SystemProbe() if probe is None else probe,
-        )
-        return session.run()
+        if flags.help:
+            from pdtriage.launch.usage import help_text
+
+            print(help_text(language), end="")
+            return Outcome(exit_codes.OK, flags)
+        shown = ShieldedObserver(Console(language) if observer is None else observer)
+        judge = ShieldedAnalyst(ExitOrderAnalyst() if analyst is None else analyst, shown)
+        cards = SystemProbe() if probe is None else probe
+        return _Session(flags, variables, shown, judge, cards).run()
     except RefusedError as refusal:
         print_refusal(refusal, language)
         return Outcome(exit_codes.USAGE, flags, refusal=refusal)
     except ToldToStop as told:
         return Outcome(exit_codes.of_signal(told.number), flags)
+    except KeyboardInterrupt:
+        # Before or after the time in which signals go to the loop.
+        return Outcome(exit_codes.of_signal(signal.SIGINT), flags)
 
 
 class _Session:
@@ -108,14 +114,9 @@ class _Session:
         wheel = installed_paddle(python)
         devices = find_devices(self.flags, self.environ, wheel, self.probe)
         assignments = assign(self.flags, devices)
-        lock = FolderLock(self.flags.log_dir)
-        guardian = start_guardian(self.launch, self.flags.failure_grace(), (lock.descriptor,))
-        try:
-            with Watch() as watch, contextlib.ExitStack() as stack:
-                watch.know([guardian.pid])
-                self.observer.notice(Configured(self.flags))
-                nodes = Nodes(self.flags, self.environ, self.pod, watch, self.observer)
-                stack.callback(nodes.close)
+        with self._guarded() as (lock, guardian, watch):
+            nodes = Nodes(self.flags, self.environ, self.pod, watch, self.observer)
+            with contextlib.closing(nodes):
                 cluster = nodes.gather(len(assignments), devices.dtype)
                 self.flags = nodes.flags
                 for note in (*self.flags.notes, *devices.notes, *cluster.notes):
@@ -123,36 +124,37 @@ class _Session:
                 plan = self._plan(devices, assignments, cluster, python)
                 channel = nodes.open_channel(cluster)
                 return self._attempt(plan, watch, guardian, wheel, lock, channel)
-        finally:
-            guardian.dismiss()
-            lock.close()
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[tuple[FolderLock, Guardian, Watch]]:
+        """The log folder is ours, a guardian is posted, and signals come to the loop."""
+        with (
+            contextlib.closing(FolderLock(self.flags.log_dir)) as lock,
+            guarded(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,
+            Watch() as watch,
+        ):
+            watch.know([guardian.pid])
+            self.observer.notice(Configured(self.flags))
+            yield lock, guardian, watch
 
     def _run_foreign(self) -> Outcome:
         from pdtriage.launch.foreign import ForeignLauncher
 
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
-        lock = FolderLock(self.flags.log_dir)
-        guardian = start_guardian(self.launch, self.flags.failure_grace(), (lock.descriptor,))
-        try:
-            with Watch() as watch:
-                watch.know([guardian.pid])
-                self.observer.notice(Configured(self.flags))
-                become_subreaper()
-                recorder = Recorder(lock.folder)
-                guardian.write_to(os.path.abspath(recorder.path))
-                recorder.launch(
-                    common_head(self.flags, self.launch, guardian, wheel)
-                    | {"job": self.flags.job_id, "launcher": "paddle"}
-                )
-                foreign = ForeignLauncher(
-                    self.flags, self.environ, self.launch, watch, recorder, self.observer
-                )
-                ending = foreign.run(python, guardian)
-                return self._conclude(recorder, foreign.folder, foreign.logs(), ending)
-        finally:
-            guardian.dismiss()
-            lock.close()
+        with self._guarded() as (lock, guardian, watch):
+            become_subreaper()
+            recorder = Recorder(lock.folder)
+            guardian.write_to(os.path.abspath(recorder.path))
+            recorder.launch(
+                common_head(self.flags, self.launch, guardian, wheel)
+                | {"job": self.flags.job_id, "launcher": "paddle"}
+            )
+            foreign = ForeignLauncher(
+                self.flags, self.environ, self.launch, watch, recorder, self.observer
+            )
+            ending = foreign.run(python, guardian)
+            return self._conclude(recorder, foreign.folder, foreign.logs(), ending)
 
     def _plan(
         self,
@@ -187,6 +189,7 @@ class _Session:
         write_companions(plan)
         become_subreaper()
         children = self._start(plan, recorder, watch, guardian)
+        self._log_cards(plan, guardian)
         self.observer.notice(AllRunning(plan))
         supervisor = Supervisor(
             self.launch,
@@ -203,6 +206,20 @@ class _Session:
             self._part(channel, supervisor, ending, recorder)
         logs = {child.pid: child.plan.log for child in children}
         return self._conclude(recorder, plan.folder, logs, ending)
+
+    def _log_cards(self, plan: Plan, guardian: Guardian) -> None:
+        """Behind the trainers: nothing may delay them."""
+        if plan.device_kind != "gpu" or not self.flags.enable_gpu_log:
+            return
+        from pdtriage.launch.gpu_log import start_gpu_log
+
+        cards = [process.device or "" for process in plan.processes]
+        numbers = tuple(card.removeprefix("gpu:") for card in cards)
+        path = os.path.join(plan.folder, f"{plan.job}.gpu.log")
+        marked = {**self.environ, LAUNCH_VARIABLE: self.launch}
+        helper = start_gpu_log(path, numbers, marked)
+        if helper is not None:
+            guardian.watch(helper, birth_of(helper))
 
     def _tell_peers(self, channel: FactsChannel | None, recorder: Recorder) -> None:
         if channel is not None:
@@ -232,7 +249,7 @@ class _Session:
                 child = spawn(process, environment, plan.folder, overwrite=plan.overwrite)
             except OSError as error:
                 for started in children:
-                    send_to_group(started.pid, 9)
+                    send_to_group(started.pid, signal.SIGKILL)
                 recorder.write("end", {"reason": "refused", **now()})
                 raise RefusedError(
                     Text(

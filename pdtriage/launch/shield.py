@@ -1,0 +1,73 @@
+"""A mistake in the view or in the analysis must not cost anybody a training run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+
+from pdtriage.launch.happenings import Happening, Noted, Observer
+from pdtriage.launch.outcome import Analyst, Conclusion, ExitOrderAnalyst
+from pdtriage.launch.record import RunRecord
+from pdtriage.model import Text
+
+
+class ShieldedObserver:
+    """Passes on to `observer` until it raises; says so once, then goes on without it."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer: Observer | None = observer
+        self.beat_seconds = observer.beat_seconds
+
+    def notice(self, happening: Happening) -> None:
+        if self._observer is not None:
+            self._try(lambda observer: observer.notice(happening))
+
+    def beat(self) -> None:
+        if self._observer is not None:
+            self._try(lambda observer: observer.beat())
+
+    def _try(self, action: Callable[[Observer], None]) -> None:
+        assert self._observer is not None
+        try:
+            action(self._observer)
+        except Exception:
+            self._observer = None
+            self.beat_seconds = None
+            _tell("pdtriage: the view failed and is switched off; the job goes on")
+
+
+class ShieldedAnalyst:
+    """Judges by exit order when `analyst` raises, and says so."""
+
+    def __init__(self, analyst: Analyst, observer: Observer) -> None:
+        self._analyst = analyst
+        self._observer = observer
+        self._plain = ExitOrderAnalyst()
+
+    def facts(self, record: RunRecord) -> Mapping[str, object]:
+        try:
+            return self._analyst.facts(record)
+        except Exception as error:
+            self._report(error)
+            return self._plain.facts(record)
+
+    def conclude(self, record: RunRecord) -> Conclusion:
+        try:
+            return self._analyst.conclude(record)
+        except Exception as error:
+            self._report(error)
+            return self._plain.conclude(record)
+
+    def _report(self, error: Exception) -> None:
+        text = Text(
+            f"the analysis failed ({type(error).__name__}: {error}); judging by exit order alone",
+            f"分析失败（{type(error).__name__}: {error}）；仅按退出顺序判断",
+        )
+        self._observer.notice(Noted(text, "ERROR"))
+        _tell("pdtriage: the analysis failed")
+
+
+def _tell(heading: str) -> None:
+    import traceback
+
+    print(f"{heading}\n{traceback.format_exc()}", file=sys.stderr)

@@ -1,0 +1,122 @@
+"""Two nodes with addresses of their own: network namespaces joined by a cable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .conftest import SCRIPTS, Launch, clean_environment, wait_until
+
+pytestmark = pytest.mark.root
+ADDRESSES = ("10.77.31.1", "10.77.31.2")
+
+
+@dataclass
+class Nodes:
+    """Two machines, as far as the network is concerned."""
+
+    folder: Path
+    names: tuple[str, str]
+    devices: tuple[str, str]
+
+    def start(self, node: int, *arguments: str, module: str = "pdtriage.launch") -> Launch:
+        logs = self.folder / f"n{node}"
+        command = [sys.executable, "-m", module, "--log_dir", str(logs)]
+        command += [f"--host={ADDRESSES[node]}", *arguments]
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", self.names[node], *command],
+            cwd=SCRIPTS,
+            env=clean_environment() | {"GLOO_SOCKET_IFNAME": self.devices[node]},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return Launch(process, logs)
+
+    def cut(self) -> None:
+        ip("-n", self.names[1], "link", "set", self.devices[1], "down")
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    tag = f"{os.getpid() % 100_000}"
+    names = (f"pdt{tag}a", f"pdt{tag}b")
+    devices = (f"v{tag}a", f"v{tag}b")
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    try:
+        for name in names:
+            ip("netns", "add", name)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no network namespaces here: {error}")
+    try:
+        ip("link", "add", devices[0], "netns", names[0], "type", "veth", "peer", "name",
+           devices[1], "netns", names[1])  # fmt: skip
+        for name, device, address in zip(names, devices, ADDRESSES, strict=True):
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
+            ip("-n", name, "link", "set", device, "up")
+            ip("-n", name, "link", "set", "lo", "up")
+        yield Nodes(tmp_path, names, devices)
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    "modules",
+    [
+        ("pdtriage.launch", "pdtriage.launch"),
+        ("paddle.distributed.launch", "pdtriage.launch"),
+        ("pdtriage.launch", "paddle.distributed.launch"),
+    ],
+)
+def test_real_training_across_two_nodes(nodes: Nodes, modules: tuple[str, str]) -> None:
+    flags = (f"--master={ADDRESSES[0]}:29333", "--nnodes=2", "gloo_train.py")
+    launches = [nodes.start(i, f"--rank={i}", *flags, module=modules[i]) for i in (0, 1)]
+    for i, launch in enumerate(launches):
+        assert launch.finish(120).code == 0, launch.err[-3000:]
+        assert f"trained {i} of 2" in launch.log(0)
+
+
+def test_the_culprit_on_the_other_node_is_named_here(nodes: Nodes) -> None:
+    flags = (f"--ips={','.join(ADDRESSES)}", "--nproc_per_node=2", "act.py")
+    actions = ("0=sleep", "1=sleep", "2=sleep", "3=exit:21:1.5")
+    first, second = (nodes.start(i, *flags, *actions) for i in (0, 1))
+    assert (first.finish(60).code, second.finish(60).code) == (21, 21)
+    assert "node 1 failed: rank 3" in first.err
+    told = next(peer for peer in first.record().peers if peer.facts.get("failed"))
+    assert told.time - second.record().deaths[0].time < 2
+    assert first.record().address == ADDRESSES[0]
+    assert second.record().node_rank == 1
+
+
+def test_a_node_that_is_cut_off_is_reported_and_training_goes_on(nodes: Nodes) -> None:
+    flags = (f"--ips={','.join(ADDRESSES)}", "act.py", "0=sleep", "1=sleep")
+    launches = [nodes.start(i, *flags) for i in (0, 1)]
+    for launch in launches:
+        launch.wait_for_log("sleep")
+    time.sleep(1.5)
+    nodes.cut()
+    for launch, peer in zip(launches, (1, 0), strict=True):
+        assert wait_until(
+            lambda launch=launch: any(p.kind == "silent" for p in launch.record().peers), 15
+        )
+        assert [p.node for p in launch.record().peers if p.kind == "silent"] == [peer]
+        assert launch.process.poll() is None
+    for launch in launches:
+        launch.process.terminate()
+        assert launch.finish(20).code == 143
+        assert "stopped answering" in launch.err
