@@ -70,7 +70,7 @@ def _launch(scenario: Scenario, launch: Launch, nodes: list[Node]) -> list[str]:
     for node, node_flags in zip(nodes, launch.node_flags, strict=False):
         for module in ("recipe.py", *launch.modules):
             shutil.copy(SCRIPTS / module, node.home)
-        if launch.entry is None:
+        if launch.entry is None or launch.script:
             shutil.copy(SCRIPTS / script, node.home / "train.py")
         env = {**sandbox.clean_environment(node.home), **launch.env}
         if launch.prepare:

@@ -1,6 +1,7 @@
 """Ranks that wait for each other, and jobs stopped from outside."""
 
 import signal
+from dataclasses import replace
 
 from ..scenario import Launch, Scenario, Stop, Truth, blame
 
@@ -204,5 +205,34 @@ SCENARIOS = (
         Truth("succeeded"),
         (Launch(script="healthy_run.py", flags=TWO_NODES, node_flags=NODES, env=GLOO),),
         root=NAMESPACES,
+    ),
+    Scenario(
+        "nodes-success-then-segfault",
+        "two launches on two nodes into the same folders; rank 2 of the second segfaults",
+        replace(on_two_nodes("code.crash", 2), runs=2),
+        (
+            Launch(script="healthy_run.py", flags=TWO_NODES, node_flags=NODES, env=GLOO),
+            Launch(script="nodes_segfault.py", flags=TWO_NODES, node_flags=NODES, env=GLOO),
+        ),
+        root=NAMESPACES,
+    ),
+    Scenario(
+        "hang-interrupted-legacy",
+        "rank 1 stops before a step; somebody presses Ctrl-C while rank 0 waits for it",
+        Truth(
+            "hung",
+            "hang",
+            also_ok=("comm.timeout",),
+            verdict_also_ok=("interrupted",),
+            culprit_ranks=(1,),
+            victim_ranks=(0,),
+        ),
+        (
+            Launch(
+                launcher="legacy",
+                script="hang_timeout.py",
+                stop=Stop("step 4 forward", signal.SIGINT, after=15),
+            ),
+        ),
     ),
 )

@@ -98,4 +98,25 @@ SCENARIOS = (
             ),
         ),
     ),
+    Scenario(
+        "ps-compatible-mode",
+        "--worker_num makes the new launcher hand over to the legacy one; trainer 1 fails",
+        Truth(
+            "failed",
+            "code.python",
+            also_ok=("data.format",),
+            culprit_roles=("trainer.1",),
+            key_line="ValueError: slot 'user_id' has 3 values, expected 1",
+        ),
+        (
+            Launch(
+                script="ps_trainer_fails.py",
+                modules=MODULES,
+                entry=(
+                    *("-m", "paddle.distributed.launch"),
+                    *("--server_num", "1", "--worker_num", "3", "train.py"),
+                ),
+            ),
+        ),
+    ),
 )
