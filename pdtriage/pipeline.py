@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -11,6 +13,7 @@ from pdtriage.events import Engine, scan, side_facts
 from pdtriage.events.sidefiles import MOST_BYTES
 from pdtriage.jobs import assemble
 from pdtriage.knowledge import Knowledge, load_knowledge
+from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
 from pdtriage.launch.record import RunRecord, parse_record
 from pdtriage.model import (
     FileFacts,
@@ -21,7 +24,7 @@ from pdtriage.model import (
     RunFacts,
     Text,
 )
-from pdtriage.sources import Found, Source, find
+from pdtriage.sources import Found, find
 from pdtriage.verdict import Judgement, judge
 from pdtriage.verdict.timeline import timeline_of
 
@@ -52,8 +55,7 @@ def analyze(
     redact: bool = True,
 ) -> Report:
     """The report on one run of the job whose logs lie at `paths` (default: `log`)."""
-    job = _Job(paths, parsers, stdin)
-    return job.report(run, language, redact)
+    return _job(paths, parsers, stdin).report(run, language, redact)
 
 
 def analyze_all_runs(
@@ -64,28 +66,23 @@ def analyze_all_runs(
     redact: bool = True,
 ) -> list[Report]:
     """One report per run found, oldest first."""
-    job = _Job(paths, parsers, stdin)
+    job = _job(paths, parsers, stdin)
     return [job.report(facts.run.index, language, redact) for facts in job.runs]
 
 
-class _Job:
-    """What was read and judged of one job; reports on its runs are cut from it."""
+class Job:
+    """The runs of one job, oldest first, judged; reports on them are cut from it."""
 
     def __init__(
-        self, paths: Sequence[str | Path], parsers: Sequence[Path], stdin: BinaryIO | None
+        self, runs: Sequence[RunFacts], knowledge: Knowledge, notes: Sequence[Text] = ()
     ) -> None:
-        self.knowledge = load_knowledge(parsers)
-        found = find(list(paths) or ["log"], stdin)
-        _refuse_nothing(found, paths)
-        facts, records, notes = _read(found, self.knowledge)
-        self.runs = assemble(facts, records)
-        if not self.runs:
-            raise NothingToAnalyse(_nothing(paths))
-        self.judgements = [judge(run, self.knowledge) for run in self.runs]
-        problems = tuple(Text(problem, problem) for problem in self.knowledge.problems)
-        self.notes = (*found.notes, *notes, *problems)
+        self.runs = runs
+        self.knowledge = knowledge
+        self.judgements = [judge(run, knowledge) for run in runs]
+        problems = tuple(Text(problem, problem) for problem in knowledge.problems)
+        self.notes = (*notes, *problems)
 
-    def report(self, which: Which, language: Language, redact: bool) -> Report:
+    def report(self, which: Which, language: Language, redact: bool = True) -> Report:
         from pdtriage.report.redact import redacted
 
         chosen = self._index(which)
@@ -124,10 +121,30 @@ class _Job:
         ]
 
 
-def _read(
-    found: Found, knowledge: Knowledge
+def _job(paths: Sequence[str | Path], parsers: Sequence[Path], stdin: BinaryIO | None) -> Job:
+    engine = _engine(tuple(parsers), os.environ.get(ENVIRONMENT_VARIABLE, ""))
+    found = find(list(paths) or ["log"], stdin)
+    _refuse_nothing(found, paths)
+    facts, records, notes = read_sources(found, engine)
+    runs = assemble(facts, records)
+    if not runs:
+        raise NothingToAnalyse(_nothing(paths))
+    return Job(runs, engine.knowledge, (*found.notes, *notes))
+
+
+@lru_cache(maxsize=2)
+def _engine(parsers: tuple[Path, ...], _environment: str) -> Engine:
+    """Compiled once for a notebook that analyses folder after folder."""
+    return Engine(load_knowledge(parsers))
+
+
+def read_sources(
+    found: Found, engine: Engine, known: Mapping[str, FileFacts] | None = None
 ) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
-    engine = Engine(knowledge)
+    """The facts of every file, the run records with their folders, and what to note.
+
+    `known` are the facts of files that were followed while they grew, by path.
+    """
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
     notes: list[Text] = []
@@ -135,7 +152,9 @@ def _read(
         kind = source.file.kind
         if kind in UNREAD_KINDS:
             continue
-        if kind == "record":
+        if known and source.file.path in known:
+            facts.append(known[source.file.path])
+        elif kind == "record":
             record = parse_record(source.read_small(MOST_BYTES), source.file.path)
             if record is not None:
                 records.append((source.file.folder, record))
@@ -143,12 +162,8 @@ def _read(
             facts.append(side_facts(source.file, source.read_small(MOST_BYTES)))
         else:
             facts.append(scan(source.file, source.chunks(), engine))
-        notes.extend(_notes(source))
+        notes.extend(source.notes())
     return facts, records, notes
-
-
-def _notes(source: Source) -> tuple[Text, ...]:
-    return tuple(source.notes())
 
 
 def _refuse_nothing(found: Found, paths: Sequence[str | Path]) -> None:
@@ -176,4 +191,13 @@ def _nothing(paths: Sequence[str | Path]) -> Text:
     )
 
 
-__all__ = ["Judgement", "NoSuchRun", "NothingToAnalyse", "RunFacts", "analyze", "analyze_all_runs"]
+__all__ = [
+    "Job",
+    "Judgement",
+    "NoSuchRun",
+    "NothingToAnalyse",
+    "RunFacts",
+    "analyze",
+    "analyze_all_runs",
+    "read_sources",
+]
