@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import count, groupby, takewhile
 from typing import TextIO
 
-from pdtriage.model import Cause, Evidence, Frame, Language, Moment, Report, Text
+from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report.interface import Options
 from pdtriage.report.layout import columns, cut, padded, wrapped
+from pdtriage.report.page import BOLD, DIM, GREEN, RED, YELLOW, Page
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.wording import (
     CONFIDENCES,
@@ -21,7 +22,6 @@ from pdtriage.report.wording import (
     victims_line,
 )
 
-NARROWEST, WIDEST = 40, 120
 CONTEXT_BEFORE, CONTEXT_AFTER = 2, 1
 EVIDENCE_ROWS = 3
 ADVICE_STEPS = 3
@@ -30,7 +30,6 @@ OTHER_CAUSES = 4
 RUNS_LISTED = 6
 _DAY = 86_400
 
-BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 _VERDICT_COLOURS = {
     "failed": f"{BOLD};{RED}",
     "hung": f"{BOLD};{RED}",
@@ -51,7 +50,7 @@ class TextReporter:
     def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
         for position, report in enumerate(reports):
             if not options.quiet:
-                page = _Page(report.language, options)
+                page = Page(report.language, options)
                 page.line(("" if position == 0 else "\n") + _run_heading(report), BOLD)
                 stream.write(page.text())
             stream.write(_rendered(report, options, alone=False))
@@ -60,49 +59,9 @@ class TextReporter:
 reporter = TextReporter()
 
 
-class _Page:
-    """Collects lines. All text passes `inert` here: nothing in a log can steer the terminal."""
-
-    def __init__(self, language: Language, options: Options) -> None:
-        self.language = language
-        self.width = min(max(options.width, NARROWEST), WIDEST)
-        self._color = options.color
-        self._lines: list[str] = []
-
-    def say(self, text: Text) -> str:
-        return text.in_(self.language)
-
-    def line(self, text: str = "", style: str = "") -> None:
-        for part in inert(text).split("\n"):
-            self._lines.append(self._styled(part.rstrip(), style))
-
-    def wrapped(self, text: str, style: str = "", indent: int = 0, first: str = "") -> None:
-        """A paragraph; `first` stands before its first line, inside the indentation."""
-        lead = padded(first, indent)
-        for row in wrapped(inert_line(text), self.width - indent):
-            self.line(lead + row, style)
-            lead = " " * indent
-
-    def labelled(
-        self, label: str, label_width: int, text: str, most: int | None = None, mark: str = ""
-    ) -> None:
-        """`  label  text`, the text in a column of its own; `mark` hangs before it."""
-        lead = "  " + padded(label, label_width) + "  "
-        indent = columns(lead) + len(mark)
-        for row in wrapped(inert_line(text), self.width - indent, most):
-            self._lines.append(self._styled(lead, DIM) + mark + row)
-            lead, mark = " " * indent, ""
-
-    def text(self) -> str:
-        return "".join(line + "\n" for line in self._lines)
-
-    def _styled(self, text: str, style: str) -> str:
-        return f"\x1b[{style}m{text}\x1b[0m" if self._color and style and text.strip() else text
-
-
 def _rendered(report: Report, options: Options, alone: bool) -> str:
     """One run; `alone` says that the other runs of the folder are not shown around it."""
-    page = _Page(report.language, options)
+    page = Page(report.language, options)
     if options.quiet:
         _one_line(report, page)
     elif report.root_causes or report.verdict not in ("succeeded", "running"):
@@ -112,7 +71,7 @@ def _rendered(report: Report, options: Options, alone: bool) -> str:
     return page.text()
 
 
-def _full(report: Report, page: _Page, alone: bool) -> None:
+def _full(report: Report, page: Page, alone: bool) -> None:
     _verdict(report, page)
     if report.root_causes:
         cause = report.root_causes[0]
@@ -133,7 +92,7 @@ def _full(report: Report, page: _Page, alone: bool) -> None:
         page.wrapped(page.say(Text("More: ", "更多说明：")) + f"pdtriage explain {signature}", DIM)
 
 
-def _calm(report: Report, page: _Page, alone: bool) -> None:
+def _calm(report: Report, page: Page, alone: bool) -> None:
     _verdict(report, page)
     failed = [run.index for run in report.runs if run.verdict in ("failed", "hung")]
     if failed and alone:
@@ -150,7 +109,7 @@ def _calm(report: Report, page: _Page, alone: bool) -> None:
     _notes(report, page)
 
 
-def _one_line(report: Report, page: _Page) -> None:
+def _one_line(report: Report, page: Page) -> None:
     parts = [f"{report.verdict}: {headline(report)}"]
     if report.root_causes:
         cause = report.root_causes[0]
@@ -159,13 +118,13 @@ def _one_line(report: Report, page: _Page) -> None:
     page.line(inert_line(" | ".join(parts)))
 
 
-def _verdict(report: Report, page: _Page) -> None:
+def _verdict(report: Report, page: Page) -> None:
     word = page.say(VERDICTS[report.verdict])
     colon = page.say(Text(": ", "："))
     page.wrapped(word + colon + headline(report), _VERDICT_COLOURS[report.verdict])
 
 
-def _where(cause: Cause, page: _Page) -> None:
+def _where(cause: Cause, page: Page) -> None:
     if not cause.evidence:
         return
     shown, *others = cause.evidence
@@ -183,7 +142,7 @@ def _where(cause: Cause, page: _Page) -> None:
     page.line()
 
 
-def _log_line(page: _Page, number: int, text: str, gutter: int, rows: int = 0) -> None:
+def _log_line(page: Page, number: int, text: str, gutter: int, rows: int = 0) -> None:
     """One line of the log as it stands there; the evidence itself may take several rows."""
     lead = f"  {'>' if rows else ' '} {number:>{gutter}}  "
     room = page.width - len(lead)
@@ -196,7 +155,7 @@ def _log_line(page: _Page, number: int, text: str, gutter: int, rows: int = 0) -
         lead = " " * len(lead)
 
 
-def _answers(cause: Cause, report: Report, page: _Page) -> None:
+def _answers(cause: Cause, report: Report, page: Page) -> None:
     labels = [
         page.say(label)
         for label in (
@@ -220,13 +179,13 @@ def _answers(cause: Cause, report: Report, page: _Page) -> None:
     page.labelled(labels[3], width, confidence + (colon + reasons if reasons else ""), most=3)
 
 
-def _victims(report: Report, page: _Page, label_width: int) -> None:
+def _victims(report: Report, page: Page, label_width: int) -> None:
     if report.victims:
         label = page.say(Text("victims", "受牵连"))
         page.labelled(label, label_width, victims_line(report.victims, page.language), most=1)
 
 
-def _timeline(moments: Sequence[Moment], page: _Page) -> None:
+def _timeline(moments: Sequence[Moment], page: Page) -> None:
     if not moments:
         return
     moments = [next(same) for _, same in groupby(moments, lambda m: (m.role, m.rank, m.text))]
@@ -249,7 +208,7 @@ def _timeline(moments: Sequence[Moment], page: _Page) -> None:
         page.line(cut(inert_line(row), page.width))
 
 
-def _other_causes(report: Report, page: _Page) -> None:
+def _other_causes(report: Report, page: Page) -> None:
     others = report.root_causes[1:]
     if not others:
         return
@@ -271,7 +230,7 @@ def _other_causes(report: Report, page: _Page) -> None:
         )
 
 
-def _runs(report: Report, page: _Page) -> None:
+def _runs(report: Report, page: Page) -> None:
     if len(report.runs) < 2:
         return
     page.line()
@@ -297,7 +256,7 @@ def _runs(report: Report, page: _Page) -> None:
         page.line(f"  {mark} {run.index}  {padded(word, word_width)}  {when}{extra}")
 
 
-def _notes(report: Report, page: _Page) -> None:
+def _notes(report: Report, page: Page) -> None:
     notes = [page.say(note) for note in report.notes]
     if report.redactions:
         masked = report.redactions
@@ -332,7 +291,7 @@ def _place(evidence: Evidence) -> str:
     return f"{evidence.file}:{evidence.line}"
 
 
-def _frame(frame: Frame, page: _Page) -> str:
+def _frame(frame: Frame, page: Page) -> str:
     place = f"{frame.file}:{frame.line}"
     if not frame.function or frame.function == "<module>":
         return place
