@@ -30,7 +30,7 @@ class RecordingError(Exception):
 
 def record(scenario: Scenario, into: Path) -> Path:
     """Run a scenario and leave ``into/<name>`` with logs, ``label.json`` and ``cmd.txt``."""
-    if scenario.root and not sandbox.is_root():
+    if scenario.root and not sandbox.can_isolate():
         raise PermissionError(f"needs root: {scenario.root}")
     top = Path(tempfile.mkdtemp(prefix="pdtriage-scenario-")).resolve()
     try:

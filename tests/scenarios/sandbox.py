@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 HOSTS = ("10.77.0.1", "10.77.0.2")
@@ -67,7 +68,7 @@ def nodes(count: int, top: Path) -> Iterator[list[Node]]:
     homes = [top / f"node{index}" for index in range(count)]
     for home in homes:
         home.mkdir(parents=True)
-    if not is_root():
+    if not can_isolate():
         if count > 1:
             raise PermissionError("two nodes need root (network namespaces)")
         yield [Node(0, homes[0])]
@@ -152,8 +153,13 @@ def clean_environment(home: Path) -> dict[str, str]:
     }
 
 
-def is_root() -> bool:
-    return os.geteuid() == 0 and shutil.which("ip") is not None
+@cache
+def can_isolate() -> bool:
+    """Root in a container often may not make namespaces, so try."""
+    if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("unshare"):
+        return False
+    attempt = ["unshare", "--net", "--mount", "--uts", "true"]
+    return subprocess.run(attempt, capture_output=True).returncode == 0
 
 
 def _wire(first: str, second: str) -> None:
