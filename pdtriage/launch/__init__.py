@@ -30,6 +30,12 @@ def run(
     `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
     it (default: by exit order alone). Must be called in the main thread, for the signals.
     """
+    import os
+
+    if os.name == "nt":
+        from pdtriage.launch.support import refuse_on_windows
+
+        return refuse_on_windows(language)
     from pdtriage.launch.session import run as run_session
 
     return run_session(

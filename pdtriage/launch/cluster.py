@@ -9,6 +9,7 @@ from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
 from pdtriage.launch.network import (
     free_ports,
     is_local,
+    is_loopback,
     is_taken,
     own_address,
     refuse_taken,
@@ -236,7 +237,7 @@ def _cloud_number(environ: Mapping[str, str], name: str) -> int:
 
 
 def _refuse_mixed_loopback(nodes: tuple[str, ...]) -> None:
-    loopback = [node for node in nodes if node.startswith("127.") or node == "localhost"]
+    loopback = [node for node in nodes if is_loopback(node)]
     if loopback and len(loopback) != len(nodes):
         raise RefusedError(
             Text(

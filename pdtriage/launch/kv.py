@@ -64,6 +64,10 @@ class KVClient:
             return None
         return {key: value for key, value in found.items() if isinstance(value, str)}
 
+    def delete(self, key: str) -> bool:
+        status, _ = self._ask("DELETE", key)
+        return status == 200
+
     def is_ready(self) -> bool:
         return (self.get_prefix("/healthy") or {}).get("/healthy") == "ok"
 

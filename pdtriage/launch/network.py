@@ -24,6 +24,22 @@ def own_address(host: str | None) -> str:
         return "127.0.0.1"
 
 
+def address_towards(host: str | None) -> str | None:
+    """Our address on the way to `host` (None: to anywhere); nothing is sent to find out."""
+    target = host or "192.0.2.1"
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            address: str = probe.getsockname()[0]
+            return address
+    except OSError:
+        return None
+
+
+def is_loopback(address: str) -> bool:
+    return address.startswith("127.") or address in ("localhost", "::1")
+
+
 def is_local(address: str) -> bool:
     """Whether one can listen on `address` here."""
     for family in (socket.AF_INET, socket.AF_INET6):

@@ -34,11 +34,11 @@ class FolderLock:
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.pread(self.descriptor, 64, 0).decode("ascii", "replace").strip()
-            os.close(self.descriptor)
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                raise
-            raise _in_use(log_dir, holder) from None
+            # Some network file systems know no locks; there the user has to take care.
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                holder = os.pread(self.descriptor, 64, 0).decode("ascii", "replace").strip()
+                os.close(self.descriptor)
+                raise _in_use(log_dir, holder) from None
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
 

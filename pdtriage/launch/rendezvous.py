@@ -15,7 +15,14 @@ from pdtriage.launch.cluster import Cluster, node_count
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.happenings import Invited, Noted, Observer
 from pdtriage.launch.kv import KVClient, KVServer
-from pdtriage.launch.network import free_ports, is_local, own_address, split_endpoint
+from pdtriage.launch.network import (
+    address_towards,
+    free_ports,
+    is_local,
+    is_loopback,
+    own_address,
+    split_endpoint,
+)
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.model import Text
 
@@ -50,7 +57,7 @@ def meet(
     wait: Callable[[float], None],
 ) -> Rendezvous:
     """Wait until all nodes are here. `wait` sleeps, and raises when we are told to stop."""
-    address = own_address(flags.host)
+    address = _reachable_address(flags)
     host, port, server = _open_place(flags, address, environ, observer)
     client = KVClient(host, port)
     size = node_count(flags)[1]
@@ -67,18 +74,20 @@ def meet(
     )
     name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
     prefix = f"/{flags.job_id}/info"
+    key = f"{prefix}/{name}/{flags.rank}"
     try:
-        waiting = _Waiting(flags, client, size, observer, wait, serving=server is not None)
-        found = waiting.for_all(prefix, f"{prefix}/{name}/{flags.rank}", value)
+        found = _Waiting(client, size, observer, wait).for_all(prefix, key, value)
         peers, rank = rank_peers(found, value, flags, size)
         cluster = cluster_of(peers, rank)
         return Rendezvous(cluster, client, server)
-    except BaseException as error:
+    except RefusedError:
+        # The others must be able to read the same list and come to the same refusal.
         if server is not None:
-            if isinstance(error, RefusedError):
-                # The others must be able to read the same list and come to the same refusal.
-                time.sleep(4 * _POLL)
+            time.sleep(4 * _POLL)
             server.close()
+        raise
+    except BaseException:
+        _leave(client, key, server)
         raise
 
 
@@ -139,20 +148,15 @@ def cluster_of(peers: list[dict[str, object]], rank: int) -> Cluster:
 class _Waiting:
     def __init__(
         self,
-        flags: LaunchFlags,
         client: KVClient,
         size: int,
         observer: Observer,
         wait: Callable[[float], None],
-        *,
-        serving: bool,
     ) -> None:
-        self.flags = flags
         self.client = client
         self.size = size
         self.observer = observer
         self.wait = wait
-        self.serving = serving
         self.began = time.monotonic()
         self.reminded = self.began
 
@@ -202,6 +206,27 @@ class _Waiting:
 
     def _say(self, text: Text, level: str) -> None:
         self.observer.notice(Noted(text, "WARNING" if level == "WARNING" else "INFO"))
+
+
+def _reachable_address(flags: LaunchFlags) -> str:
+    """As others can reach us: many hosts resolve their own name to a loopback address."""
+    address = own_address(flags.host)
+    if flags.host or not is_loopback(address):
+        return address
+    if not flags.master:
+        return address_towards(None) or address
+    host = flags.master.removeprefix("http://").rpartition(":")[0]
+    if is_loopback(host):
+        return address
+    return host if is_local(host) else address_towards(host) or address
+
+
+def _leave(client: KVClient, key: str, server: KVServer | None) -> None:
+    """Nobody shall count on a node that went away."""
+    if server is None:
+        client.delete(key)
+    else:
+        server.close()
 
 
 def _open_place(

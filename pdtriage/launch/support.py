@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import sys
 
+from pdtriage import exit_codes
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.outcome import Outcome
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
+from pdtriage.model import Language, Text
 
 _TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
 _HETER = ("heter_workers", "heter_devices", "heter_worker_num")
@@ -15,14 +17,6 @@ _SERVERS = ("servers", "trainers", "server_num", "trainer_num", "coordinators", 
 
 
 def refuse_unsupported(flags: LaunchFlags) -> None:
-    if os.name == "nt":
-        raise RefusedError(
-            Text("`pdtriage run` does not work on Windows.", "`pdtriage run` 不支持 Windows。"),
-            Text(
-                "`pdtriage analyze` does: point it at the log folder.",
-                "可以用 `pdtriage analyze` 分析日志目录。",
-            ),
-        )
     for name in _TUNER:
         if name in flags.given and getattr(flags, name):
             raise _needs_paddle(
@@ -33,6 +27,18 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
         raise _needs_paddle(f"run mode {mode}", "is not built in yet", "尚未内置")
     if (flags.master or "").startswith("etcd://") or flags.elastic_server:
         raise _needs_paddle("an elastic job", "is not built in yet", "尚未内置")
+
+
+def refuse_on_windows(language: Language) -> Outcome:
+    refusal = RefusedError(
+        Text("`pdtriage run` does not work on Windows.", "`pdtriage run` 不支持 Windows。"),
+        Text(
+            "`pdtriage analyze` does: point it at the log folder.",
+            "可以用 `pdtriage analyze` 分析日志目录。",
+        ),
+    )
+    print(f"pdtriage run: {refusal.message(language)}", file=sys.stderr)
+    return Outcome(exit_codes.USAGE, refusal=refusal)
 
 
 def mode_of(flags: LaunchFlags) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Launcher, wait_until
+from .conftest import Launch, Launcher, wait_until
 
 
 def free_port() -> int:
@@ -148,12 +148,27 @@ def test_a_killed_node_is_reported_as_silent(launcher: Launcher, tmp_path: Path)
     assert "node 1 stopped answering" in stays.err
 
 
+def test_a_node_that_left_before_the_start_is_forgotten(launcher: Launcher, tmp_path: Path) -> None:
+    flags = (f"--master=127.0.0.1:{free_port()}", "--nnodes=3", "act.py")
+    first = launcher.start(*flags, log_dir=tmp_path / "a")
+    _await_waiting(first)
+    gone = launcher.start(*flags, log_dir=tmp_path / "b")
+    _await_waiting(gone)
+    time.sleep(0.5)
+    gone.signal(signal.SIGTERM)
+    assert gone.finish().code == 143
+    others = [launcher.start(*flags, log_dir=tmp_path / name) for name in "cd"]
+    assert [node.finish().code for node in (first, *others)] == [0, 0, 0]
+
+
+def _await_waiting(launch: Launch) -> None:
+    assert launch.process.stderr is not None
+    assert any("Waiting peer" in line for line in launch.process.stderr)
+
+
 def test_waiting_for_nodes_can_be_interrupted(launcher: Launcher) -> None:
     launch = launcher.start(f"--master=127.0.0.1:{free_port()}", "--nnodes=2", "act.py")
-    assert launch.process.stderr is not None
-    for line in launch.process.stderr:
-        if "Waiting peer" in line:
-            break
+    _await_waiting(launch)
     launch.signal(signal.SIGINT)
     assert launch.finish().code == 130
     assert not list(launch.log_dir.glob("workerlog.*"))
