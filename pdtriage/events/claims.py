@@ -201,7 +201,7 @@ def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) ->
     folded: list[Event] = []
     open_at: dict[tuple[object, ...], int] = {}
     for event in events:
-        key = (event.signature, event.writer, _shape(event.text), event.frame)
+        key = (event.signature, event.writer, event.frame, *_sameness(event))
         at = open_at.get(key)
         if at is not None and _is_near(folded[at], event, breaks, near):
             folded[at] = _with_one_more(folded[at], event)
@@ -209,6 +209,13 @@ def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) ->
             open_at[key] = len(folded)
             folded.append(event)
     return folded
+
+
+def _sameness(event: Event) -> tuple[object, ...]:
+    """Errors differ in numbers only; what a launcher says differs in the numbers it says."""
+    if event.role not in COMPETING:
+        return (event.text,)
+    return (_shape(event.text), event.fields.get("peer_rank"), event.fields.get("peer_addr"))
 
 
 def _is_near(earlier: Event, later: Event, breaks: Sequence[int], near: int) -> bool:

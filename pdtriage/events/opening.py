@@ -22,13 +22,13 @@ _NUMBER = re.compile(rb"(?:\\?[0-9a-fA-FxX]*\d)+")
 class Opening:
     """Remembers how the file begins and finds where it begins that way again."""
 
-    def __init__(self, counters: Counters, clock: Clock) -> None:
+    def __init__(self, counters: Counters, clock: Clock, begin: int = 0) -> None:
         self._counters = counters
         self._clock = clock
         self._pattern: re.Pattern[bytes] | None = None
         self._strength = 0
         self._found: list[Echo] = []
-        self._seen = 0
+        self._begin = self._seen = begin
 
     def look(self, region: bytes, first_line: int) -> None:
         """Takes the next decided region of the file."""
@@ -43,14 +43,14 @@ class Opening:
         return [] if periodic or len(found) > MOST_ECHOES else found
 
     def _in(self, region: bytes, offset: int, first_line: int) -> list[Echo]:
-        if self._pattern is None and offset == 0:
+        if self._pattern is None and offset == self._begin:
             self._learn(region)
         found: list[Echo] = []
         line, counted = first_line, 0
         for match in self._pattern.finditer(region) if self._pattern else ():
             line += region.count(b"\n", counted, match.start())
             counted = match.start()
-            if offset + match.start() > 0:
+            if offset + match.start() > self._begin:
                 found.append(Echo(line, offset + match.start(), self._strength))
         return found
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pdtriage.model import Event, LogFile, Progress, Text
+from pdtriage.model import Event, LogFile, Progress, Stamp, Text
 
 MOST_EVENTS = 400
 """Per signature and file; further ones are counted only."""
 MOST_PROGRESS = 400
+MOST_STAMPS = 400
 
 
 def thinned(positions: list[int]) -> list[int]:
@@ -35,6 +36,15 @@ def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
     return [kept[line] for line in sorted(kept)]
 
 
+def turning(stamps: list[Stamp]) -> list[Stamp]:
+    """The first, the last, and those on both sides of another process or an earlier clock."""
+    kept = {0, len(stamps) - 1}
+    for place, (earlier, later) in enumerate(pairwise(stamps)):
+        if earlier.pid != later.pid or later.time < earlier.time:
+            kept |= {place, place + 1}
+    return [stamps[place] for place in sorted(kept)[-MOST_STAMPS:]]
+
+
 def merged(regions: list[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
     for start, end in sorted((max(low, a), min(high, b)) for a, b in regions):
@@ -59,6 +69,11 @@ def capped(events: list[Event]) -> tuple[list[Event], dict[str, int]]:
             found = found[: MOST_EVENTS // 2] + found[-MOST_EVENTS // 2 :]
         kept.extend(found)
     return sorted(kept, key=lambda e: (e.line, e.offset, e.signature)), dropped
+
+
+def added(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
+    names = {*counts, *more}
+    return {name: counts.get(name, 0) + more.get(name, 0) for name in names}
 
 
 def dropped_notes(dropped: dict[str, int], file: LogFile) -> tuple[Text, ...]:

@@ -32,7 +32,7 @@ _GLUE = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
 )
-_NESTED = re.compile(r"with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original")
+_NESTED = re.compile(r"(?m)with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original")
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|[/\\]lib(?:64)?[/\\]python\d|^<|^(?:threading|runpy|queue|socket|"
     r"subprocess|selectors|ssl|json|pickle)\.py$|[/\\]paddle[/\\](?:fluid|base|distributed|nn|io|"
@@ -142,6 +142,8 @@ class _Reader:
         body = _MARGIN.sub("", text) if self._grouped else text
         if self._open:
             return self._inside(line, body)
+        if not self.done:  # `Exception in thread …` was seen, its header is still to come
+            return self._thread_named(text) or self._passed_over()
         return self._between(line, text)
 
     def finish(self) -> list[Traceback]:
@@ -214,7 +216,7 @@ class _Reader:
 
     def _passed_over(self) -> bool:
         self._foreign += 1
-        return self._foreign <= MOST_FOREIGN and bool(self._open or self._glue)
+        return self._foreign <= MOST_FOREIGN and bool(self._open or self._glue or self._thread)
 
 
 def _is_nested(outer: Traceback, line: Line) -> bool:

@@ -15,7 +15,18 @@ from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, shown, visi
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.progress import Counters
-from pdtriage.events.sampling import capped, dropped_notes, merged, sampled, thinned
+from pdtriage.events.sampling import (
+    MOST_EVENTS,
+    MOST_PROGRESS,
+    MOST_STAMPS,
+    added,
+    capped,
+    dropped_notes,
+    merged,
+    sampled,
+    thinned,
+    turning,
+)
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, FileFacts, LogFile, Progress, Stamp
 
@@ -68,35 +79,51 @@ class _Found:
 
 
 class FileScanner:
-    """Takes bytes as they come; `facts()` may be asked at any time and costs one piece at most."""
+    """Takes bytes as they come; `facts()` may be asked at any time and costs one piece at most.
 
-    def __init__(self, file: LogFile, engine: Engine) -> None:
+    However much it is fed, what it keeps is bounded. `begin` and `first_line` say where in the
+    file the first byte stands, `piece` how much is decided at once.
+    """
+
+    def __init__(
+        self,
+        file: LogFile,
+        engine: Engine,
+        *,
+        begin: int = 0,
+        first_line: int = 1,
+        piece: int = PIECE,
+    ) -> None:
         self.file = file
         self._engine = engine
         self._claims = engine.claims(file.kind)
         self._clock = Clock(engine.knowledge.clocks, file.modified)
         self._counters = Counters(engine.knowledge.counters)
-        self._opening = Opening(self._counters, self._clock)
+        self._opening = Opening(self._counters, self._clock, begin)
         self._prefix: Prefix | None = None
         self._buffer = b""
         self._decided = 0  # position in the buffer: everything before it is final
-        self._base = 0  # where the buffer begins in the file
-        self._base_line = 1
-        self._bytes = 0
-        self._newlines = 0
+        self._begin = begin
+        self._piece = piece
+        self._base = begin  # where the buffer begins in the file
+        self._base_line = first_line
+        self._bytes = begin
+        self._newlines = first_line - 1
         self._found = _Found()
+        self._dropped: dict[str, int] = {}
         self._head = bytearray()  # of a console only, for the launcher's tables
 
     def feed(self, chunk: bytes) -> None:
-        if self._bytes == 0 and chunk:
+        if self._bytes == self._begin and chunk:
             self._prefix = find_prefix(chunk[: 1 << 16], self._engine.prefixes)
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
         self._newlines += chunk.count(b"\n")
         self._buffer += chunk
-        while len(self._buffer) - self._decided >= PIECE + AHEAD:
-            self._commit(self._buffer.rfind(b"\n", 0, self._decided + PIECE) + 1)
+        while len(self._buffer) - self._decided >= self._piece + AHEAD:
+            self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
+            self._compact()
 
     def facts(self) -> FileFacts:
         """What is known now; the undecided rest is read as if the file ended here."""
@@ -116,7 +143,7 @@ class FileScanner:
             lines=self._newlines + (not self._ends_with_newline()),
             bytes=self._bytes,
             tail=self._tail(),
-            notes=dropped_notes(dropped, self.file),
+            notes=dropped_notes(added(self._dropped, dropped), self.file),
         )
 
     def _ends_with_newline(self) -> bool:
@@ -125,7 +152,7 @@ class FileScanner:
     def _commit(self, upto: int) -> None:
         """Decides everything before `upto`; a single line longer than a piece is cut there."""
         if upto <= self._decided:
-            upto = self._decided + PIECE
+            upto = self._decided + self._piece
         end = max(upto, self._read(self._found, upto))
         self._opening.look(self._buffer[self._decided : end], self._base_line_at(self._decided))
         keep = max(0, end - HISTORY)
@@ -134,6 +161,18 @@ class FileScanner:
         self._base += keep
         self._buffer = self._buffer[keep:]
         self._decided = end - keep
+
+    def _compact(self) -> None:
+        """A log without end must not fill the memory."""
+        found = self._found
+        if len(found.progress) > 4 * MOST_PROGRESS:
+            found.progress = sampled(found.progress, found.events)
+        if len(found.events) > 4 * MOST_EVENTS:
+            breaks = [step.line for step in found.progress]
+            found.events, dropped = capped(fold(found.events, breaks))
+            self._dropped = added(self._dropped, dropped)
+        if len(found.stamps) > 4 * MOST_STAMPS:
+            found.stamps = turning(found.stamps)
 
     def _base_line_at(self, position: int) -> int:
         return self._base_line + self._buffer.count(b"\n", 0, position)

@@ -1,0 +1,157 @@
+"""Given Python tracebacks as logs hold them, when read, then exception and own frame are found."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.model import Frame
+
+from .builders import facts_of, telling
+
+LIBRARY = "/opt/py/lib/python3.10/site-packages/paddle/io/dataloader/dataloader_iter.py"
+
+
+def test_the_users_own_frame_is_shown_not_the_librarys() -> None:
+    facts = facts_of(
+        f"""\
+        Traceback (most recent call last):
+          File "/srv/train.py", line 40, in <module>
+            main()
+          File "/srv/train.py", line 31, in main
+            for batch in loader:
+          File "{LIBRARY}", line 300, in __next__
+            raise KeyError("mask")
+        KeyError: 'mask'
+        """
+    )
+    (event,) = telling(facts)
+    assert event.text == "KeyError: 'mask'"
+    assert event.frame == Frame("/srv/train.py", 31, "main")
+    assert (event.first_line, event.line, event.last_line) == (1, 8, 8)
+
+
+def test_a_chain_is_one_block_and_every_exception_of_it_is_seen() -> None:
+    facts = facts_of(
+        """\
+        Traceback (most recent call last):
+          File "config.py", line 3, in load
+            return table[key]
+        KeyError: 'lr'
+
+        During handling of the above exception, another exception occurred:
+
+        Traceback (most recent call last):
+          File "train.py", line 9, in <module>
+            load()
+        ValueError: bad config
+        """
+    )
+    events = telling(facts)
+    assert [event.fields["error_class"] for event in events] == ["KeyError", "ValueError"]
+    assert len({event.block for event in events}) == 1
+
+
+def test_a_workers_traceback_inside_the_parents_message() -> None:
+    facts = facts_of(
+        f"""\
+        Traceback (most recent call last):
+          File "train.py", line 5, in <module>
+            for batch in loader:
+          File "{LIBRARY}", line 195, in reraise
+            raise self.exc_type(msg)
+        OSError: DataLoader worker(0) caught OSError with message:
+        Traceback (most recent call last):
+          File "{LIBRARY}", line 380, in _worker_loop
+            batch = fetcher.fetch(indices)
+          File "dataset.py", line 11, in read
+            image.read(16)
+        OSError: [Errno 5] Input/output error
+        """
+    )
+    cause = next(event for event in telling(facts) if event.category == "data.io")
+    assert cause.line == 12
+    assert cause.frame == Frame("dataset.py", 11, "read")
+    assert len({event.block for event in telling(facts)}) == 1
+
+
+def test_two_threads_write_into_each_other() -> None:
+    facts = facts_of(
+        """\
+        Traceback (most recent call last):
+          File "train.py", line 181, in <module>
+            main()
+        Exception in thread Thread-2:
+        Traceback (most recent call last):
+          File "reader.py", line 8, in run
+            raise IndexError("no more shards")
+        IndexError: no more shards
+          File "train.py", line 177, in main
+            step()
+        ZeroDivisionError: division by zero
+        """
+    )
+    assert {event.fields["error_class"] for event in telling(facts)} == {
+        "IndexError",
+        "ZeroDivisionError",
+    }
+
+
+def test_a_header_glued_behind_a_progress_bar() -> None:
+    facts = facts_of(
+        b" 10%|#   | 1/10\r 20%|##  | 2/10Traceback (most recent call last):\n"
+        b'  File "train.py", line 3, in <module>\n    f()\nKeyError: 1\n'
+    )
+    (event,) = telling(facts)
+    assert (event.text, event.line) == ("KeyError: 1", 4)
+
+
+def test_a_syntax_error_has_no_header() -> None:
+    facts = facts_of(
+        """\
+          File "train.py", line 7
+            x = (1,
+                ^
+        SyntaxError: '(' was never closed
+        """
+    )
+    (event,) = telling(facts)
+    assert event.frame == Frame("train.py", 7, "")
+
+
+def test_members_of_an_exception_group() -> None:
+    facts = facts_of(
+        """\
+          + Exception Group Traceback (most recent call last):
+          |   File "train.py", line 4, in <module>
+          |     raise ExceptionGroup("shards", found)
+          | ExceptionGroup: shards (2 sub-exceptions)
+          +-+---------------- 1 ----------------
+            | ValueError: shard 3 is empty
+            +---------------- 2 ----------------
+            | KeyError: 'shard 4'
+            +------------------------------------
+        """
+    )
+    classes = {event.fields.get("error_class") for event in telling(facts)}
+    assert {"ValueError", "KeyError"} <= classes
+
+
+@pytest.mark.parametrize("name", ["样本不足", "my.pkg.Stop", "queue.Empty", "SystemExit"])
+def test_unusual_exception_names(name: str) -> None:
+    facts = facts_of(
+        f'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\n{name}: x\n'
+    )
+    assert [event.fields.get("error_class", name) for event in telling(facts)] == [name]
+
+
+def test_steps_after_a_frame_are_not_taken_for_an_exception() -> None:
+    facts = facts_of(
+        """\
+        Traceback (most recent call last):
+          File "t.py", line 1, in f
+            g()
+        Epoch: 3, loss: 0.25
+        ValueError: real
+        """
+    )
+    assert [event.text for event in telling(facts)] == ["ValueError: real"]
