@@ -88,7 +88,10 @@ def test_a_rank_that_names_itself_places_its_whole_node() -> None:
 
 
 def test_servers_and_trainers_have_numbers_of_their_own() -> None:
-    server = "PADDLE_PORT=5\nPADDLE_PSERVERS_IP_PORT_LIST=10.0.0.1:5\nPOD_IP=10.0.0.1\nPOD_NAME=p\nTRAINING_ROLE=PSERVER\n"
+    server = (
+        "PADDLE_PORT=5\nPADDLE_PSERVERS_IP_PORT_LIST=10.0.0.1:5\nPOD_IP=10.0.0.1\nPOD_NAME=p\n"
+        "TRAINING_ROLE=PSERVER\n"
+    )
     trainer = "PADDLE_TRAINER_ID=0\nPOD_IP=10.0.0.1\nPOD_NAME=p\nTRAINING_ROLE=TRAINER\n"
     (run,) = runs_of(
         {
@@ -108,7 +111,7 @@ def test_what_the_console_says_of_a_failed_process_goes_by_the_path() -> None:
             "log/serverlog.0": STEP,
             "log/workerlog.0": STEP,
             "console.log": """\
-            LAUNCH INFO 2023-01-02 03:04:05,006 Job: default, mode ps, replicas 1[1:1], elastic False
+            LAUNCH INFO 2023-01-02 03:04:05,006 Job: a, mode ps, replicas 1[1:1], elastic False
             LAUNCH ERROR 2023-01-02 03:04:05,006 Container failed !!!
             Container rank 1 status failed cmd ['python', '-u', 't.py'] code 3 log log/workerlog.0
             """,
