@@ -152,7 +152,7 @@ def _the_rest(
     named = silent.named_by_console(readings, launcher)
     if named:
         return named
-    behind = silent.fell_behind(readings)
+    behind = silent.fell_behind(readings) or silent.odd_one_out(readings)
     if behind:
         return behind
     if accusations:

@@ -126,6 +126,24 @@ def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) ->
     return [suspect]
 
 
+def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
+    """All gave up waiting for each other, and one of them in another place than the rest."""
+    waited = [r for r in readings if r.symptoms and r.rank.files]
+    places: dict[str, list[Reading]] = {}
+    for reading in waited:
+        frame = reading.symptoms[-1].event.frame
+        place = f"{frame.file}:{frame.line}" if frame else ""
+        places.setdefault(place, []).append(reading)
+    alone = [group[0] for group in places.values() if len(group) == 1]
+    if len(places) != 2 or len(alone) != 1 or len(waited) < 3:
+        return []
+    odd = alone[0]
+    suspect = _suspect("verdict.odd-one-out", "config.rank", odd.rank, [odd.symptoms[-1]])
+    suspect.why.append(words.elsewhere())
+    suspect.position = odd.position
+    return [suspect]
+
+
 def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
     rank = reading.rank
     ending = rank.exit
@@ -203,7 +221,7 @@ def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
     """The rank that was not in the collective the others were stopped in."""
     waiting = [r for r in readings if r.waited_in or r.symptoms]
     others = [r for r in readings if not (r.waited_in or r.symptoms) and r.rank.lines]
-    if not waiting or len(others) != 1 or len(waiting) < 2:
+    if not waiting or len(others) != 1:
         return []
     slow = others[0]
     least = min(r.position for r in waiting)

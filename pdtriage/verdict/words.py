@@ -176,6 +176,13 @@ def nothing_started() -> Text:
     )
 
 
+def elsewhere() -> Text:
+    return Text(
+        "all ranks gave up waiting for each other, and it waited in another place than the rest",
+        "所有 rank 都因互相等待而超时，只有它等待的位置与其他 rank 不同",
+    )
+
+
 def kernel_says() -> Text:
     return Text("the kernel log names its process", "内核日志点名了该进程")
 
