@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.compressed import codec_of
+from pdtriage.sources.forward import Forward
 from pdtriage.sources.limits import HEAD, Limits
 from pdtriage.sources.notes import Notes
 from pdtriage.sources.opening import Cut, Disk, Memory, Unpacked
@@ -57,9 +58,10 @@ class _Tar:
                         yield self._candidate(member, parts, place)
             return
         pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
-        with tarfile.open(fileobj=_Pieces(pieces), mode="r|", tarinfo=Header) as tar:
+        stream = Forward(pieces)
+        with tarfile.open(fileobj=stream, mode="r:", tarinfo=Header) as tar:
             for member, parts in self._interesting(tar):
-                yield from self._held(tar, member, parts)
+                yield from self._held(tar, member, parts, stream)
 
     def _interesting(
         self, tar: tarfile.TarFile
@@ -82,26 +84,31 @@ class _Tar:
                     yield member, parts
 
     def _held(
-        self, tar: tarfile.TarFile, member: tarfile.TarInfo, parts: tuple[str, ...]
+        self,
+        tar: tarfile.TarFile,
+        member: tarfile.TarInfo,
+        parts: tuple[str, ...],
+        stream: Forward | None = None,
     ) -> Iterator[Candidate]:
-        stream = tar.extractfile(member)
-        if stream is None:
-            return
+        """A copy of the member in memory, if it is a log."""
+        if stream is None or member.issparse():
+            with_holes = tar.extractfile(member)
+            pieces = iter(lambda: with_holes.read(HEAD) if with_holes else b"", b"")
+        else:
+            stream.seek(member.offset_data)
+            pieces = stream.pieces(member.size)
         name, folder = parts[-1], parts[-2] if len(parts) > 1 else ""
-        reading = _Reading(stream)
-        head = reading.head(HEAD)
+        head = next(pieces, b"")
         if archive_by_name(name) is None and named(name, folder).kind is None:
             probe = Unpacked(Memory(head), (), self.limits).head(HEAD)
             if recognise(name, probe, folder) is None:
                 return
-        content, complete = packed(reading.pieces(), self.room.left)
+        content, complete = packed(chain([head], pieces), self.room.left)
         if complete:
             self.room.left -= len(content)
             yield self._candidate(member, parts, Memory(content), held=True)
         else:
             yield self._again(member, parts)
-        if reading.failure is not None:
-            raise reading.failure
 
     def _again(self, member: tarfile.TarInfo, parts: tuple[str, ...]) -> Candidate:
         """No room to hold it: it is unpacked once more, from the beginning, when it is read."""
@@ -129,50 +136,3 @@ class _Tar:
             modified=float(member.mtime),
             inside=self.archive.inside + 1,
         )
-
-
-class _Reading:
-    """A member as pieces; damage ends them and is kept for later."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._first = b""
-        self.failure: Exception | None = None
-
-    def head(self, length: int) -> bytes:
-        self._first = self._read(length)
-        return self._first
-
-    def pieces(self) -> Iterator[bytes]:
-        piece = self._first
-        while piece:
-            yield piece
-            piece = self._read(1 << 20)
-
-    def _read(self, length: int) -> bytes:
-        if self.failure is not None:
-            return b""
-        try:
-            return self._stream.read(length)
-        except Exception as error:  # see tar_members
-            self.failure = error
-            return b""
-
-
-class _Pieces(io.RawIOBase):
-    """Pieces as the file tarfile wants."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if not self._rest:
-            self._rest = memoryview(next(self._pieces, b""))
-        part = self._rest[: len(buffer)]
-        self._rest = self._rest[len(part) :]
-        buffer[: len(part)] = part
-        return len(part)

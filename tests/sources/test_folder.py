@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -256,6 +258,19 @@ def test_a_source_travels_to_another_process(tmp_path: Path) -> None:
     assert source.read_small(5) == b"abcab"
     assert source.read_small(0) == b""
     assert source.plain == str(tmp_path / "workerlog.0")
+
+
+def test_a_plain_folder_needs_no_archive_library(tmp_path: Path) -> None:
+    write_tree(tmp_path, TWO_NODES)
+    script = (
+        "import sys; from pdtriage.sources import find; "
+        f"assert all(sum(map(len, s.chunks())) >= 0 for s in find([{str(tmp_path)!r}]).sources); "
+        "print({'zipfile', 'tarfile', 'lzma', 'bz2', 'zstandard', 'tempfile'} & set(sys.modules))"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "set()\n"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pdtriage.sources import Limits, find
+from pdtriage.sources.forward import Forward
 from pdtriage.sources.recognise import archive_by_content, named, recognise
 from pdtriage.sources.rotation import rotations, without_rotation
 from pdtriage.sources.shown import member_parts, natural, printable
@@ -82,6 +83,24 @@ def test_archives_with_damage(
     for place, value in hits:
         damaged[int(place * (len(damaged) - 1))] = value
     read_all(bytes(damaged[: int(cut * len(damaged))] if shorten else damaged), "download")
+
+
+@patiently
+@given(
+    st.lists(st.binary(max_size=9), max_size=9),
+    st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 9)), max_size=20),
+)
+def test_reading_forward_is_reading(pieces: list[bytes], moves: list[tuple[int, int]]) -> None:
+    """As in memory, with single steps back after a read."""
+    whole, stream = io.BytesIO(b"".join(pieces)), Forward(iter(pieces))
+    moved = 0
+    for step, length in moves:
+        target = whole.tell() + (max(step, 0) if not moved else step)
+        if target <= len(whole.getvalue()):
+            assert stream.seek(target) == whole.seek(target)
+        moved = len(wanted := whole.read(length))
+        assert stream.read(length) == wanted
+        assert stream.tell() == whole.tell()
 
 
 def read_all(content: bytes, name: str) -> None:

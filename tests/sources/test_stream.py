@@ -39,6 +39,15 @@ def test_packed_input_is_unpacked() -> None:
         assert [content(s) for s in found.sources] == [b"a", b"b"]
 
 
+def test_an_archive_that_stops_in_a_member() -> None:
+    whole = as_tar({"workerlog.0": b"a" * 600, "workerlog.1": b"b" * 5000})
+
+    found = find(["-"], io.BytesIO(whole[: 512 + 1024 + 512 + 1000]))
+
+    assert [content(s) for s in found.sources] == [b"a" * 600, b"b" * 1000]
+    assert "Damaged or incomplete archive" in told(found)
+
+
 def test_pipe_and_folder_together(tmp_path: Path) -> None:
     write_tree(tmp_path, {"log/workerlog.0": b"x"})
 
