@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import regex
 
 from pdtriage.events.clock import Clock
+from pdtriage.events.detect import FATAL
 from pdtriage.events.lines import Line, Lines, shown
 from pdtriage.events.passages import Passage, stack_below
 from pdtriage.events.tracebacks import Traceback
@@ -44,7 +45,8 @@ class Claims:
                 continue
             if signature.trigger == "traceback":
                 self._fallbacks.append(signature)
-            for literal in signature.literals:
+            fatal = [FATAL] if signature.trigger == "fatal" else []
+            for literal in [*signature.literals, *fatal]:
                 self._by_literal.setdefault(literal, []).append(signature)
         self._fallbacks.sort(key=lambda s: (-s.weight, s.id))
 

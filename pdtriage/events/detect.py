@@ -22,6 +22,10 @@ STRUCTURE = (
     "TabError: ",
 )
 """Openings of passages that are parsed as a whole, whatever signatures say."""
+FATAL = "\0glog fatal"
+"""Stands for a glog line of level F among the literals: a letter and the day, no fixed word."""
+_FATAL_LINE = rb"F[01]\d[0-3]\d \d\d:\d\d:\d\d\.\d{6}"
+_FATAL_LENGTH = len("F0101 00:00:00.000000")
 
 
 class Detector:
@@ -30,7 +34,8 @@ class Detector:
     def __init__(self, literals: Sequence[str], cache_name: str = "literals") -> None:
         self.literals = tuple(literals)
         self._database = cached_database(
-            cache_name, [re.escape(literal).encode() for literal in self.literals]
+            cache_name,
+            [_FATAL_LINE if it == FATAL else re.escape(it).encode() for it in self.literals],
         )
 
     def find(self, buffer: bytes) -> list[tuple[int, int]]:
@@ -52,12 +57,12 @@ class Detector:
 
 @lru_cache(maxsize=8)
 def _byte_lengths(literals: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(len(literal.encode()) for literal in literals)
+    return tuple(_FATAL_LENGTH if it == FATAL else len(it.encode()) for it in literals)
 
 
 def literals_of(knowledge: Knowledge) -> tuple[str, ...]:
     """Every literal once, the structural ones first."""
-    seen = dict.fromkeys(STRUCTURE)
+    seen = dict.fromkeys([*STRUCTURE, FATAL])
     for signature in knowledge.signatures.values():
         seen.update(dict.fromkeys(signature.literals))
     return tuple(seen)

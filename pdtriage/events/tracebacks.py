@@ -20,7 +20,7 @@ _FRAME = re.compile(
 _REPEATED = re.compile(r"^\s*\[Previous line repeated \d+ more times?\]")
 _MARGIN = re.compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
 _STRONG = re.compile(
-    r"^(?P<type>(?:[A-Za-z_][\w$]*\.)*_?[A-Za-z]\w*?"
+    r"^(?P<type>(?:[A-Za-z_][\w$]*\.)*(?:_?[A-Za-z]\w*?)?"
     r"(?:Error|Exception|Exit|Interrupt|Warning|Empty|Full|Timeout|Iteration|NotMet|Failure|Group"
     r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
 )

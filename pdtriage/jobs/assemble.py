@@ -70,6 +70,7 @@ def _run_facts(
     for run in group:
         own = [_rank(member, run, max(1, len(with_logs))) for member in run.members]
         own.extend(_console_ranks(run, own, single=len(group) == 1))
+        own.extend(_only_named(run, own))
         ranks.extend(own)
         nodes.append(_node(run, own))
     world_size = _world_size(group)
@@ -177,6 +178,23 @@ def _console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
             )
         )
     return found
+
+
+def _only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
+    """Processes the launcher says failed, of which no log and no line is here."""
+    local = {(rank.role, rank.local_rank) for rank in known}
+    single = run.console.values.get("--nnodes", "1") == "1"
+    return [
+        Rank(
+            role=role,
+            rank=index if single else None,
+            local_rank=index,
+            node=_node_rank(run),
+            exit=told,
+        )
+        for (role, index), told in sorted(run.console.exits.items())
+        if (role, index) not in local
+    ]
 
 
 def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleFacts) -> Rank:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pdtriage.jobs.split import Segment, Span
-from pdtriage.model import EnvBlock, Event, Exit, FileFacts
+from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
 
 SAME_START = 2.0
 """Seconds: the double loggers of the legacy launcher print a start twice."""
 _PATH = re.compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
-_ROLE_OF = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
+_ROLE_OF: dict[str, Role] = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
 
 
 @dataclass
@@ -23,7 +23,7 @@ class ConsoleFacts:
     """Of the launcher itself."""
     output: list[tuple[str, Event]] = field(default_factory=list)
     """Of the processes whose lines are shown among the launcher's."""
-    exits: dict[tuple[str, int], Exit] = field(default_factory=dict)
+    exits: dict[tuple[Role, int], Exit] = field(default_factory=dict)
     """By role and local index, from the log path: the rank number counts servers first."""
     aborted: tuple[int, ...] = ()
     """Global ranks of `ABORT!!!`."""
@@ -108,7 +108,7 @@ def _learn(facts: ConsoleFacts, event: Event) -> None:
             facts.exits[where] = _exit(fields.get("exit_code"), event.time)
 
 
-def _local_process(path: str | None, number: str | None) -> tuple[str, int] | None:
+def _local_process(path: str | None, number: str | None) -> tuple[Role, int] | None:
     found = _PATH.search(path or "")
     if found:
         return _ROLE_OF.get(found[1], "coordinator"), int(found[2])

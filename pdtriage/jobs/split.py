@@ -12,6 +12,8 @@ from pdtriage.model import Event, FileFacts, Progress, Stamp
 ENOUGH = 3
 """Weight a boundary needs where nothing tells how many runs there are."""
 NEAR_LINES = 40
+SAME_PROCESS = 5.0
+"""Seconds between two threads of one process that dies."""
 CLOCK_BACK = 120.0
 """Seconds; less is two writers' buffers, not a new run."""
 
@@ -154,7 +156,9 @@ def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
     seen: set[int | None] = set()
     for earlier, later in pairwise(stamped):
         seen.add(earlier.pid)
-        if later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
+        # glog prints the thread: those of a dying process all speak within the same moment
+        apart = abs(later.time - earlier.time) > SAME_PROCESS
+        if apart and later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
             yield later.line, later.offset, "pid", 2
 
 

@@ -16,6 +16,7 @@ Points = Literal["peer", "earlier"]
 Trigger = Literal[
     "literal",  # a literal stands in a line
     "traceback",  # an exception that no literal recognised
+    "fatal",  # a glog line of level F, which has no word of its own
     "verdict",  # no line at all: what the verdict concludes from several logs
 ]
 

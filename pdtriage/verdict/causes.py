@@ -12,7 +12,7 @@ from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, fold_equal
 
 MOST_CAUSES = 5
-MOST_EVIDENCE = 4
+MOST_EVIDENCE = 6
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
 
 

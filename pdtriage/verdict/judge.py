@@ -61,6 +61,9 @@ def _suspects(
     own = _before_the_signal(own_suspects(readings, accusations), launcher)
     said = _of_launcher(launcher, readings)
     strong = [s for s in own if not s.is_consequence]
+    if _went_well(facts, readings, launcher):
+        # The legacy launcher may end a parameter-server job with 0 although a trainer failed.
+        return strong if facts.mode in ("ps", "ps-heter") else []
     if strong:
         return strong if not kernel else _kernel_first(kernel, strong)
     revived = [] if kernel else revived_suspects(readings, accusations)
@@ -160,7 +163,23 @@ def _the_rest(
     stopped = [r for r in readings if r.stopped]
     if stopped and all(r.stopped or not r.rank.files for r in readings):
         return _all_stopped(stopped)
-    return silent.stuck_at_start(readings, knowledge.signatures)
+    return silent.stuck_at_start(readings, knowledge.signatures) or _failed_somehow(launcher)
+
+
+def _failed_somehow(launcher: list[Found]) -> list[Suspect]:
+    """The launcher says that the job failed, and nothing here says why."""
+    said = _says_failed(launcher)
+    if not said:
+        return []
+    suspect = Suspect(
+        signature="verdict.lost-log",
+        category="unknown",
+        rank=None,
+        support=said[:2],
+        role="launcher",
+        why=[words.named_by_launcher()],
+    )
+    return [suspect]
 
 
 def _inner_only(readings: list[Reading]) -> list[Suspect]:
@@ -227,7 +246,7 @@ def _verdict(
         return "failed"
     if facts.running:
         return "running"
-    if facts.ended_by_record == "completed" or _completed(readings, launcher):
+    if _went_well(facts, readings, launcher):
         return "succeeded"
     if facts.ended_by_record == "interrupted":
         return "interrupted"
@@ -238,11 +257,25 @@ def _signalled(launcher: list[Found]) -> bool:
     return any(found.event.signature == "launch.signal" for found in launcher)
 
 
+def _went_well(facts: RunFacts, readings: list[Reading], launcher: list[Found]) -> bool:
+    if facts.ended_by_record is not None:
+        return facts.ended_by_record == "completed"
+    return _completed(readings, launcher)
+
+
+def _says_failed(launcher: list[Found]) -> list[Found]:
+    return [
+        f
+        for f in launcher
+        if f.event.signature in ("launch.container-failed", "launch.pod-failed", "launch.abort")
+        or (f.event.signature == "launch.exit-code" and f.event.fields.get("exit_code") != "0")
+    ]
+
+
 def _completed(readings: list[Reading], launcher: list[Found]) -> bool:
-    for found in launcher:
-        if found.event.signature == "launch.exit-code":
-            return found.event.fields.get("exit_code") == "0"
-    if any(f.event.signature == "launch.completed" for f in launcher):
+    if _says_failed(launcher):  # "Local processes completed" is printed after ABORT!!! too
+        return False
+    if any(f.event.signature in ("launch.completed", "launch.exit-code") for f in launcher):
         return True
     spoken = [r for r in readings if r.rank.lines]
     return bool(spoken) and all(r.ended or (r.rank.exit and r.rank.exit.code == 0) for r in spoken)

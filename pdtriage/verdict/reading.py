@@ -11,6 +11,8 @@ from pdtriage.model import Event, Progress, Rank
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
+LAST_WORDS = 2
+"""Lines at the end of a log that count as its last words."""
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 
@@ -37,6 +39,8 @@ class Reading:
     """Not survived; those that point at other ranks."""
     inner: list[Found] = field(default_factory=list)
     """Not survived; those that point at an earlier event of this rank."""
+    explained: list[Found] = field(default_factory=list)
+    """Not survived, but only following from another event of this rank."""
     survived: list[Found] = field(default_factory=list)
     """Causes after which steps were made; they count only when nothing else explains the end."""
     stopped: Found | None = None
@@ -81,13 +85,14 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     )
     reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
     telling = [f for f in found if f.event.role in ("cause", "symptom")]
-    telling = _often_enough(telling)
+    telling = _often_enough(telling, rank)
     if reading.stopped is not None:  # what a process says while it is torn down is no news
         at = _place(reading.stopped)
         telling = [f for f in telling if _place(f) < at]
     alive = _not_survived(telling, rank.progress, knowledge)
     reading.survived = [f for f in telling if f.event.role == "cause" and f not in alive]
-    alive = _not_explained(alive, knowledge)
+    unsurvived, alive = alive, _not_explained(alive, knowledge)
+    reading.explained = [f for f in unsurvived if f not in alive]
     reading.symptoms = [f for f in alive if f.signature.points == "peer"]
     reading.inner = [f for f in alive if f.signature.points == "earlier"]
     causes = [f for f in alive if f.event.role == "cause"]
@@ -105,12 +110,20 @@ def _place(found: Found) -> tuple[str, int]:
     return (found.file, found.event.line)
 
 
-def _often_enough(found: Sequence[Found]) -> list[Found]:
-    """A retry means something only when it comes again and again."""
+def _often_enough(found: Sequence[Found], rank: Rank) -> list[Found]:
+    """A retry means something only when it comes again and again, or is the last word."""
     counts: dict[str, int] = {}
     for f in found:
         counts[f.event.signature] = counts.get(f.event.signature, 0) + f.event.count
-    return [f for f in found if counts[f.event.signature] >= f.signature.repeats]
+    last_words = " ".join(rank.tail[-LAST_WORDS:])
+    kept = []
+    for f in found:
+        wanted = f.signature.repeats
+        if wanted > 2 and not rank.progress and any(w in last_words for w in f.signature.literals):
+            wanted = max(2, wanted // 2)
+        if counts[f.event.signature] >= wanted:
+            kept.append(f)
+    return kept
 
 
 def _not_survived(

@@ -80,7 +80,7 @@ def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation])
                 category=primary.category,
                 rank=reading.rank,
                 found=primary,
-                support=reading.causes[1:3] + reading.inner[:2],
+                support=reading.causes[1:3] + reading.inner[:2] + _near(primary, reading),
                 accusers=accusers.get(reading.rank.key, ()),
                 role=reading.rank.role,
                 host=reading.rank.host,
@@ -89,6 +89,12 @@ def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation])
             )
         )
     return sorted(suspects, key=Suspect.strength)
+
+
+def _near(primary: Found, reading: Reading) -> list[Found]:
+    """What followed from the cause, nearest first: lines people look for in a report."""
+    same = [f for f in reading.explained if f.file == primary.file]
+    return sorted(same, key=lambda f: abs(f.event.line - primary.event.line))[:2]
 
 
 def revived_suspects(
