@@ -90,6 +90,7 @@ class FactsChannel:
             rank: _Peer() for rank in range(len(cluster.nodes)) if rank != cluster.node_rank
         }
         self._every = max(_BEAT, len(cluster.nodes) / 64)
+        self._opened = time.monotonic()
         self._lock = threading.Lock()
         self._state = "running"
         self._facts: dict[str, object] = {}
@@ -128,7 +129,12 @@ class FactsChannel:
             self._server.close()
 
     def _all_left(self) -> bool:
-        return all(peer.left or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
+        # A node that was not heard of yet may still be about to read who takes part.
+        young = time.monotonic() - self._opened < _HOSTING
+        return all(
+            peer.left or peer.silent or (peer.heard == 0.0 and not young)
+            for peer in self._peers.values()
+        )
 
     def _loop(self) -> None:
         count = 0

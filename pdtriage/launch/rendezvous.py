@@ -159,6 +159,7 @@ class _Waiting:
         self.wait = wait
         self.began = time.monotonic()
         self.reminded = self.began
+        self.answered: float | None = None
 
     def for_all(self, prefix: str, key: str, value: str) -> dict[str, str]:
         self._say(Text("Waiting peer start...", "等待其他节点启动……"), "INFO")
@@ -176,7 +177,20 @@ class _Waiting:
     def _remind(self, found: dict[str, str] | None) -> None:
         moment = time.monotonic()
         place = f"{self.client.host}:{self.client.port}"
-        if found is None and moment - self.began > _DEAF and is_local(self.client.host):
+        if found is not None:
+            self.answered = moment
+        elif self.answered is not None and moment - self.answered > _DEAF:
+            raise RefusedError(
+                Text(
+                    f"The rendezvous at {place} went away before all nodes were here.",
+                    f"{place} 的汇合服务在所有节点到齐之前消失了。",
+                ),
+                Text(
+                    "Look at node 0: it ended, or cannot be reached any more.",
+                    "请查看节点 0：它已结束，或网络不通。",
+                ),
+            )
+        elif moment - self.began > _DEAF and is_local(self.client.host):
             raise RefusedError(
                 Text(
                     f"Port {self.client.port} of --master is taken by something that is not the "
