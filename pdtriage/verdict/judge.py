@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
-from pdtriage.verdict import silent, words
+from pdtriage.verdict import silent, waiting, words
 from pdtriage.verdict.accusations import Accusation, accusations_of
 from pdtriage.verdict.causes import causes_from, confidence_notes
 from pdtriage.verdict.reading import Found, Reading, read_rank
@@ -54,7 +54,7 @@ def _suspects(
     knowledge: Knowledge,
 ) -> list[Suspect]:
     """The first kind of evidence that names somebody decides; later kinds are not asked."""
-    differing = silent.ips_in_different_order(launcher)
+    differing = waiting.ips_in_different_order(launcher)
     if differing:
         return differing
     kernel = silent.killed_by_kernel(readings, _found(facts.kernel, knowledge))
@@ -80,11 +80,11 @@ def _suspects(
     interrupted = [s for s in said if s.category == "external.kill"]
     gone = silent.accused_and_silent(readings, accusations)
     gone = gone or silent.left_over(readings, accusations)
-    unmet = silent.peers_missing(launcher) or silent.same_rank_twice(readings, facts)
+    unmet = waiting.peers_missing(launcher) or waiting.same_rank_twice(readings, facts)
     if unmet:
         return unmet
     if interrupted:
-        behind = silent.fell_behind(readings) or silent.never_joined(readings)
+        behind = waiting.fell_behind(readings) or waiting.never_joined(readings)
         return behind or _hung(gone) or interrupted
     if own and not gone:
         return own
@@ -155,7 +155,7 @@ def _the_rest(
     named = silent.named_by_console(readings, launcher)
     if named:
         return named
-    behind = silent.fell_behind(readings) or silent.odd_one_out(readings)
+    behind = waiting.fell_behind(readings) or waiting.odd_one_out(readings)
     if behind:
         return behind
     if accusations:
@@ -163,7 +163,7 @@ def _the_rest(
     stopped = [r for r in readings if r.stopped]
     if stopped and all(r.stopped or not r.rank.files for r in readings):
         return _all_stopped(stopped)
-    return silent.stuck_at_start(readings, knowledge.signatures) or _failed_somehow(launcher)
+    return waiting.stuck_at_start(readings, knowledge.signatures) or _failed_somehow(launcher)
 
 
 def _failed_somehow(launcher: list[Found]) -> list[Suspect]:

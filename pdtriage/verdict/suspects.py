@@ -153,3 +153,15 @@ def fold_equal(suspects: Sequence[Suspect], shape: dict[int, str]) -> list[list[
     for suspect in suspects:
         groups.setdefault(shape[id(suspect)], []).append(suspect)
     return list(groups.values())
+
+
+def suspect_of(signature: str, category: str, rank: Rank | None, support: list[Found]) -> Suspect:
+    """One that says nothing itself; `support` are the lines of others about it."""
+    return Suspect(
+        signature=signature,
+        category=category,
+        rank=rank,
+        support=support,
+        role=rank.role if rank else "worker",
+        host=rank.host if rank else None,
+    )

@@ -1,0 +1,152 @@
+"""The processes of a run: those with a log, those heard through a console, those never heard."""
+
+from __future__ import annotations
+
+from pdtriage.jobs.console import ConsoleFacts
+from pdtriage.jobs.identity import host_of, identify
+from pdtriage.jobs.launches import Member, NodeRun
+from pdtriage.jobs.split import Segment
+from pdtriage.launch.record import DeathRecord
+from pdtriage.model import Event, Exit, Rank
+
+MOST_MISSING = 200_000
+
+
+def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
+    who = identify(member, run, nodes)
+    events = _events(member.segment)
+    told = run.console.exits.get((who.role, -1 if who.local_rank is None else who.local_rank))
+    pids = {pid for span in member.segment for pid in span.pids}
+    if member.process:
+        pids.add(member.process.pid)
+    if who.local_rank in run.console.pids and who.role == "worker":
+        pids.add(run.console.pids[who.local_rank])
+    times = [time for span in member.segment for time in span.times]
+    last = member.segment[-1]
+    return Rank(
+        role=who.role,
+        rank=who.rank,
+        local_rank=who.local_rank,
+        node=node_rank(run),
+        host=who.host,
+        endpoint=who.endpoint,
+        device=who.device,
+        pids=tuple(sorted(pids)),
+        files=tuple(dict.fromkeys(span.facts.file.path for span in member.segment)),
+        events=events,
+        progress=tuple(step for span in member.segment for step in span.progress),
+        lines=last.facts.lines if last.begin == 0 else int(last.size > 0),
+        tail=last.facts.tail if last.is_last else (),
+        exit=_exit(member.death) or told or _aborted(run.console, who.rank),
+        last_time=max(times, default=None),
+        modified=member.log.modified if last.is_last else None,
+    )
+
+
+def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
+    """Processes that are heard only through the console: by a line prefix, or the streamed one."""
+    console = run.console
+    by_writer: dict[int | None, list[tuple[str, Event]]] = {}
+    for path, event in console.output:
+        by_writer.setdefault(event.writer, []).append((path, event))
+    streamed = by_writer.pop(None, [])
+    found = [_writer(rank, events, console) for rank, events in sorted(by_writer.items(), key=str)]
+    if known or found or not (streamed or console.spans):
+        return found
+    # A launcher shows its first process; when it says that another one failed, it shows that too.
+    failed = {index for role, index in console.exits if role == "worker"}
+    first = bool(console.events) and single and failed <= {0}
+    progress = [step for span in console.spans for step in span.progress]
+    times = [time for span in console.spans for time in span.times]
+    tail = console.spans[-1].facts.tail if console.spans and not console.events else ()
+    if streamed or progress or tail:
+        found.append(
+            Rank(
+                role="worker",
+                rank=0 if first else None,
+                local_rank=0 if first else None,
+                node=node_rank(run),
+                files=tuple(dict.fromkeys(span.facts.file.path for span in console.spans)),
+                events=tuple(streamed),
+                progress=tuple(progress),
+                lines=max(1, sum(span.facts.lines for span in console.spans)),
+                tail=tail,
+                exit=console.exits.get(("worker", 0)) or _aborted(console, 0 if first else None),
+                last_time=max(times, default=None),
+            )
+        )
+    return found
+
+
+def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
+    """Processes the launcher says failed, of which no log and no line is here."""
+    local = {(rank.role, rank.local_rank) for rank in known}
+    single = run.console.values.get("--nnodes", "1") == "1"
+    return [
+        Rank(
+            role=role,
+            rank=index if single else None,
+            local_rank=index,
+            node=node_rank(run),
+            exit=told,
+        )
+        for (role, index), told in sorted(run.console.exits.items())
+        if (role, index) not in local
+    ]
+
+
+def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleFacts) -> Rank:
+    times = [event.time for _, event in events if event.time is not None]
+    return Rank(
+        role="worker",
+        rank=rank,
+        files=tuple(dict.fromkeys(path for path, _ in events)),
+        events=tuple(events),
+        lines=1,
+        exit=_aborted(console, rank),
+        last_time=max(times, default=None),
+    )
+
+
+def unseen_ranks(ranks: list[Rank], group: list[NodeRun], world_size: int | None) -> list[Rank]:
+    """Ranks that belong to the job and left no log here; others may accuse them."""
+    seen = {r.rank for r in ranks if r.role == "worker" and r.rank is not None}
+    endpoints = max((run.endpoints for run in group), key=len, default=())
+    aborted = {rank for run in group for rank in run.console.aborted}
+    wanted = set(range(min(world_size or 0, MOST_MISSING))) | aborted
+    if any(r.rank is None and r.role == "worker" for r in ranks):
+        wanted = aborted  # an unplaced log may be any of the others
+    return [
+        Rank(
+            role="worker",
+            rank=rank,
+            endpoint=endpoints[rank] if rank < len(endpoints) else None,
+            host=host_of(endpoints[rank]) if rank < len(endpoints) else None,
+            exit=next((e for run in group if (e := _aborted(run.console, rank))), None),
+        )
+        for rank in sorted(wanted - seen)
+    ]
+
+
+def _events(segment: Segment) -> tuple[tuple[str, Event], ...]:
+    return tuple((span.facts.file.path, event) for span in segment for event in span.events)
+
+
+def _exit(death: DeathRecord | None) -> Exit | None:
+    if death is None:
+        return None
+    return Exit(death.order, death.code, death.signal, death.time, death.stopped)
+
+
+def _aborted(console: ConsoleFacts, rank: int | None) -> Exit | None:
+    return Exit(seen_by="console") if rank is not None and rank in console.aborted else None
+
+
+def node_rank(run: NodeRun) -> int | None:
+    if run.record:
+        return run.record.node_rank
+    for member in run.members:
+        rank, size = member.values.get("PADDLE_GLOBAL_RANK"), member.values.get("PADDLE_LOCAL_SIZE")
+        if rank and size and rank.isdecimal() and size.isdecimal() and int(size):
+            return int(rank) // int(size)
+    return None

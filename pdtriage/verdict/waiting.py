@@ -1,0 +1,139 @@
+"""Suspects seen by comparison: who was not where the others waited, and who never met."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pdtriage.knowledge import Signature
+from pdtriage.model import RunFacts
+from pdtriage.verdict import words
+from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.suspects import Suspect, suspect_of
+
+_IPS = re.compile(r"[\w.:-]+")
+
+
+def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
+    """The rank that was not in the collective the others were stopped in."""
+    waiting = [r for r in readings if r.waited_in or r.symptoms]
+    others = [r for r in readings if not (r.waited_in or r.symptoms) and r.rank.lines]
+    if not waiting or len(others) != 1:
+        return []
+    slow = others[0]
+    least = min(r.position for r in waiting)
+    if slow.position >= least or slow.position[1] < 0:
+        return []
+    operation = next((r.waited_in for r in waiting if r.waited_in), None)
+    support = [slow.stopped] if slow.stopped else []
+    suspect = suspect_of("verdict.hang", "hang", slow.rank, support)
+    if operation:
+        suspect.why.append(words.not_waiting(operation))
+    suspect.why.append(words.behind(slow.position[1], least[1]))
+    suspect.position = slow.position
+    return [suspect]
+
+
+def never_joined(readings: Sequence[Reading]) -> list[Suspect]:
+    """Before the first step: all but one were stopped while they waited for everybody to meet."""
+    spoken = [r for r in readings if r.rank.files]
+    waiting = [r for r in spoken if r.waited_in]
+    others = [r for r in spoken if not r.waited_in and r.quiet]
+    if not waiting or len(others) != 1 or any(r.rank.progress for r in spoken):
+        return []
+    late = others[0]
+    support = [r.stopped for r in waiting if r.stopped][:2]
+    suspect = suspect_of("verdict.never-joined", "comm.init", late.rank, support)
+    suspect.why.append(words.not_waiting(waiting[0].waited_in or ""))
+    return [suspect]
+
+
+def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
+    """All gave up waiting for each other, and one of them in another place than the rest."""
+    waited = [r for r in readings if r.symptoms and r.rank.files]
+    places: dict[str, list[Reading]] = {}
+    for reading in waited:
+        frame = reading.symptoms[-1].event.frame
+        place = f"{frame.file}:{frame.line}" if frame else ""
+        places.setdefault(place, []).append(reading)
+    alone = [group[0] for group in places.values() if len(group) == 1]
+    if len(places) != 2 or len(alone) != 1 or len(waited) < 3:
+        return []
+    odd = alone[0]
+    suspect = suspect_of("verdict.odd-one-out", "config.rank", odd.rank, [odd.symptoms[-1]])
+    suspect.why.append(words.elsewhere())
+    suspect.position = odd.position
+    return [suspect]
+
+
+def stuck_at_start(
+    readings: Sequence[Reading], signatures: Mapping[str, Signature]
+) -> list[Suspect]:
+    """Every log stops in initialisation: no step, no error, no end."""
+    spoken = [r for r in readings if r.rank.lines]
+    if not spoken or any(r.rank.progress or r.ended or r.stopped or not r.quiet for r in spoken):
+        return []
+    banners = []
+    for reading in spoken:
+        last = reading.rank.events[-1] if reading.rank.events else None
+        is_banner = last is not None and last[1].signature.startswith("device.banner")
+        if last is None or not is_banner or last[1].text not in reading.rank.tail[-2:]:
+            return []
+        banners.append(reading)
+    last_words = [
+        Found(
+            r.rank.events[-1][0], r.rank.events[-1][1], signatures[r.rank.events[-1][1].signature]
+        )
+        for r in banners
+    ]
+    suspect = suspect_of("verdict.stuck", "hang", None, last_words[:2])
+    suspect.why.append(words.stuck_at_start())
+    if len(banners) == 1:
+        suspect.rank, suspect.host = banners[0].rank, banners[0].rank.host
+    return [suspect]
+
+
+def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
+    """Two processes of one run that both say they are rank N."""
+    seen: dict[tuple[str, int], Reading] = {}
+    for reading in readings:
+        rank = reading.rank
+        if rank.rank is None or not rank.endpoint or not rank.files:
+            continue
+        other = seen.setdefault((rank.role, rank.rank), reading)
+        if other is not reading and other.rank.endpoint != rank.endpoint and facts.run.attempt == 0:
+            suspect = suspect_of("verdict.rank-clash", "config.launch", None, [])
+            suspect.role = "launcher"
+            suspect.support = [r.stopped for r in (other, reading) if r.stopped]
+            suspect.why.append(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
+            return [suspect]
+    return []
+
+
+def peers_missing(launcher: Sequence[Found]) -> list[Suspect]:
+    """The launcher waited for other nodes and never started anything."""
+    waiting = [f for f in launcher if f.event.signature == "launch.waiting-peer"]
+    started = [f for f in launcher if f.event.signature in ("launch.run-pod", "launch.local-start")]
+    if not waiting or started:
+        return []
+    trouble = [f for f in launcher if f.event.role == "symptom"]
+    suspect = suspect_of("verdict.peers-missing", "comm.init", None, [*trouble[:2], waiting[0]])
+    suspect.role = "launcher"
+    suspect.why.append(words.nothing_started())
+    return [suspect]
+
+
+def ips_in_different_order(launcher: Sequence[Found]) -> list[Suspect]:
+    """Two command lines of one job that list the same hosts in different order."""
+    lists: dict[tuple[str, ...], Found] = {}
+    for found in launcher:
+        if found.event.signature == "launch.ips-flag":
+            lists.setdefault(tuple(_IPS.findall(found.event.fields.get("endpoint", ""))), found)
+    for first, one in lists.items():
+        for second, other in lists.items():
+            if first < second and sorted(first) == sorted(second) and len(first) > 1:
+                suspect = suspect_of("verdict.ips-order", "config.rank", None, [one, other])
+                suspect.role = "launcher"
+                suspect.why.append(words.ips_differ(",".join(first), ",".join(second)))
+                return [suspect]
+    return []
