@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import calendar
-import time as _time
+import time
 from collections.abc import Sequence
 
 import regex
 
-from pdtriage.knowledge import Format
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -20,10 +19,10 @@ DAY = 86_400.0
 class Clock:
     """Reads stamps of one file; `modified` gives the year to formats that have none."""
 
-    def __init__(self, formats: Sequence[Format], modified: float | None) -> None:
-        self._patterns = [regex.compile(form.pattern) for form in formats]
+    def __init__(self, patterns: Sequence[regex.Pattern[str]], modified: float | None) -> None:
+        self._patterns = patterns
         self._newest = modified
-        self._year = _time.gmtime(modified).tm_year if modified is not None else 1970
+        self._year = time.gmtime(modified).tm_year if modified is not None else 1970
         self._last: regex.Pattern[str] | None = None
 
     def read(self, text: str) -> tuple[float, int | None] | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from pdtriage.events.hs_cache import cached_database
+from pdtriage.events.database import database_of
 from pdtriage.knowledge import Knowledge
 
 STRUCTURE = (
@@ -33,7 +33,7 @@ class Detector:
 
     def __init__(self, literals: Sequence[str], cache_name: str = "literals") -> None:
         self.literals = tuple(literals)
-        self._database = cached_database(
+        self._database = database_of(
             cache_name,
             [_FATAL_LINE if it == FATAL else re.escape(it).encode() for it in self.literals],
         )
@@ -72,7 +72,7 @@ class CounterDetector:
     """Positions of step counters; scanned only where progress is sampled."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._database = cached_database(
+        self._database = database_of(
             "counters", [_without_names(pattern).encode() for pattern in patterns]
         )
 

@@ -8,7 +8,6 @@ import regex
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Lines
-from pdtriage.knowledge import Format
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Progress
 
@@ -19,8 +18,8 @@ LONGEST_COUNTER = 12
 class Counters:
     """Reads one line as progress, by the [[counter]] tables."""
 
-    def __init__(self, formats: Sequence[Format]) -> None:
-        self._patterns = [regex.compile(form.pattern) for form in formats]
+    def __init__(self, patterns: Sequence[regex.Pattern[str]]) -> None:
+        self._patterns = patterns
         self._last: regex.Pattern[str] | None = None
 
     def read(self, lines: Lines, position: int, base: int, clock: Clock) -> Progress | None:

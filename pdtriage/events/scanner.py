@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import regex
+
 from pdtriage.events.claims import Candidate, Claims, build_event, fold, stamp_of
 from pdtriage.events.clock import Clock
 from pdtriage.events.console_tables import console_blocks
@@ -53,6 +55,8 @@ class Engine:
         self.detector = Detector(literals_of(knowledge))
         self.counters = CounterDetector([form.pattern for form in knowledge.counters])
         self.prefixes = [re.compile(form.pattern) for form in knowledge.prefixes]
+        self.clock_patterns = [regex.compile(form.pattern) for form in knowledge.clocks]
+        self.counter_patterns = [regex.compile(form.pattern) for form in knowledge.counters]
         self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
 
 
@@ -97,8 +101,8 @@ class FileScanner:
         self.file = file
         self._engine = engine
         self._claims = engine.claims(file.kind)
-        self._clock = Clock(engine.knowledge.clocks, file.modified)
-        self._counters = Counters(engine.knowledge.counters)
+        self._clock = Clock(engine.clock_patterns, file.modified)
+        self._counters = Counters(engine.counter_patterns)
         self._opening = Opening(self._counters, self._clock, begin)
         self._prefix: Prefix | None = None
         self._buffer = b""

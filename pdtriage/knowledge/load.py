@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
+from pdtriage import cache
 from pdtriage.knowledge.signature import Format, Knowledge, Signature, Trigger
 from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
 
@@ -60,6 +61,8 @@ def shipped_folder() -> Path:
 
 
 def _packages_folders() -> list[Path]:
+    from importlib.metadata import entry_points
+
     folders = []
     for point in entry_points(group=ENTRY_POINT_GROUP):
         target = point.load()
@@ -85,10 +88,7 @@ def _toml_files(folders: Iterable[Path], must_exist: bool = False) -> Iterator[P
 
 
 def _read(path: Path, signatures: dict[str, Signature], formats: dict[str, list[Format]]) -> None:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise KnowledgeError(f"{path}: {error}") from error
+    document = _document(path)
     unknown = set(document) - {"signature", *FORMAT_TABLES}
     if unknown:
         raise KnowledgeError(f"{path}: unknown table {sorted(unknown)[0]!r}")
@@ -97,6 +97,21 @@ def _read(path: Path, signatures: dict[str, Signature], formats: dict[str, list[
         signatures[signature.id] = signature
     for table, name in FORMAT_TABLES.items():
         formats[name].extend(_format(entry, path) for entry in document.get(table, []))
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """The tables of a file; TOML is slow to read, so its JSON form is kept in the cache."""
+    try:
+        content = path.read_bytes()
+        key = cache.key_of(content)
+        stored = cache.load("parsers", key)
+        if stored is not None:
+            return cast("dict[str, Any]", json.loads(stored))
+        document = tomllib.loads(content.decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise KnowledgeError(f"{path}: {error}") from error
+    cache.store("parsers", key, json.dumps(document).encode())
+    return document
 
 
 def _signature(entry: dict[str, object], path: Path) -> Signature:
