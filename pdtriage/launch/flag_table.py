@@ -238,6 +238,13 @@ FLAGS: tuple[Flag, ...] = (
     ),
     _flag("own", "ranks", "whose logs to show: 0,3 or all", "显示哪些进程的日志：0,3 或 all"),
     _flag("own", "quiet", "show no training log", "不显示训练日志", kind="bool"),
+    _flag(
+        "own",
+        "hang_after",
+        "warn when no process has written a line for so many seconds (600; 0: never)",
+        "所有进程超过这么多秒没有输出时警告（600；0 表示从不）",
+        kind="float",
+    ),
     _flag("own", "report", "also write the report to this file", "把报告另存到此文件"),
     _flag("own", "lang", "en or zh", "en 或 zh"),
     _flag("own", "parsers", "folder of further signatures", "额外特征库目录"),

@@ -18,6 +18,7 @@ DEFAULT_START_PORT = 6070
 DEFAULT_FACTS_PORT = 6968
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
+HANG_AFTER = 600.0
 
 
 class LaunchFlags(NamedTuple):
@@ -75,6 +76,7 @@ class LaunchFlags(NamedTuple):
     facts_port: int = DEFAULT_FACTS_PORT
     ranks: str | None = None
     quiet: bool = False
+    hang_after: float = HANG_AFTER
     report: str | None = None
     lang: str | None = None
     parsers: str | None = None

@@ -5,40 +5,36 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from pdtriage.launch.bookkeeping import start_fields
+from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.environment import LAUNCH_VARIABLE
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.guardian import Guardian, end_members
 from pdtriage.launch.happenings import Died, Interrupted, Observer, Started
+from pdtriage.launch.look import look_at
+from pdtriage.launch.network import split_endpoint
 from pdtriage.launch.outcome import has_failed
 from pdtriage.launch.processes import (
     birth_of,
     children_of,
-    environment_of,
     members_of_launch,
     reset_signals,
     send,
 )
 from pdtriage.launch.record import DeathRecord, ProcessRecord
 from pdtriage.launch.recorder import Recorder
-from pdtriage.launch.supervise import Ending
+from pdtriage.launch.supervise import Ending, peer_fields
 from pdtriage.launch.watch import Death, Told, Watch
+
+if TYPE_CHECKING:
+    from pdtriage.launch.facts import FactsChannel
 
 MODULE = "paddle.distributed.launch"
 _LOOK = 0.025
 """Seconds between looks at the launcher's children: a trainer may die as soon as it starts."""
-_ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
-
-
-class Seen(NamedTuple):
-    """A process of the job as it looks from outside."""
-
-    process: ProcessRecord
-    job: Mapping[str, object]
-    """What its environment says about the whole job."""
 
 
 class ForeignLauncher:
@@ -52,6 +48,7 @@ class ForeignLauncher:
         watch: Watch,
         recorder: Recorder,
         observer: Observer,
+        on_failure: Callable[[FactsChannel | None], None],
     ) -> None:
         self.flags = flags
         self.environ = dict(environ) | {LAUNCH_VARIABLE: launch}
@@ -67,6 +64,9 @@ class ForeignLauncher:
         self.looked_at: set[int] = set()
         self.interrupted_by: int | None = None
         self.kill_at: float | None = None
+        self.tell_at: float | None = None
+        self.channel: FactsChannel | None = None
+        self.on_failure = on_failure
         self._next_beat = 0.0
 
     def run(self, python: str, guardian: Guardian) -> Ending:
@@ -91,14 +91,31 @@ class ForeignLauncher:
                 self.kill_at += 1.0
                 for member in members_of_launch(self.launch, {pid: born}):
                     send(member, signal.SIGKILL)
+            if self.tell_at is not None and time.monotonic() >= self.tell_at:
+                self._tell()
             if pid not in self.alive:
                 break
+        if self.tell_at is not None:
+            self._tell()
         self._sweep(pid, born)
         return Ending(self._reason(), self.interrupted_by, tuple(self.deaths))
 
     def logs(self) -> dict[int, str]:
         """The log file of every process that has one."""
         return {pid: process.log for pid, process in self.processes.items() if process.log}
+
+    def listen(self, seconds: float, until: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + seconds
+        while not until() and time.monotonic() < deadline:
+            self._turn(0.05)
+
+    def close(self) -> None:
+        if self.channel is not None:
+            self.channel.close()
+
+    def _tell(self) -> None:
+        self.tell_at = None
+        self.on_failure(self.channel)
 
     def _look_for_trainers(self, launcher: int) -> None:
         for pid in children_of(launcher):
@@ -113,7 +130,18 @@ class ForeignLauncher:
                 continue
             if not any(process.role != "launcher" for process in self.processes.values()):
                 self.recorder.launch(dict(seen.job))
+                self._open_channel(seen.cluster)
             self._started(seen.process)
+
+    def _open_channel(self, cluster: Cluster | None) -> None:
+        """Where the nodes meet at a key-value master, facts travel over it as well."""
+        if cluster is None or not self.flags.master or self.flags.master.startswith("etcd:"):
+            return
+        from pdtriage.launch.facts import FactsChannel
+        from pdtriage.launch.kv import KVClient
+
+        client = KVClient(*split_endpoint(self.flags.master))
+        self.channel = FactsChannel(client, cluster, self.flags.job_id, self.watch.send)
 
     def _turn(self, timeout: float) -> None:
         for occurrence in self.watch.wait(timeout):
@@ -121,6 +149,9 @@ class ForeignLauncher:
                 self._died(occurrence)
             elif isinstance(occurrence, Told):
                 self._told(occurrence.signal)
+            else:
+                self.observer.notice(occurrence)
+                self.recorder.write("peer", peer_fields(occurrence))
         beat = self.observer.beat_seconds
         if beat is not None and time.monotonic() >= self._next_beat:
             self.observer.beat()
@@ -153,7 +184,10 @@ class ForeignLauncher:
         )
         self.deaths.append(record)
         self.recorder.write("death", record._asdict())
-        self.observer.notice(Died(record, first=has_failed(record) and not failed_before))
+        first = has_failed(record) and not failed_before
+        if first:
+            self.tell_at = death.monotonic + self.flags.settle
+        self.observer.notice(Died(record, first))
 
     def _told(self, number: int) -> None:
         again = self.interrupted_by is not None
@@ -185,69 +219,6 @@ class ForeignLauncher:
         if self.interrupted_by is not None:
             return "interrupted"
         return "failed" if any(has_failed(death) for death in self.deaths) else "completed"
-
-
-def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
-    """A trainer or server by its environment; None for anything else."""
-    variables = environment_of(pid)
-    if "PADDLE_RANK_IN_NODE" not in variables and "PADDLE_PORT" not in variables:
-        return None
-    log = _log_of(pid)
-    role = _ROLES.get(variables.get("TRAINING_ROLE", ""), "worker")
-    rank = _whole(variables.get("PADDLE_TRAINER_ID"))
-    local = variables.get("PADDLE_LOCAL_RANK", variables.get("PADDLE_RANK_IN_NODE"))
-    process = ProcessRecord(
-        role=role,
-        rank=rank,
-        local_rank=_whole(local),
-        device=_device_of(variables),
-        endpoint=variables.get("PADDLE_CURRENT_ENDPOINT"),
-        pid=pid,
-        log=log,
-        offset=sizes.get(log or "", 0),
-        started=time.time(),
-        monotonic=time.monotonic(),
-    )
-    endpoints = [part for part in variables.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if part]
-    job: dict[str, object] = {
-        "world_size": _whole(variables.get("PADDLE_TRAINERS_NUM")),
-        "endpoints": endpoints,
-        "master": variables.get("PADDLE_MASTER"),
-        "nnodes": _whole(variables.get("PADDLE_NNODES")) or 1,
-        "pod": variables.get("POD_NAME", ""),
-        "mode": "collective" if "TRAINING_ROLE" not in variables else "ps",
-    }
-    if process.endpoint:
-        job["address"] = process.endpoint.rpartition(":")[0]
-    size = _whole(variables.get("PADDLE_LOCAL_SIZE"))
-    if rank is not None and size:
-        job["node_rank"] = rank // size
-    return Seen(process, job)
-
-
-def _log_of(pid: int) -> str | None:
-    try:
-        return os.path.basename(os.readlink(f"/proc/{pid}/fd/1"))
-    except OSError:
-        return None
-
-
-def _device_of(variables: Mapping[str, str]) -> str | None:
-    for kind in ("gpu", "xpu", "npu"):
-        selected = variables.get(f"FLAGS_selected_{kind}s")
-        if selected:
-            visible = variables.get("CUDA_VISIBLE_DEVICES", "").split(",")
-            if kind == "gpu" and selected.isdigit() and int(selected) < len(visible):
-                selected = visible[int(selected)] or selected
-            return f"{kind}:{selected}"
-    return None
-
-
-def _whole(text: str | None) -> int | None:
-    try:
-        return int(text) if text is not None else None
-    except ValueError:
-        return None
 
 
 def _sizes_in(folder: str) -> dict[str, int]:

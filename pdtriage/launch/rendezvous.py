@@ -5,7 +5,6 @@ Keys and values are those of Paddle's launcher, so a job may mix nodes started b
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from pdtriage.launch.network import (
     own_address,
     split_endpoint,
 )
+from pdtriage.launch.peers import cluster_of, rank_peers
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.model import Text
 
@@ -89,60 +89,6 @@ def meet(
     except BaseException:
         _leave(client, key, server)
         raise
-
-
-def rank_peers(
-    found: Mapping[str, str], own: str, flags: LaunchFlags, size: int
-) -> tuple[list[dict[str, object]], int]:
-    """All nodes in rank order, and which of them we are; the rules are Paddle's."""
-    parsed = {key: _parse_peer(key, text) for key, text in found.items()}
-    if flags.sort_ip:
-        keys = sorted(parsed, key=lambda key: _address_number(parsed[key]))
-    elif flags.rank < 0:
-        keys = sorted(parsed)
-    else:
-        keys = sorted(parsed, key=_told_rank)
-        told = [_told_rank(key) for key in keys]
-        if told != list(range(size)):
-            raise RefusedError(
-                Text(
-                    f"The nodes were started with --rank {_listed(told)}; {size} nodes need "
-                    f"0 to {size - 1}, each once.",
-                    f"各节点的 --rank 为 {_listed(told)}；{size} 个节点应为 0 到 {size - 1}，"
-                    "各一次。",
-                ),
-                Text(
-                    "Give every node its own --rank, or none of them any.",
-                    "请为每个节点指定不同的 --rank，或全部不指定。",
-                ),
-            )
-    own_key = next(key for key in keys if found[key] == own)
-    return [parsed[key] for key in keys], keys.index(own_key)
-
-
-def cluster_of(peers: list[dict[str, object]], rank: int) -> Cluster:
-    counts = [len(_endpoints(peer)) for peer in peers]
-    nodes = tuple(str(peer["candidate"]).rpartition(":")[0] for peer in peers)
-    if len(set(counts)) > 1:
-        listed = ", ".join(f"{node}: {count}" for node, count in zip(nodes, counts, strict=True))
-        raise RefusedError(
-            Text(
-                f"The nodes do not start the same number of processes ({listed}).",
-                f"各节点启动的进程数不一致（{listed}）。",
-            ),
-            Text(
-                "Use the same number of cards on every node (--devices or --nproc_per_node).",
-                "请让各节点使用相同数量的卡（--devices 或 --nproc_per_node）。",
-            ),
-        )
-    return Cluster(
-        "master",
-        rank,
-        nodes,
-        tuple(_endpoints(peer) for peer in peers),
-        str(peers[0]["candidate"]),
-        tuple(peers),
-    )
 
 
 class _Waiting:
@@ -266,52 +212,6 @@ def _open_place(
         except OSError:
             pass  # Another pod of this host was first; it serves, we are a guest.
     return host, port, None
-
-
-def _parse_peer(key: str, text: str) -> dict[str, object]:
-    try:
-        peer = json.loads(text)
-        endpoints = _endpoints(peer)
-        split_endpoint(peer["candidate"])
-        for endpoint in endpoints:
-            split_endpoint(endpoint)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(
-            Text(
-                f"What a node wrote at the rendezvous cannot be understood ({key[:80]!r}).",
-                f"无法理解某节点在汇合服务上写入的内容（{key[:80]!r}）。",
-            ),
-            Text(
-                "Check that only nodes of this job use this --master and --job_id.",
-                "请确认只有本作业的节点使用该 --master 与 --job_id。",
-            ),
-        ) from None
-    fields = ("name", "rank", "replicas", "dtype", "candidate", "endpoints")
-    return {name: peer.get(name) for name in fields}
-
-
-def _endpoints(peer: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(str(peer["endpoints"]).split(","))
-
-
-def _told_rank(key: str) -> int:
-    last = key.rpartition("/")[2]
-    try:
-        return int(last)
-    except ValueError:
-        return -1
-
-
-def _address_number(peer: Mapping[str, object]) -> tuple[int, str]:
-    host = str(peer["candidate"]).rpartition(":")[0]
-    try:
-        return int(ipaddress.ip_address(host)), host
-    except ValueError:
-        return 0, host
-
-
-def _listed(ranks: list[int]) -> str:
-    return ", ".join(str(rank) for rank in ranks[:16])
 
 
 def _too_many(found: int, size: int) -> RefusedError:

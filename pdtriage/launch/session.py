@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
@@ -151,10 +151,18 @@ class _Session:
                 | {"job": self.flags.job_id, "launcher": "paddle"}
             )
             foreign = ForeignLauncher(
-                self.flags, self.environ, self.launch, watch, recorder, self.observer
+                self.flags,
+                self.environ,
+                self.launch,
+                watch,
+                recorder,
+                self.observer,
+                lambda channel: self._tell_peers(channel, recorder),
             )
-            ending = foreign.run(python, guardian)
-            return self._conclude(recorder, foreign.folder, foreign.logs(), ending)
+            with contextlib.closing(foreign):
+                ending = foreign.run(python, guardian)
+                self._part(foreign.channel, foreign.listen, ending, recorder)
+                return self._conclude(recorder, foreign.folder, foreign.logs(), ending)
 
     def _plan(
         self,
@@ -202,8 +210,7 @@ class _Session:
             on_failure=lambda: self._tell_peers(channel, recorder),
         )
         ending = supervisor.run()
-        if channel is not None:
-            self._part(channel, supervisor, ending, recorder)
+        self._part(channel, supervisor.listen, ending, recorder)
         logs = {child.pid: child.plan.log for child in children}
         return self._conclude(recorder, plan.folder, logs, ending)
 
@@ -226,14 +233,20 @@ class _Session:
             channel.publish("failed", self.analyst.facts(read_back(recorder.path)))
 
     def _part(
-        self, channel: FactsChannel, supervisor: Supervisor, ending: Ending, recorder: Recorder
+        self,
+        channel: FactsChannel | None,
+        listen: Callable[[float, Callable[[], bool]], None],
+        ending: Ending,
+        recorder: Recorder,
     ) -> None:
         """Say how it ended here and hear how it ended elsewhere."""
+        if channel is None:
+            return
         if ending.reason == "interrupted":
             channel.publish("failed", {"interrupted": ending.interrupted_by})
         elif ending.reason != "failed":
             channel.publish("done" if ending.reason == "completed" else "stopped")
-        supervisor.listen(_PARTING, channel.all_over)
+        listen(_PARTING, channel.all_over)
         if channel.reached is False and not channel.all_over():
             recorder.note("the exchange between the nodes could not be reached at the end")
 

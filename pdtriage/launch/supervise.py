@@ -13,7 +13,6 @@ from pdtriage.launch.happenings import (
     Died,
     Interrupted,
     Observer,
-    PeerBack,
     PeerDiffers,
     PeerSilent,
     PeerSpoke,
@@ -156,22 +155,15 @@ class Supervisor:
 
     def _message(self, message: Message) -> None:
         self.observer.notice(message)
-        if isinstance(message, PeerSpoke):
-            fields: dict[str, object] = {"what": "facts", "facts": dict(message.facts)}
-            if message.facts.get("failed") is True and self.reason is None:
-                self.reason = "peer"
-                self._stop_at = time.monotonic() + self.patience.settle
-        elif isinstance(message, PeerSilent):
-            fields = {"what": "silent", "silent_seconds": message.seconds}
-        elif isinstance(message, PeerDiffers):
-            fields = {"what": "differs"}
-            if self.reason is None:
-                self.reason = "refused"
-                self._stop_at = time.monotonic()
-        else:
-            assert isinstance(message, PeerBack)
-            fields = {"what": "back"}
-        self.recorder.write("peer", {"node": message.node, **fields, **now()})
+        self.recorder.write("peer", peer_fields(message))
+        if self.reason is not None:
+            return
+        if isinstance(message, PeerDiffers):
+            self.reason = "refused"
+            self._stop_at = time.monotonic()
+        elif isinstance(message, PeerSpoke) and message.facts.get("failed") is True:
+            self.reason = "peer"
+            self._stop_at = time.monotonic() + self.patience.settle
 
     def _patience_left(self) -> float | None:
         moments = [moment for moment in (self._stop_at, self._kill_at) if moment is not None]
@@ -227,3 +219,13 @@ class Supervisor:
             "signal",
             {"pid": pid, "rank": rank, "signal": int(number), "reason": reason, **now()},
         )
+
+
+def peer_fields(message: Message) -> dict[str, object]:
+    """What came from another node, as a line of the record."""
+    fields: dict[str, object] = {"node": message.node, **now()}
+    if isinstance(message, PeerSpoke):
+        return fields | {"what": "facts", "facts": dict(message.facts)}
+    if isinstance(message, PeerSilent):
+        return fields | {"what": "silent", "silent_seconds": message.seconds}
+    return fields | {"what": "differs" if isinstance(message, PeerDiffers) else "back"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,27 @@ def test_ctrl_c_reaches_it_and_nothing_stays(launcher: Launcher) -> None:
     assert not [pid for pid in pids if is_running(pid)]
 
 
-def test_a_mistake_paddle_refuses_is_passed_on(launcher: Launcher, tmp_path: Path) -> None:
-    launch = launcher.run(*PADDLE, "--nproc_per_node=x", "act.py", log_dir=tmp_path / "log")
+def test_facts_travel_between_nodes_under_paddles_launcher(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    flags = (*PADDLE, f"--master=127.0.0.1:{port}", "--nnodes=2")
+    actions = ("act.py", "0=exit:0:9", "1=exit:8:4")
+    nodes = [
+        launcher.start(*flags, f"--rank={i}", *actions, log_dir=tmp_path / f"n{i}") for i in (0, 1)
+    ]
+    healthy, failing = (node.finish(90) for node in nodes)
+    assert failing.code == 8, failing.err
+    assert "node 1 failed: rank 1" in healthy.err
+    assert healthy.code == 8
+
+
+def test_a_missing_script_fails_as_it_does_under_paddle_alone(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    launch = launcher.run(*PADDLE, "missing.py", log_dir=tmp_path / "log")
     assert launch.code == 2
+    assert "can't open file" in launch.log(0)
+    assert launch.record().deaths[0].code == 2

@@ -1,0 +1,97 @@
+"""What can be seen of a process that somebody else started: its environment and its log."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pdtriage.launch.cluster import Cluster
+from pdtriage.launch.processes import environment_of
+from pdtriage.launch.record import ProcessRecord
+
+_ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
+
+
+class Seen(NamedTuple):
+    """A process of the job as it looks from outside."""
+
+    process: ProcessRecord
+    job: Mapping[str, object]
+    """What its environment says about the whole job."""
+    cluster: Cluster | None
+    """The nodes, where they meet over HTTP and can exchange facts there."""
+
+
+def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
+    """A trainer or server by its environment; None for anything else."""
+    variables = environment_of(pid)
+    if "PADDLE_RANK_IN_NODE" not in variables and "PADDLE_PORT" not in variables:
+        return None
+    log = _log_of(pid)
+    role = _ROLES.get(variables.get("TRAINING_ROLE", ""), "worker")
+    rank = _whole(variables.get("PADDLE_TRAINER_ID"))
+    local = variables.get("PADDLE_LOCAL_RANK", variables.get("PADDLE_RANK_IN_NODE"))
+    process = ProcessRecord(
+        role=role,
+        rank=rank,
+        local_rank=_whole(local),
+        device=_device_of(variables),
+        endpoint=variables.get("PADDLE_CURRENT_ENDPOINT"),
+        pid=pid,
+        log=log,
+        offset=sizes.get(log or "", 0),
+        started=time.time(),
+        monotonic=time.monotonic(),
+    )
+    endpoints = [part for part in variables.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if part]
+    job: dict[str, object] = {
+        "world_size": _whole(variables.get("PADDLE_TRAINERS_NUM")),
+        "endpoints": endpoints,
+        "master": variables.get("PADDLE_MASTER"),
+        "nnodes": _whole(variables.get("PADDLE_NNODES")) or 1,
+        "pod": variables.get("POD_NAME", ""),
+        "mode": "collective" if "TRAINING_ROLE" not in variables else "ps",
+    }
+    if process.endpoint:
+        job["address"] = process.endpoint.rpartition(":")[0]
+    size = _whole(variables.get("PADDLE_LOCAL_SIZE"))
+    if rank is not None and size:
+        job["node_rank"] = rank // size
+    return Seen(process, job, _cluster_of(endpoints, size, rank, variables.get("PADDLE_MASTER")))
+
+
+def _cluster_of(
+    endpoints: list[str], size: int | None, rank: int | None, master: str | None
+) -> Cluster | None:
+    if not size or rank is None or master is None or len(endpoints) <= size:
+        return None
+    pods = [tuple(endpoints[i : i + size]) for i in range(0, len(endpoints), size)]
+    hosts = tuple(pod[0].rpartition(":")[0] for pod in pods)
+    return Cluster("master", rank // size, hosts, tuple(pods), master)
+
+
+def _log_of(pid: int) -> str | None:
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/fd/1"))
+    except OSError:
+        return None
+
+
+def _device_of(variables: Mapping[str, str]) -> str | None:
+    for kind in ("gpu", "xpu", "npu"):
+        selected = variables.get(f"FLAGS_selected_{kind}s")
+        if selected:
+            visible = variables.get("CUDA_VISIBLE_DEVICES", "").split(",")
+            if kind == "gpu" and selected.isdigit() and int(selected) < len(visible):
+                selected = visible[int(selected)] or selected
+            return f"{kind}:{selected}"
+    return None
+
+
+def _whole(text: str | None) -> int | None:
+    try:
+        return int(text) if text is not None else None
+    except ValueError:
+        return None
