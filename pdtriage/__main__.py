@@ -18,6 +18,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"pdtriage {__version__}")
         return
     try:
+        if arguments[:1] == ["run"]:
+            from pdtriage.commands.run import run  # a launcher starts without waiting for typer
+
+            sys.exit(run(arguments[1:]))
         from pdtriage.cli import obey  # typer is slow to import
 
         obey(arguments)

@@ -25,6 +25,23 @@ app = typer.Typer(
 app.command(
     help=said("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。")
 )(analyze)
+
+
+@app.command(
+    "run",
+    add_help_option=False,  # it has the flags of Paddle's launcher, and a help of its own
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    help=said(
+        "Launch a job like paddle.distributed.launch; say who broke it.",
+        "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
+    ),
+)
+def run(context: typer.Context) -> None:
+    from pdtriage.commands.run import run as obey_run
+
+    raise typer.Exit(obey_run(context.args))
+
+
 app.command(
     help=said("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。")
 )(explain)

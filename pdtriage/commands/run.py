@@ -1,0 +1,89 @@
+"""`pdtriage run`: launch a job, show it, and end a failed one with the report.
+
+Not a typer command: its flags are those of Paddle's launcher, and a launcher has to start fast.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pdtriage import exit_codes
+from pdtriage.language import language_of
+from pdtriage.launch import run as launch
+from pdtriage.launch.console import print_refusal
+from pdtriage.launch.flags import LaunchFlags, parse_flags
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.live.analyst import LiveAnalyst
+from pdtriage.live.observer import LiveObserver
+from pdtriage.model import Language, Report, Text
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Obey the words after `pdtriage run`; the code to exit with."""
+    language = language_of()
+    try:
+        flags = parse_flags(arguments, os.environ)
+        language = _language(flags, language)
+        _refuse_unusable(flags)
+    except RefusedError as refusal:
+        print_refusal(refusal, language)
+        return exit_codes.USAGE
+    parsers = (Path(flags.parsers),) if flags.parsers else ()
+    observer = LiveObserver(language, parsers=parsers)
+    analyst = LiveAnalyst(observer.ears, flags.log_dir, language)
+    try:
+        outcome = launch(arguments, observer=observer, analyst=analyst, language=language)
+    finally:
+        observer.close()
+    if analyst.report is not None:
+        _publish(analyst.report, flags, language)
+    return outcome.exit_code
+
+
+def _language(flags: LaunchFlags, otherwise: Language) -> Language:
+    if flags.lang is None:
+        return otherwise
+    return "zh" if flags.lang == "zh" else "en"
+
+
+def _refuse_unusable(flags: LaunchFlags) -> None:
+    """What would only be noticed hours later, when the job has ended."""
+    if flags.ranks is not None and not _is_ranks(flags.ranks):
+        raise RefusedError(
+            Text(f"--ranks cannot be {flags.ranks!r}.", f"--ranks 不能是 {flags.ranks!r}。"),
+            Text("Write --ranks 0,3 or --ranks all.", "请写成 --ranks 0,3 或 --ranks all。"),
+        )
+    if flags.parsers is not None and not os.path.exists(flags.parsers):
+        raise RefusedError(
+            Text(f"{flags.parsers} does not exist.", f"{flags.parsers} 不存在。"),
+            Text(
+                "--parsers takes a folder of *.toml with further signatures.",
+                "--parsers 的值应为存放 *.toml 特征库的目录。",
+            ),
+        )
+    if flags.report is not None and os.path.isdir(flags.report):
+        raise RefusedError(
+            Text(f"{flags.report} is a folder.", f"{flags.report} 是目录。"),
+            Text("--report takes the name of a file.", "--report 的值应为文件名。"),
+        )
+
+
+def _is_ranks(text: str) -> bool:
+    return text.strip() == "all" or all(part.strip().isdecimal() for part in text.split(","))
+
+
+def _publish(report: Report, flags: LaunchFlags, language: Language) -> None:
+    from pdtriage.live import publish
+
+    if report.verdict != "succeeded" or report.root_causes:
+        publish.show(report, sys.stderr)
+    try:
+        publish.store(report, flags.log_dir)
+        if flags.report is not None:
+            publish.write_to(report, Path(flags.report))
+    except OSError as error:
+        problem = Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
+        print(f"pdtriage run: {problem.in_(language)}", file=sys.stderr)

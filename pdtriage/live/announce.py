@@ -1,0 +1,162 @@
+"""Says once what looks like a cause, while the job still runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pdtriage.knowledge import Knowledge
+from pdtriage.launch.record import PeerRecord
+from pdtriage.live.hearing import Hearing
+from pdtriage.live.peers import ranks_of
+from pdtriage.model import Rank, Role, Text
+from pdtriage.verdict.reading import Found, read_rank
+from pdtriage.verdict.suspects import CONSEQUENCES
+
+PATIENCE = 1.0
+"""Seconds without a step after which an error that ended nothing yet was not survived."""
+GATHERING = 2.0
+"""The same cause on further ranks is told together, this often."""
+MOST_RANKS = 16
+MOST_PEERS = 1 << 20
+ROLES: dict[str, Role] = {"server": "server", "heter": "heter", "coordinator": "coordinator"}
+
+
+class Announcement(NamedTuple):
+    """One cause, seen live."""
+
+    who: str
+    """`rank 4 on 192.168.0.2`."""
+    title: Text
+    place: str
+    """`workerlog.4:1831`."""
+
+    def sentence(self) -> Text:
+        return Text(
+            f"{self.who}: {self.title.en}, {self.place}",
+            f"{self.who}：{self.title.zh}，{self.place}",
+        )
+
+
+@dataclass
+class _Waiting:
+    found: Found
+    since: float
+
+
+@dataclass
+class Announcer:
+    """Looks at alarmed logs and decides what is worth a line."""
+
+    knowledge: Knowledge
+    only: frozenset[int] | None = None
+    """Set when the job is being stopped: what a process says while it is ended is no news."""
+    causes: int = 0
+    """How many different ones were told."""
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _told: dict[str, set[str]] = field(default_factory=dict)
+    """By signature: logs whose cause of that kind was told."""
+    _same: dict[str, list[str]] = field(default_factory=dict)
+    _gathered: float = 0.0
+
+    def consider(self, hearings: Iterable[Hearing], dead: Collection[int] = ()) -> list[Text]:
+        """The lines to say now; processes that are `dead` did not survive their errors."""
+        said: list[Text] = []
+        moment = time.monotonic()
+        for hearing in hearings:
+            waiting = self._waiting.get(hearing.path)
+            pid = hearing.process.pid if hearing.process else 0
+            over = pid in dead
+            due = waiting is not None and (over or moment - waiting.since >= PATIENCE)
+            if not (hearing.alarmed or due) or not hearing.may_ask():
+                continue
+            if self.only is None or pid in self.only:
+                said += self._ask(hearing, moment, over)
+        return said + self._gather(moment)
+
+    def of_peer(self, peer: PeerRecord) -> list[Text]:
+        """What another node saw, in our own words and with its evidence."""
+        said = []
+        for rank in ranks_of(peer, self.knowledge, MOST_PEERS):
+            found = read_rank(rank, self.knowledge).primary
+            if found is None or found.category in CONSEQUENCES:
+                continue
+            place = f"{found.file.rpartition(':')[2]}:{found.event.line}: {found.event.text}"
+            who = f"{_name(rank.role, rank.rank)} on {rank.host or f'node {peer.node}'}"
+            said.append(Announcement(who, found.signature.title, place).sentence())
+        if said:
+            return said[:MOST_RANKS]
+        rank_told = peer.facts.get("rank")
+        who = f"rank {rank_told}" if isinstance(rank_told, int) else ""
+        return [
+            Text(
+                f"node {peer.node} failed{': ' + who if who else ''}",
+                f"节点 {peer.node} 失败{'：' + who if who else ''}",
+            )
+        ]
+
+    def _ask(self, hearing: Hearing, moment: float, over: bool) -> list[Text]:
+        found = self._primary(hearing)
+        waiting = self._waiting.pop(hearing.path, None)
+        if found is None or hearing.path in self._told.get(found.event.signature, ()):
+            return []
+        same = waiting is not None and waiting.found.event.line == found.event.line
+        since = waiting.since if waiting is not None and same else moment
+        if not (over or found.event.final) and moment - since < PATIENCE:
+            self._waiting[hearing.path] = _Waiting(found, since)
+            return []
+        return self._tell(hearing, found)
+
+    def _tell(self, hearing: Hearing, found: Found) -> list[Text]:
+        told = self._told.setdefault(found.event.signature, set())
+        told.add(hearing.path)
+        if len(told) > 1:
+            self._same.setdefault(found.event.signature, []).append(name_of(hearing))
+            return []
+        self.causes += 1
+        place = f"{hearing.file.path.rpartition('/')[2]}:{found.event.line}"
+        return [Announcement(who_is(hearing), found.signature.title, place).sentence()]
+
+    def _gather(self, moment: float) -> list[Text]:
+        if not self._same or moment - self._gathered < GATHERING:
+            return []
+        self._gathered = moment
+        said = []
+        for signature, names in self._same.items():
+            more = f", … ({len(names)})" if len(names) > MOST_RANKS else ""
+            listed = ", ".join(names[:MOST_RANKS]) + more
+            title = self.knowledge.signatures[signature].title
+            said.append(Text(f"{listed}: {title.en}, too", f"{listed}：同样，{title.zh}"))
+        self._same.clear()
+        return said
+
+    def _primary(self, hearing: Hearing) -> Found | None:
+        facts = hearing.facts()
+        process = hearing.process
+        rank = Rank(
+            role=ROLES.get(process.role, "worker") if process else "worker",
+            rank=process.rank if process else None,
+            events=tuple((facts.file.path, event) for event in facts.events),
+            progress=facts.progress,
+        )
+        found = read_rank(rank, self.knowledge).primary
+        return None if found is None or found.category in CONSEQUENCES else found
+
+
+def name_of(hearing: Hearing) -> str:
+    process = hearing.process
+    if process is None or process.rank is None:
+        return hearing.file.path.rpartition("/")[2]
+    return _name(process.role, process.rank)
+
+
+def _name(role: str, rank: int | None) -> str:
+    return f"{'rank' if role == 'worker' else role} {rank}"
+
+
+def who_is(hearing: Hearing) -> str:
+    process = hearing.process
+    host = process.endpoint.rpartition(":")[0] if process and process.endpoint else ""
+    return f"{name_of(hearing)} on {host}" if host else name_of(hearing)

@@ -1,0 +1,234 @@
+"""All logs of a job at once: what is announced while it runs, and the judgement at any time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdtriage.launch.record import PeerRecord, ProcessRecord, RunRecord
+from pdtriage.model import Language, LogFile, Report, Run, RunFacts, Text
+
+if TYPE_CHECKING:
+    # Imported when the first log is listened to: the processes of the job start before that.
+    from pdtriage.live.announce import Announcer
+    from pdtriage.live.follow import FolderWatch
+    from pdtriage.live.hearing import Hearing, Tuned
+
+STEPS_EVERY = 1.0
+WARM_UP = 0.4
+"""Seconds the job gets to itself before we load what we listen with."""
+_KINDS = {"worker": "worker", "server": "server", "heter": "heter", "coordinator": "coordinator"}
+
+
+@dataclass
+class Standing:
+    """How one process stands, for the board."""
+
+    name: str
+    step: int | None
+    epoch: int | None
+    heard: float
+
+
+@dataclass
+class Ears:
+    """Used by two threads: one calls `live`, the one that launches adds logs and asks."""
+
+    say: Callable[[Text], None]
+    parsers: Sequence[Path] = ()
+    events: bool = True
+    """Whether to ask the kernel for changes of the folder."""
+    standings: tuple[Standing, ...] = ()
+    trouble: BaseException | None = None
+    """Why listening ended early, if it did."""
+    _added: list[tuple[ProcessRecord, str]] = field(default_factory=list)
+    _hearings: dict[str, Hearing] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _hurry: threading.Event = field(default_factory=threading.Event)
+    _dead: set[int] = field(default_factory=set)
+    _peers: list[PeerRecord] = field(default_factory=list)
+    _leaving: bool = False
+    _silenced: frozenset[int] | None = None
+    _tuned: Tuned | None = None
+    _announcer: Announcer | None = None
+    _watch: FolderWatch | None = None
+    _thread: threading.Thread | None = None
+    _steps_at: float = 0.0
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self.live, name="ears", daemon=True)
+        self._thread.start()
+
+    def add(self, process: ProcessRecord, folder: str) -> None:
+        """Listen to a process that was just started."""
+        if process.log is not None:
+            self._added.append((process, folder))
+
+    def hear_peer(self, peer: PeerRecord) -> None:
+        """Another node failed and says what it saw."""
+        self._peers.append(peer)
+        self.hurry()
+
+    def died(self, pid: int) -> None:
+        """This process will write no more: what its log says last was not survived."""
+        self._dead.add(pid)
+        self.hurry()
+
+    def hurry(self) -> None:
+        """Something happened: no time for a warm-up."""
+        self._hurry.set()
+
+    def mute(self) -> None:
+        """From now on, only those that died before this may still be announced."""
+        self._silenced = self._silenced or frozenset(self._dead)
+        if self._announcer is not None:
+            self._announcer.only = self._silenced
+
+    @property
+    def causes(self) -> int:
+        return self._announcer.causes if self._announcer else 0
+
+    def live(self) -> None:
+        """Listen until `close`; what goes wrong in here must not harm the job."""
+        from pdtriage.live.follow import Pace
+
+        pace = Pace()
+        self._hurry.wait(WARM_UP)
+        try:
+            while not self._leaving:
+                time.sleep(pace.rest(self.beat()))
+        except Exception as trouble:
+            self.trouble = trouble
+            what = f"{type(trouble).__name__}: {trouble}"
+            self.say(
+                Text(
+                    f"logs are no longer followed ({what}); the job goes on",
+                    f"不再跟踪日志（{what}）；作业继续运行",
+                )
+            )
+
+    def beat(self) -> bool:
+        """Take what is new in all logs; True if there was something."""
+        with self._lock:
+            self._open()
+            news = [hearing.listen() for hearing in self._hearings.values()]
+            if self._watch is not None and self._watch.due():
+                for hearing in self._hearings.values():
+                    hearing.look()
+            self._count_steps()
+            announcer = self._announcer
+            said = announcer.consider(self._hearings.values(), self._dead) if announcer else []
+            while announcer and self._peers:
+                said += announcer.of_peer(self._peers.pop(0))
+        for text in said:
+            self.say(text)
+        return any(news)
+
+    def judged(self, record: RunRecord, shown: str, language: Language) -> tuple[Report, RunFacts]:
+        """The report on what was written and recorded so far; `shown` names the log folder."""
+        from pdtriage.jobs import assemble
+        from pdtriage.live.peers import with_peers
+        from pdtriage.pipeline import Job
+
+        with self._lock:
+            self._open()
+            for hearing in self._hearings.values():
+                hearing.look()
+                while hearing.listen():
+                    pass
+            facts = [hearing.facts() for hearing in self._hearings.values()]
+            anew = {h.process.log for h in self._hearings.values() if h.process and h.restarted}
+        assert self._tuned is not None
+        knowledge = self._tuned.engine.knowledge
+        facts = [
+            replace(f, file=replace(f.file, path=_join(shown, f.file), folder=shown)) for f in facts
+        ]
+        run = assemble(facts, [(shown, _from_the_top(record, anew))])[-1]
+        # Only this run was listened to, so it is the only one there is to tell of.
+        run = replace(run, run=Run(1, 1, 0, run.run.started, run.run.ended))
+        run = with_peers(run, record, knowledge)
+        return Job([run], knowledge).report("last", language), run
+
+    def close(self) -> None:
+        self._leaving = True
+        self._hurry.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+        if self._watch is not None:
+            self._watch.close()
+        with self._lock:
+            for hearing in self._hearings.values():
+                hearing.close()
+
+    def _open(self) -> None:
+        """Begin to listen to logs that were added since the last time."""
+        from pdtriage.live.follow import FolderWatch
+        from pdtriage.live.hearing import Hearing
+
+        tuned = self._load()
+        while self._added:
+            process, folder = self._added.pop(0)
+            assert process.log is not None
+            path = os.path.join(folder, process.log)
+            known = self._hearings.get(path)
+            if known is not None:
+                known.process = process  # started again, into the same file
+                continue
+            kind = _KINDS.get(process.role, "worker")
+            index = process.local_rank
+            file = LogFile(process.log, kind, "", index)  # type: ignore[arg-type]
+            self._hearings[path] = Hearing(path, file, tuned, process)
+            if self._watch is None:
+                self._watch = FolderWatch(folder, events=self.events)
+
+    def _load(self) -> Tuned:
+        from pdtriage.events import Engine
+        from pdtriage.knowledge import load_knowledge
+        from pdtriage.live.announce import Announcer
+        from pdtriage.live.hearing import Tuned
+
+        if self._tuned is None:
+            knowledge = load_knowledge(self.parsers)
+            self._tuned = Tuned(Engine(knowledge))
+            self._announcer = Announcer(knowledge, only=self._silenced)
+        return self._tuned
+
+    def _count_steps(self) -> None:
+        moment = time.monotonic()
+        if moment - self._steps_at < STEPS_EVERY:
+            return
+        self._steps_at = moment
+        for hearing in self._hearings.values():
+            hearing.count_steps()
+        self.standings = tuple(_standing(hearing) for hearing in self._hearings.values())
+
+
+def _standing(hearing: Hearing) -> Standing:
+    from pdtriage.live.announce import name_of
+
+    step = hearing.step
+    return Standing(
+        name_of(hearing), step.step if step else None, step.epoch if step else None, hearing.heard
+    )
+
+
+def _from_the_top(record: RunRecord, logs: set[str | None]) -> RunRecord:
+    """The record for logs that began anew: the place where the run began is gone with the rest."""
+    if not logs:
+        return record
+    processes = tuple(
+        process._replace(offset=0, end_offset=None) if process.log in logs else process
+        for process in record.processes
+    )
+    return record._replace(processes=processes)
+
+
+def _join(folder: str, file: LogFile) -> str:
+    from pdtriage.sources.shown import joined
+
+    return joined(folder, file.path)

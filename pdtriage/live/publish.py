@@ -1,0 +1,53 @@
+"""Where the report of a launch goes: to the terminal, beside the logs, to a file asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TextIO
+
+from pdtriage.launch.record import FOLDER
+from pdtriage.model import Report
+from pdtriage.report import Options, reporter_for_file, reporter_named
+
+NAME = "report.json"
+FILE_WIDTH = 80
+
+
+def show(report: Report, stream: TextIO) -> None:
+    """For people, after the last line of the log."""
+    options = Options(width=_width(stream), color=_colored(stream))
+    stream.write("\n")
+    reporter_named("text").write(report, stream, options)
+    stream.flush()
+
+
+def store(report: Report, folder: str) -> Path:
+    """As `pdtriage/report.json` in the log folder: whole or not at all."""
+    target = Path(folder) / FOLDER / NAME
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{NAME}.{os.getpid()}")
+    with draft.open("w", encoding="utf-8", errors="replace") as stream:
+        reporter_named("json").write(report, stream, Options())
+    draft.replace(target)
+    return target
+
+
+def write_to(report: Report, path: Path) -> None:
+    """In the format the name asks for; text where it asks for none."""
+    reporter = reporter_for_file(path) or reporter_named("text")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", errors="replace") as stream:
+        reporter.write(report, stream, Options(width=FILE_WIDTH))
+
+
+def _width(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or FILE_WIDTH
+    except (OSError, ValueError):
+        return FILE_WIDTH
+
+
+def _colored(stream: TextIO) -> bool:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "") == "dumb"
+    return stream.isatty() and not plain
