@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -9,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from pdtriage.launch.kv import KVClient
 
 from .conftest import Launch, Launcher, wait_until
 
@@ -159,6 +162,21 @@ def test_a_node_that_left_before_the_start_is_forgotten(launcher: Launcher, tmp_
     assert gone.finish().code == 143
     others = [launcher.start(*flags, log_dir=tmp_path / name) for name in "cd"]
     assert [node.finish().code for node in (first, *others)] == [0, 0, 0]
+
+
+def test_the_meeting_stays_open_for_a_node_that_reads_late(launcher: Launcher) -> None:
+    """A job may be over before the last node, here one of Paddle's, has read who takes part."""
+    port = free_port()
+    host = launcher.start(f"--master=127.0.0.1:{port}", "--nnodes=2", "--rank=0", "act.py")
+    _await_waiting(host)
+    guest = {"name": "late", "rank": 1, "replicas": 1, "dtype": "cpu"}
+    guest |= {"candidate": "127.0.0.1:7000", "endpoints": "127.0.0.1:7001"}
+    client = KVClient("127.0.0.1", port)
+    assert client.put("/default/info/late/1", json.dumps(guest))
+    assert wait_until(lambda: "rank 0 exit" in host.log())
+    time.sleep(1)
+    assert len(client.get_prefix("/default/info") or {}) == 2
+    assert host.finish().code == 0
 
 
 def _await_waiting(launch: Launch) -> None:

@@ -221,6 +221,7 @@ def test_a_second_run_appends_and_knows_where_it_begins(launcher: Launcher) -> N
     assert process.offset == len(before) > 0
     assert process.end_offset == len(content)
     assert content.startswith(before)
+    assert len(content) > len(before)
     assert second.record().number == 2
 
 
