@@ -10,6 +10,7 @@ import typer
 
 from pdtriage import __version__, exit_codes
 from pdtriage.commands.analyze import analyze
+from pdtriage.commands.demo import demo
 from pdtriage.commands.explain import explain
 from pdtriage.commands.parsers import app as parsers
 from pdtriage.commands.speech import RefusalError, said
@@ -42,6 +43,12 @@ def run(context: typer.Context) -> None:
     raise typer.Exit(obey_run(context.args))
 
 
+app.command(
+    help=said(
+        "See it work: four ranks, one of which fails, in a few seconds.",
+        "看看效果：四个 rank，其中一个失败，只需几秒。",
+    )
+)(demo)
 app.command(
     help=said("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。")
 )(explain)

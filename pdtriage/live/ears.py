@@ -85,7 +85,8 @@ class Ears:
 
     def mute(self) -> None:
         """From now on, only those that died before this may still be announced."""
-        self._silenced = self._silenced or frozenset(self._dead)
+        if self._silenced is None:
+            self._silenced = frozenset(self._dead)
         if self._announcer is not None:
             self._announcer.only = self._silenced
 

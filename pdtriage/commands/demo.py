@@ -1,0 +1,66 @@
+"""`pdtriage demo`: a real launch of a small job that fails, in a few seconds, without Paddle."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdtriage import exit_codes
+from pdtriage.commands.options import LanguageOption
+from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.model import Text
+
+PROCESSES = 4
+
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--log-dir",
+        metavar="DIR",
+        help=said("Keep the logs in DIR.", "把日志保留在 DIR。"),
+    ),
+]
+
+
+def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
+    from pdtriage.commands.run import run
+    from pdtriage.demo.train import FAILING_RANK
+
+    language = lang.language if lang else LANGUAGE
+    script = str(Path(__file__).parents[1] / "demo" / "train.py")
+    with tempfile.TemporaryDirectory(prefix="pdtriage-demo-") as scratch:
+        logs = log_dir or Path(scratch) / "log"
+        intro = Text(
+            f"{PROCESSES} ranks without Paddle or a GPU; the disk of rank {FAILING_RANK} is about "
+            "to fail.",
+            f"{PROCESSES} 个 rank，不需要 Paddle 和 GPU；rank {FAILING_RANK} 的磁盘即将出错。",
+        )
+        print(intro.in_(language), file=sys.stderr)
+        print(f"$ pdtriage run --nproc_per_node {PROCESSES} train.py\n", file=sys.stderr)
+        run(
+            [
+                *("--nproc_per_node", str(PROCESSES), "--backend", "gloo", "--host", "127.0.0.1"),
+                *("--log_dir", str(logs), "--log_level", "WARNING", "--lang", language),
+                *(script, str(Path(scratch) / "data")),
+            ]
+        )
+        raise typer.Exit(exit_codes.OK if _culprits(logs) == [FAILING_RANK] else exit_codes.FAILED)
+
+
+def _culprits(logs: Path) -> list[int]:
+    """Whom the report blames that was stored with the logs."""
+    import json
+
+    from pdtriage.launch.record import FOLDER
+    from pdtriage.live.publish import NAME
+
+    try:
+        report = json.loads((logs / FOLDER / NAME).read_text(encoding="utf-8"))
+    except OSError:
+        return []
+    causes = report["root_causes"]
+    return list(causes[0]["ranks"]) if causes else []
