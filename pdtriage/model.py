@@ -211,6 +211,9 @@ class FileFacts:
     bytes: int = 0
     tail: tuple[str, ...] = ()
     """The last non-empty lines, for a rank that died without a word."""
+    last_line: int = 0
+    """Number and offset of the last of those."""
+    last_offset: int = 0
     notes: tuple[Text, ...] = ()
 
 
@@ -260,6 +263,8 @@ class Rank:
     lines: int = 0
     """How many lines it wrote in this run; 0 for a rank that is known but left no log."""
     tail: tuple[str, ...] = ()
+    last_line: int = 0
+    last_offset: int = 0
     exit: Exit | None = None
     last_time: float | None = None
     modified: float | None = None

@@ -137,6 +137,7 @@ class FileScanner:
         progress = [*self._found.progress, *rest.progress]
         breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
         events, dropped = capped(fold([*self._found.events, *rest.events], breaks))
+        last_line, last_offset = self._last_line()
         return FileFacts(
             file=self.file,
             events=tuple(events),
@@ -147,6 +148,8 @@ class FileScanner:
             lines=self._newlines + (not self._ends_with_newline()),
             bytes=self._bytes,
             tail=self._tail(),
+            last_line=last_line,
+            last_offset=last_offset,
             notes=dropped_notes(added(self._dropped, dropped), self.file),
         )
 
@@ -274,6 +277,11 @@ class FileScanner:
             if stamp:
                 stamps.append(Stamp(line.number, self._base + line.start, *stamp))
         return stamps
+
+    def _last_line(self) -> tuple[int, int]:
+        """Number and offset of the last line that is not empty."""
+        start = self._buffer.rfind(b"\n", 0, len(self._buffer.rstrip())) + 1
+        return self._base_line_at(start), self._base + start
 
     def _tail(self) -> tuple[str, ...]:
         raw = self._buffer[-HISTORY:].split(b"\n")[-4 * TAIL_LINES :]

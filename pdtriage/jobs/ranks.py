@@ -37,6 +37,8 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         progress=tuple(step for span in member.segment for step in span.progress),
         lines=last.facts.lines if last.begin == 0 else int(last.size > 0),
         tail=last.facts.tail if last.is_last else (),
+        last_line=last.facts.last_line if last.is_last else 0,
+        last_offset=last.facts.last_offset if last.is_last else 0,
         exit=_exit(member.death) or told or _aborted(run.console, who.rank),
         last_time=max(times, default=None),
         modified=member.log.modified if last.is_last else None,
@@ -71,6 +73,8 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
                 progress=tuple(progress),
                 lines=max(1, sum(span.facts.lines for span in console.spans)),
                 tail=tail,
+                last_line=console.spans[-1].facts.last_line if tail else 0,
+                last_offset=console.spans[-1].facts.last_offset if tail else 0,
                 exit=console.exits.get(("worker", 0)) or _aborted(console, 0 if first else None),
                 last_time=max(times, default=None),
             )

@@ -113,6 +113,10 @@ def _evidence(group: list[Suspect]) -> tuple[Evidence, ...]:
             (item.file, event.line),
             Evidence(item.file, event.line, event.offset, event.text, event.before, event.after),
         )
+    for rank in group[0].last_words:
+        if rank.tail and rank.files:
+            line = Evidence(rank.files[-1], rank.last_line, rank.last_offset, rank.tail[-1])
+            seen.setdefault((line.file, line.line), line)
     return tuple(seen.values())[:MOST_EVIDENCE]
 
 

@@ -88,7 +88,7 @@ def _suspects(
         return behind or _hung(gone) or interrupted
     if own and not gone:
         return own
-    return gone or own or _the_rest(readings, accusations, launcher, knowledge)
+    return gone or own or _the_rest(readings, accusations, launcher)
 
 
 def _before_the_signal(own: list[Suspect], launcher: list[Found]) -> list[Suspect]:
@@ -146,7 +146,6 @@ def _the_rest(
     readings: list[Reading],
     accusations: list[Accusation],
     launcher: list[Found],
-    knowledge: Knowledge,
 ) -> list[Suspect]:
     """Weaker evidence: hints inside a rank, the console, peers without a name, stuck starts."""
     inner = _inner_only(readings)
@@ -163,7 +162,7 @@ def _the_rest(
     stopped = [r for r in readings if r.stopped]
     if stopped and all(r.stopped or not r.rank.files for r in readings):
         return _all_stopped(stopped)
-    return waiting.stuck_at_start(readings, knowledge.signatures) or _failed_somehow(launcher)
+    return waiting.stuck_at_start(readings) or _failed_somehow(launcher)
 
 
 def _failed_somehow(launcher: list[Found]) -> list[Suspect]:

@@ -36,6 +36,8 @@ class Suspect:
     host: str | None = None
     fields: dict[str, str] = field(default_factory=dict)
     position: tuple[int, int] = (-1, -1)
+    last_words: tuple[Rank, ...] = ()
+    """Ranks whose last line is evidence: where a log without an error stops."""
 
     @property
     def is_consequence(self) -> bool:
@@ -164,4 +166,5 @@ def suspect_of(signature: str, category: str, rank: Rank | None, support: list[F
         support=support,
         role=rank.role if rank else "worker",
         host=rank.host if rank else None,
+        last_words=(rank,) if rank else (),
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
@@ -66,30 +65,18 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def stuck_at_start(
-    readings: Sequence[Reading], signatures: Mapping[str, Signature]
-) -> list[Suspect]:
-    """Every log stops in initialisation: no step, no error, no end."""
+def stuck_at_start(readings: Sequence[Reading]) -> list[Suspect]:
+    """Every log stops before the first step: no error, no end."""
     spoken = [r for r in readings if r.rank.lines]
     if not spoken or any(r.rank.progress or r.ended or r.stopped or not r.quiet for r in spoken):
         return []
-    banners = []
-    for reading in spoken:
-        last = reading.rank.events[-1] if reading.rank.events else None
-        is_banner = last is not None and last[1].signature.startswith("device.banner")
-        if last is None or not is_banner or last[1].text not in reading.rank.tail[-2:]:
-            return []
-        banners.append(reading)
-    last_words = [
-        Found(
-            r.rank.events[-1][0], r.rank.events[-1][1], signatures[r.rank.events[-1][1].signature]
-        )
-        for r in banners
-    ]
-    suspect = suspect_of("verdict.stuck", "hang", None, last_words[:2])
+    if not any(r.rank.events or r.rank.last_time is not None for r in spoken):
+        return []  # a text that nothing is known of
+    suspect = suspect_of("verdict.stuck", "hang", None, [])
     suspect.why.append(words.stuck_at_start())
-    if len(banners) == 1:
-        suspect.rank, suspect.host = banners[0].rank, banners[0].rank.host
+    suspect.last_words = tuple(r.rank for r in spoken[:2])
+    if len(spoken) == 1:
+        suspect.rank, suspect.host = spoken[0].rank, spoken[0].rank.host
     return [suspect]
 
 

@@ -197,8 +197,8 @@ def nobody_named() -> Text:
 
 def stuck_at_start() -> Text:
     return Text(
-        "the log stops right after the device was initialised: no step, no error, no end",
-        "日志停在设备初始化之后：没有训练步、没有报错、也没有结束",
+        "the log stops before the first step: no error, no end",
+        "日志停在第一步之前：没有报错，也没有结束",
     )
 
 
