@@ -14,6 +14,7 @@ from pdtriage.commands.demo import demo
 from pdtriage.commands.explain import explain
 from pdtriage.commands.parsers import app as parsers
 from pdtriage.commands.speech import RefusalError, said
+from pdtriage.commands.watch import watch
 
 app = typer.Typer(
     add_completion=False,
@@ -43,6 +44,12 @@ def run(context: typer.Context) -> None:
     raise typer.Exit(obey_run(context.args))
 
 
+app.command(
+    help=said(
+        "Follow a running job that something else started.",
+        "跟踪一个由其他方式启动的作业。",
+    )
+)(watch)
 app.command(
     help=said(
         "See it work: four ranks, one of which fails, in a few seconds.",

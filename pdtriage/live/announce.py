@@ -138,7 +138,11 @@ class Announcer:
         rank = Rank(
             role=ROLES.get(process.role, "worker") if process else "worker",
             rank=process.rank if process else None,
-            events=tuple((facts.file.path, event) for event in facts.events),
+            events=tuple(
+                (facts.file.path, event)
+                for event in facts.events
+                if event.offset >= hearing.news_from
+            ),
             progress=facts.progress,
         )
         found = read_rank(rank, self.knowledge).primary

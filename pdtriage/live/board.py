@@ -16,7 +16,6 @@ from pdtriage.report.layout import columns, cut
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"
 _WIPE = "\r\x1b[2K"
 _UP = "\x1b[A"
-MOST_STEPS = 8
 
 
 class Plain:
@@ -144,17 +143,17 @@ def _steps(steps: list[Standing], language: Language) -> str:
         return (standing.epoch or 0, standing.step or 0)
 
     ahead, behind = max(steps, key=place), min(steps, key=place)
-    shown = _step(ahead)
+    epochs = len({standing.epoch for standing in steps}) > 1
+    shown = _step(ahead, epochs)
     if place(ahead) == place(behind):
-        return Text(f"step {shown}", f"步 {shown}").in_(language)
-    slow = f"{behind.name}: {_step(behind)}"
-    return Text(f"step {shown} (slowest {slow})", f"步 {shown}（最慢 {slow}）").in_(language)
+        return shown
+    slow = f"{behind.name}: {_step(behind, epochs)}"
+    return Text(f"{shown} (slowest {slow})", f"{shown}（最慢 {slow}）").in_(language)
 
 
-def _step(standing: Standing) -> str:
-    if standing.epoch is None:
-        return str(standing.step)
-    return f"{standing.epoch}/{standing.step}"
+def _step(standing: Standing, epochs: bool) -> str:
+    """Epochs are told only where ranks differ in them."""
+    return f"{f'epoch {standing.epoch} ' if epochs else ''}step {standing.step}"
 
 
 def _span(seconds: int) -> str:

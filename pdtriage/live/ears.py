@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.record import PeerRecord, ProcessRecord, RunRecord
-from pdtriage.model import Language, LogFile, Report, Run, RunFacts, Text
+from pdtriage.model import FileFacts, Language, LogFile, Report, Run, RunFacts, Text
 
 if TYPE_CHECKING:
     # Imported when the first log is listened to: the processes of the job start before that.
+    from pdtriage.events import Engine
     from pdtriage.live.announce import Announcer
     from pdtriage.live.follow import FolderWatch
     from pdtriage.live.hearing import Hearing, Tuned
@@ -68,6 +69,23 @@ class Ears:
         """Listen to a process that was just started."""
         if process.log is not None:
             self._added.append((process, folder))
+
+    def attend(self, path: str, file: LogFile, news_from: int) -> None:
+        """Listen to a log from its first byte; what stands before `news_from` is no news."""
+        from pdtriage.live.hearing import Hearing
+
+        if path not in self._hearings:
+            self._hearings[path] = Hearing(path, file, self._load(), news_from=news_from)
+
+    def identify(self, path: str, process: ProcessRecord, news_from: int | None) -> None:
+        """Say whose log it is, and where the run of today begins in it if that is known."""
+        hearing = self._hearings.get(path)
+        if hearing is None:
+            return
+        hearing.process = process
+        if news_from is not None and news_from < hearing.news_from:
+            hearing.news_from = news_from
+            hearing.alarmed = True
 
     def hear_peer(self, peer: PeerRecord) -> None:
         """Another node failed and says what it saw."""
@@ -137,15 +155,9 @@ class Ears:
         from pdtriage.pipeline import Job
 
         with self._lock:
-            self._open()
-            for hearing in self._hearings.values():
-                hearing.look()
-                while hearing.listen():
-                    pass
-            facts = [hearing.facts() for hearing in self._hearings.values()]
+            facts = list(self.facts().values())
             anew = {h.process.log for h in self._hearings.values() if h.process and h.restarted}
-        assert self._tuned is not None
-        knowledge = self._tuned.engine.knowledge
+        knowledge = self.engine.knowledge
         facts = [
             replace(f, file=replace(f.file, path=_join(shown, f.file), folder=shown)) for f in facts
         ]
@@ -154,6 +166,20 @@ class Ears:
         run = replace(run, run=Run(1, 1, 0, run.run.started, run.run.ended))
         run = with_peers(run, record, knowledge)
         return Job([run], knowledge).report("last", language), run
+
+    def facts(self) -> dict[str, FileFacts]:
+        """All that stands in every log now, by path."""
+        with self._lock:
+            self._open()
+            for hearing in self._hearings.values():
+                hearing.look()
+                while hearing.listen():
+                    pass
+            return {path: hearing.facts() for path, hearing in self._hearings.items()}
+
+    @property
+    def engine(self) -> Engine:
+        return self._load().engine
 
     def close(self) -> None:
         self._leaving = True
@@ -183,7 +209,8 @@ class Ears:
             kind = _KINDS.get(process.role, "worker")
             index = process.local_rank
             file = LogFile(process.log, kind, "", index)  # type: ignore[arg-type]
-            self._hearings[path] = Hearing(path, file, tuned, process)
+            begin = process.offset
+            self._hearings[path] = Hearing(path, file, tuned, process, begin=begin, news_from=begin)
             if self._watch is None:
                 self._watch = FolderWatch(folder, events=self.events)
 

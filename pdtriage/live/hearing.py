@@ -37,15 +37,23 @@ class Tuned:
 
 
 class Hearing:
-    """Follows one log from where this run begins in it."""
+    """Follows one log from `begin`; what stands before `news_from` is no news."""
 
     def __init__(
-        self, path: str, file: LogFile, tuned: Tuned, process: ProcessRecord | None = None
+        self,
+        path: str,
+        file: LogFile,
+        tuned: Tuned,
+        process: ProcessRecord | None = None,
+        *,
+        begin: int = 0,
+        news_from: int = 0,
     ) -> None:
         self.path = path
         self.file = file
         self.process = process
-        self.begin = process.offset if process else 0
+        self.begin = begin
+        self.news_from = news_from
         self.heard = time.monotonic()
         """When it last grew."""
         self.step: Progress | None = None
@@ -68,7 +76,7 @@ class Hearing:
             return False
         if self._tail.generation != self._generation:
             self._generation = self._tail.generation
-            self.begin, self._unfinished, self._window = 0, b"", b""
+            self.begin, self.news_from, self._unfinished, self._window = 0, 0, b"", b""
             self._scanner = self._new_scanner()
         self._scanner.feed(chunk)
         self.heard = time.monotonic()

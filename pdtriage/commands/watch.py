@@ -1,0 +1,114 @@
+"""`pdtriage watch`: look on while a job runs that something else started."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdtriage import exit_codes
+from pdtriage.commands.options import LanguageOption, Parsers
+from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+
+FAILURES = frozenset({"failed", "hung", "interrupted"})
+
+Folder = Annotated[
+    str,
+    typer.Argument(
+        metavar="FOLDER",
+        help=said(
+            "The log folder of the job. Without one: ./log", "作业的日志目录。不写则为 ./log"
+        ),
+    ),
+]
+RanksOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ranks",
+        metavar="0,3|all",
+        help=said("Whose logs to show. Default: rank 0.", "显示哪些 rank 的日志。默认 rank 0。"),
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help=said("Show no training log.", "不显示训练日志。"))
+]
+UntilIdle = Annotated[
+    float | None,
+    typer.Option(
+        "--until-idle",
+        metavar="SECONDS",
+        help=said(
+            "End when nothing was written for so long. Default: when the job is gone.",
+            "这么久没有输出就结束。默认：作业消失时结束。",
+        ),
+    ),
+]
+HangAfter = Annotated[
+    float,
+    typer.Option(
+        "--hang-after",
+        metavar="SECONDS",
+        help=said(
+            "Warn when no rank has written a line for so long; 0: never.",
+            "所有 rank 这么久没有输出时警告；0 表示从不。",
+        ),
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help=said(
+            "Also write the report to FILE, in the format of its name.",
+            "同时把报告写入 FILE，格式由文件名决定。",
+        ),
+    ),
+]
+
+
+def watch(
+    folder: Folder = "log",
+    ranks: RanksOption = None,
+    quiet: Quiet = False,
+    until_idle: UntilIdle = None,
+    hang_after: HangAfter = 600.0,
+    report: ReportFile = None,
+    lang: LanguageOption = None,
+    parsers: Parsers = None,
+) -> None:
+    from pdtriage.live import publish
+    from pdtriage.live.stage import ranks_asked
+    from pdtriage.live.watching import Watcher, Wishes
+
+    if not os.path.isdir(folder):
+        raise RefusalError(
+            said(f"{folder}: no such folder", f"{folder}：目录不存在"), exit_codes.NOTHING
+        )
+    try:
+        asked = ranks_asked(ranks)
+    except ValueError:
+        raise RefusalError(
+            said(f"--ranks {ranks}: write 0,3 or all", f"--ranks {ranks}：请写成 0,3 或 all"),
+            exit_codes.USAGE,
+        ) from None
+    language = lang.language if lang else LANGUAGE
+    wishes = Wishes(*(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ())))
+    result = Watcher(wishes).run()
+    if result is None:
+        raise RefusalError(
+            said(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_codes.NOTHING
+        )
+    publish.show(result, sys.stderr)
+    if report is not None:
+        try:
+            publish.write_to(result, report)
+        except OSError as error:
+            raise RefusalError(
+                said(f"cannot write the report: {error}", f"无法写出报告：{error}"),
+                exit_codes.USAGE,
+            ) from error
+    raise typer.Exit(exit_codes.FAILED if result.verdict in FAILURES else exit_codes.OK)

@@ -1,0 +1,235 @@
+"""`pdtriage watch`: the live view and the report of a job that something else started."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, TextIO
+
+from pdtriage.jobs import assemble
+from pdtriage.launch.record import ProcessRecord, RunRecord
+from pdtriage.live.board import screen_for, status_text
+from pdtriage.live.ears import Ears
+from pdtriage.live.follow import FolderWatch, Pace
+from pdtriage.live.hang import Silence
+from pdtriage.live.stage import ALL, Ranks, Stage
+from pdtriage.live.writers import Writers
+from pdtriage.model import FileFacts, Language, Rank, Report, RunFacts, Text
+from pdtriage.pipeline import Job, read_sources
+from pdtriage.sources import Found, find
+
+FOLLOWED = frozenset({"worker", "server", "heter", "coordinator", "console"})
+ALIVE_EVERY = 0.5
+WRITERS_EVERY = 5.0
+SHOWN_LINES = 10
+OVER = frozenset({"failed", "succeeded", "interrupted"})
+
+
+class Wishes(NamedTuple):
+    """What the user of `watch` asked for."""
+
+    folder: str
+    language: Language = "en"
+    ranks: Ranks = None
+    quiet: bool = False
+    hang_after: float = 600.0
+    until_idle: float | None = None
+    """End when nothing was written for so many seconds."""
+    parsers: tuple[Path, ...] = ()
+
+
+@dataclass
+class _Folder:
+    """What lies in the folder now."""
+
+    found: Found
+    records: list[tuple[str, RunRecord]] = field(default_factory=list)
+    runs: list[RunFacts] = field(default_factory=list)
+
+
+class Watcher:
+    """Follows everything below a folder until the job is gone."""
+
+    def __init__(
+        self, wishes: Wishes, *, out: BinaryIO | None = None, err: TextIO | None = None
+    ) -> None:
+        self._wishes = wishes
+        self._ears = Ears(self._announce, wishes.parsers)
+        screen = screen_for(
+            sys.stdout.buffer if out is None else out, sys.stderr if err is None else err
+        )
+        self._stage = Stage(screen, self._status)
+        self._watch = FolderWatch(wishes.folder, recursive=True)
+        self._writers = Writers()
+        self._silence = Silence(wishes.hang_after)
+        self._paths: dict[str, str] = {}
+        """Shown path of every followed file by its real one."""
+        self._warnings = 0
+        self._counted = self._searched = 0.0
+        self._grown = time.monotonic()
+        self._ended_before = False
+
+    def run(self) -> Report | None:
+        """Stay until the job is over; None when no log ever came."""
+        try:
+            self._discover(first=True)
+            pace = Pace()
+            while not self._is_over():
+                news = self._ears.beat()
+                self._grown = time.monotonic() if news else self._grown
+                self._stage.beat()
+                if self._watch.due():
+                    self._discover()
+                time.sleep(pace.rest(news))
+        except KeyboardInterrupt:
+            self._ended_before = False
+        finally:
+            self._watch.close()
+            self._stage.close()
+        report = self._report()
+        self._ears.close()
+        return report
+
+    def _discover(self, first: bool = False) -> None:
+        """Take up files that came; at the first time all there are, with what they hold."""
+        found = find([self._wishes.folder])
+        for source in found.sources:
+            path = source.plain
+            if path is None or source.file.kind not in FOLLOWED:
+                continue
+            real = os.path.realpath(path)
+            if real in self._paths:
+                continue
+            self._paths[real] = source.file.path
+            # A file that appears while we watch is news from its first byte.
+            self._ears.attend(real, source.file, (source.file.size or 0) if first else 0)
+        folder = self._read(found)
+        if folder.runs:
+            self._take_up(folder, first)
+
+    def _take_up(self, folder: _Folder, first: bool) -> None:
+        run = folder.runs[-1]
+        records = [record for _, record in folder.records if record.is_live()]
+        self._writers.know([r.pid for r in records if r.pid is not None])
+        self._writers.look(set(self._paths))
+        if first:
+            ended = bool(folder.records) and not records
+            self._ended_before = not self._writers.seen and (
+                ended or Job([run], self._ears.engine.knowledge).judgements[0].verdict in OVER
+            )
+            if not self._writers.seen and not self._ended_before:
+                self._announce(
+                    Text(
+                        "no process on this machine writes here; Ctrl-C ends with the report",
+                        "本机没有进程在写这里的日志；按 Ctrl-C 结束并输出报告",
+                    )
+                )
+        shown = {path: real for real, path in self._paths.items()}
+        for rank in run.ranks:
+            for path in rank.files:
+                if path in shown:
+                    self._introduce(rank, shown[path])
+
+    def _introduce(self, rank: Rank, real: str) -> None:
+        process = ProcessRecord(
+            role=rank.role,
+            rank=rank.rank,
+            local_rank=rank.local_rank,
+            device=rank.device,
+            endpoint=rank.endpoint,
+            pid=rank.pids[-1] if rank.pids else 0,
+            log=os.path.basename(real),
+            offset=_last_lines(real),
+            started=0.0,
+            monotonic=0.0,
+        )
+        offsets = [event.offset for _, event in rank.events]
+        self._ears.identify(real, process, news_from=min(offsets, default=None))
+        self._show(process, os.path.dirname(real))
+
+    def _show(self, process: ProcessRecord, folder: str) -> None:
+        asked = self._wishes.ranks
+        if self._wishes.quiet:
+            return
+        if asked is None:
+            if process.rank == 0 or (process.rank is None and process.local_rank == 0):
+                self._stage.show(process, folder, prefixed=False)
+        elif asked == ALL or process.rank in asked:
+            self._stage.show(process, folder, prefixed=asked == ALL or len(asked) > 1)
+
+    def _is_over(self) -> bool:
+        if self._ended_before:
+            return True
+        moment = time.monotonic()
+        idle = self._wishes.until_idle
+        if idle is not None and moment - self._grown >= idle:
+            return True
+        if moment - self._counted < ALIVE_EVERY:
+            return False
+        self._counted = moment
+        if self._writers.alive():
+            return False
+        if not self._writers.seen and moment - self._searched < WRITERS_EVERY:
+            return False
+        # All we knew are gone: perhaps somebody has taken over (an elastic restart).
+        self._searched = moment
+        self._writers.look(set(self._paths))
+        return self._writers.seen and not self._writers.alive()
+
+    def _read(self, found: Found) -> _Folder:
+        known = self._known()
+        facts, records, _ = read_sources(found, self._ears.engine, known)
+        return _Folder(found, records, assemble(facts, records))
+
+    def _known(self) -> dict[str, FileFacts]:
+        return {self._paths[real]: facts for real, facts in self._ears.facts().items()}
+
+    def _report(self) -> Report | None:
+        folder = self._read(find([self._wishes.folder]))
+        if not folder.runs:
+            return None
+        runs: Sequence[RunFacts] = folder.runs
+        if self._writers.alive():
+            runs = [*runs[:-1], replace(runs[-1], running=True)]
+        job = Job(runs, self._ears.engine.knowledge, folder.found.notes)
+        return job.report("last", self._wishes.language)
+
+    def _announce(self, text: Text) -> None:
+        self._warnings += 1
+        moment = time.strftime("%H:%M:%S")
+        self._stage.say(f"pdtriage {moment} {text.in_(self._wishes.language)}\n")
+
+    def _status(self) -> str:
+        hint = self._silence.hint(self._ears.standings)
+        if hint is not None:
+            self._announce(hint)
+        alive = self._writers.alive()
+        return status_text(
+            self._ears.standings,
+            alive,
+            max(alive, len(self._paths)),
+            self._warnings,
+            self._wishes.language,
+        )
+
+
+def _last_lines(path: str) -> int:
+    """Where the last few lines of a file begin."""
+    try:
+        with open(path, "rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            begin = max(0, size - (1 << 14))
+            stream.seek(begin)
+            tail = stream.read()
+    except OSError:
+        return 0
+    at = len(tail)
+    for _ in range(SHOWN_LINES + 1):
+        at = tail.rfind(b"\n", 0, at)
+        if at < 0:
+            return begin
+    return begin + at + 1
