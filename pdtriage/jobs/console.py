@@ -9,6 +9,16 @@ from dataclasses import dataclass, field
 from pdtriage.jobs.split import Segment, Span
 from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
 
+TELLS_EXIT = frozenset(
+    {
+        "launch.container-failed",
+        "launch.subprocess-code",
+        "launch.spawn-exit",
+        "launch.spawn-killed",
+    }
+)
+SPAWNED_LINES = 200
+"""So long a traceback may be that paddle.distributed.spawn repeats of a process."""
 SAME_START = 2.0
 """Seconds: the double loggers of the legacy launcher print a start twice."""
 _PATH = re.compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
@@ -35,6 +45,17 @@ class ConsoleFacts:
 
     def first(self, signature: str) -> Event | None:
         return next((e for _, e in self.events if e.signature == signature), None)
+
+    def writer_of(self, path: str, event: Event) -> int | None:
+        """The rank that wrote a line: by its prefix, or by `Process N terminated with …` above."""
+        if event.writer is not None:
+            return event.writer
+        for where, told in reversed(self.events):
+            above = 0 <= event.line - told.line <= SPAWNED_LINES
+            if where == path and told.signature == "launch.spawn-error" and above:
+                rank = told.fields.get("rank", "")
+                return int(rank) if rank.isdecimal() else None
+        return None
 
     def has(self, *signatures: str) -> bool:
         return any(e.signature in signatures for _, e in self.events)
@@ -102,7 +123,7 @@ def _learn(facts: ConsoleFacts, event: Event) -> None:
         facts.aborted = tuple(sorted({*facts.aborted, *numbers}))
         if fields.get("world_size", "").isdecimal():
             facts.world_size = int(fields["world_size"])
-    elif event.signature in ("launch.container-failed", "launch.subprocess-code"):
+    elif event.signature in TELLS_EXIT:
         where = _local_process(fields.get("path"), fields.get("local_rank") or fields.get("rank"))
         if where and where not in facts.exits:
             facts.exits[where] = _exit(fields.get("exit_code"), event.time)

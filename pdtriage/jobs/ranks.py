@@ -50,7 +50,7 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
     console = run.console
     by_writer: dict[int | None, list[tuple[str, Event]]] = {}
     for path, event in console.output:
-        by_writer.setdefault(event.writer, []).append((path, event))
+        by_writer.setdefault(console.writer_of(path, event), []).append((path, event))
     streamed = by_writer.pop(None, [])
     found = [_writer(rank, events, console) for rank, events in sorted(by_writer.items(), key=str)]
     if known or found or not (streamed or console.spans):

@@ -159,7 +159,7 @@ def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
         # glog prints the thread: those of a dying process all speak within the same moment
         apart = abs(later.time - earlier.time) > SAME_PROCESS
         if apart and later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
-            yield later.line, later.offset, "pid", 2
+            yield later.line, later.offset, "pid", 1
 
 
 def _restarted_counters(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:

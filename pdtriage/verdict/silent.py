@@ -11,6 +11,14 @@ from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, accusers_of, suspect_of
 
+NAMES_FAILED = frozenset(
+    {
+        "launch.abort",
+        "launch.container-failed",
+        "launch.spawn-exit",
+        "launch.subprocess-code",
+    }
+)
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
 
 
@@ -175,7 +183,7 @@ def by_exit(rank: Rank) -> Suspect:
 
 def named_by_console(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:
     """Ranks that only the launcher's console says something about."""
-    said = [f for f in launcher if f.event.signature in ("launch.abort", "launch.container-failed")]
+    said = [f for f in launcher if f.event.signature in NAMES_FAILED]
     suspects = []
     for reading in readings:
         ending = reading.rank.exit
