@@ -150,22 +150,10 @@ class Ears:
 
     def judged(self, record: RunRecord, shown: str, language: Language) -> tuple[Report, RunFacts]:
         """The report on what was written and recorded so far; `shown` names the log folder."""
-        from pdtriage.jobs import assemble
-        from pdtriage.live.peers import with_peers
-        from pdtriage.pipeline import Job
-
         with self._lock:
             facts = list(self.facts().values())
             anew = {h.process.log for h in self._hearings.values() if h.process and h.restarted}
-        knowledge = self.engine.knowledge
-        facts = [
-            replace(f, file=replace(f.file, path=_join(shown, f.file), folder=shown)) for f in facts
-        ]
-        run = assemble(facts, [(shown, _from_the_top(record, anew))])[-1]
-        # Only this run was listened to, so it is the only one there is to tell of.
-        run = replace(run, run=Run(1, 1, 0, run.run.started, run.run.ended))
-        run = with_peers(run, record, knowledge)
-        return Job([run], knowledge).report("last", language), run
+        return _judged(facts, _from_the_top(record, anew), self.engine, shown, language)
 
     def facts(self) -> dict[str, FileFacts]:
         """All that stands in every log now, by path."""
@@ -215,16 +203,18 @@ class Ears:
                 self._watch = FolderWatch(folder, events=self.events)
 
     def _load(self) -> Tuned:
-        from pdtriage.events import Engine
-        from pdtriage.knowledge import load_knowledge
-        from pdtriage.live.announce import Announcer
-        from pdtriage.live.hearing import Tuned
+        """Import and compile what we listen and judge with, once, in whichever thread is first.
 
-        if self._tuned is None:
-            knowledge = load_knowledge(self.parsers)
-            self._tuned = Tuned(Engine(knowledge))
-            self._announcer = Announcer(knowledge, only=self._silenced)
-        return self._tuned
+        All of it here, under the lock: two threads that import parts of one package at the same
+        time may each see the other's half.
+        """
+        with self._lock:
+            if self._tuned is None:
+                from pdtriage.live.loading import announcer, tuned
+
+                self._tuned = tuned(self.parsers)
+                self._announcer = announcer(self._tuned, self._silenced)
+            return self._tuned
 
     def _count_steps(self) -> None:
         moment = time.monotonic()
@@ -245,6 +235,25 @@ def _standing(hearing: Hearing) -> Standing:
     )
 
 
+def _judged(
+    facts: list[FileFacts], record: RunRecord, engine: Engine, shown: str, language: Language
+) -> tuple[Report, RunFacts]:
+    from pdtriage.jobs import assemble
+    from pdtriage.live.peers import with_peers
+    from pdtriage.pipeline import Job
+    from pdtriage.sources.shown import joined
+
+    placed = [
+        replace(known, file=replace(known.file, path=joined(shown, known.file.path), folder=shown))
+        for known in facts
+    ]
+    run = assemble(placed, [(shown, record)])[-1]
+    # Only this run was listened to, so it is the only one there is to tell of.
+    run = replace(run, run=Run(1, 1, 0, run.run.started, run.run.ended))
+    run = with_peers(run, record, engine.knowledge)
+    return Job([run], engine.knowledge).report("last", language), run
+
+
 def _from_the_top(record: RunRecord, logs: set[str | None]) -> RunRecord:
     """The record for logs that began anew: the place where the run began is gone with the rest."""
     if not logs:
@@ -254,9 +263,3 @@ def _from_the_top(record: RunRecord, logs: set[str | None]) -> RunRecord:
         for process in record.processes
     )
     return record._replace(processes=processes)
-
-
-def _join(folder: str, file: LogFile) -> str:
-    from pdtriage.sources.shown import joined
-
-    return joined(folder, file.path)

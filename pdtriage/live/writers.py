@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pdtriage.launch.processes import birth_of
+from pdtriage.launch.processes import process_entry
 
 WRITE_MODES = os.O_WRONLY | os.O_RDWR
 
@@ -23,7 +23,9 @@ class Writers:
 
     def alive(self) -> int:
         """How many of those found are still there."""
-        self._births = {pid: birth for pid, birth in self._births.items() if birth_of(pid) == birth}
+        self._births = {
+            pid: birth for pid, birth in self._births.items() if _birth_of(pid) == birth
+        }
         return len(self._births)
 
     def look(self, paths: set[str]) -> None:
@@ -32,10 +34,16 @@ class Writers:
 
     def _add(self, pids: list[int]) -> None:
         for pid in pids:
-            birth = birth_of(pid)
+            birth = _birth_of(pid)
             if birth:
                 self._births.setdefault(pid, birth)
                 self.seen = True
+
+
+def _birth_of(pid: int) -> int:
+    """0 for a process that is gone, or only waits to be collected."""
+    entry = process_entry(pid)
+    return entry.born if entry is not None and entry.state not in "ZX" else 0
 
 
 def _pids() -> list[int]:
