@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -14,7 +15,8 @@ from pdtriage import exit_codes
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.model import Language, Report
-from pdtriage.report import FORMATS, Reporter, reporter_for_file, reporter_named
+from pdtriage.report import FORMATS
+from pdtriage.report.targets import BadTarget, Target, targets_of
 
 DEFAULT_PATHS = ("log",)
 FAILURES = frozenset({"failed", "hung", "interrupted"})
@@ -51,15 +53,17 @@ AllRuns = Annotated[
     bool,
     typer.Option("--all-runs", help=said("Every run, oldest first.", "从旧到新，每次运行都分析。")),
 ]
-FormatOption = Annotated[
-    str | None,
+Formats = Annotated[
+    list[str] | None,
     typer.Option(
         "--format",
         "-f",
-        metavar="|".join(FORMATS),
+        metavar="FORMAT[=FILE]",
         help=said(
-            "Output format. Default: as the name of FILE says, else text.",
-            "输出格式。默认按 FILE 的文件名判断，否则为 text。",
+            "Output format, with a file of its own after =. May be repeated. Default: as the name "
+            f"of FILE says, else text. One of {', '.join(FORMATS)}.",
+            "输出格式，= 后可指定文件。可多次给出。默认按 FILE 的文件名判断，否则为 text。"
+            f"可选 {'、'.join(FORMATS)}。",
         ),
     ),
 ]
@@ -100,7 +104,7 @@ def analyze(
     paths: Paths = None,
     run: RunOption = None,
     all_runs: AllRuns = False,
-    output_format: FormatOption = None,
+    formats: Formats = None,
     output: Output = None,
     lang: LanguageOption = None,
     quiet: Quiet = False,
@@ -112,7 +116,7 @@ def analyze(
     from pdtriage.report.deliver import deliver
 
     which = _run(run, all_runs)
-    reporter = _reporter(output_format, output)
+    targets = _targets(formats or [], output)
     reports = _reports(
         tuple(paths) if paths else DEFAULT_PATHS,
         which,
@@ -121,7 +125,7 @@ def analyze(
         not no_redact,
     )
     try:
-        deliver(reporter, reports, all_runs=all_runs, output=output, color=color.value, quiet=quiet)
+        deliver(targets, reports, all_runs=all_runs, color=color.value, quiet=quiet)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -186,19 +190,11 @@ def _run(text: str | None, all_runs: bool) -> int | Literal["last", "all"]:
     )
 
 
-def _reporter(name: str | None, output: Path | None) -> Reporter:
-    if name is None:
-        found = reporter_for_file(output) if output else None
-        return found or reporter_named("text")
-    if name in FORMATS:
-        return reporter_named(name)
-    raise RefusalError(
-        said(
-            f"--format {name}: there is no such format; choose {' or '.join(FORMATS)}",
-            f"--format {name}：没有这种格式；可选 {'、'.join(FORMATS)}",
-        ),
-        exit_codes.USAGE,
-    )
+def _targets(formats: Sequence[str], output: Path | None) -> list[Target]:
+    try:
+        return targets_of(formats, output, os.environ)
+    except BadTarget as bad:
+        raise RefusalError(bad.message.in_(LANGUAGE), exit_codes.USAGE) from bad
 
 
 def _exit_code(reports: Sequence[Report]) -> int:

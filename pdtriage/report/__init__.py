@@ -14,6 +14,11 @@ from pdtriage.report.interface import Options, Reporter
 FORMATS: tuple[str, ...] = (
     "text",
     "json",
+    "markdown",
+    "github",
+    "gitlab",
+    "junit",
+    "sarif",
 )
 
 __all__ = ["FORMATS", "Options", "Reporter", "reporter_for_file", "reporter_named"]
@@ -27,6 +32,11 @@ def reporter_named(name: str) -> Reporter:
 
 
 def reporter_for_file(path: PurePath) -> Reporter | None:
-    """The reporter whose files are named like this one, if any."""
-    candidates = (reporter_named(name) for name in FORMATS)
-    return next((found for found in candidates if path.suffix in found.suffixes), None)
+    """The reporter whose files are named like this one, if any; the longest ending wins."""
+    endings = [
+        (len(suffix), reporter)
+        for reporter in map(reporter_named, FORMATS)
+        for suffix in reporter.suffixes
+        if path.name.endswith(suffix)
+    ]
+    return max(endings, key=lambda ending: ending[0])[1] if endings else None

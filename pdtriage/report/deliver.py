@@ -1,4 +1,4 @@
-"""Where a report goes: standard output with what the terminal can show, or a file."""
+"""Where reports go: standard output with what the terminal can show, and files."""
 
 from __future__ import annotations
 
@@ -13,26 +13,31 @@ from typing import Literal, TextIO
 
 from pdtriage.model import Report
 from pdtriage.report.interface import Options, Reporter
+from pdtriage.report.places import repository_around
+from pdtriage.report.targets import Target
 
 Color = Literal["auto", "always", "never"]
 FILE_WIDTH = 80
 
 
 def deliver(
-    reporter: Reporter,
+    targets: Sequence[Target],
     reports: Sequence[Report],
     *,
     all_runs: bool = False,
-    output: Path | None = None,
     color: Color = "auto",
     quiet: bool = False,
 ) -> None:
-    """Write `reports` (one, or all runs of a folder) to `output` or to standard output."""
-    if output is None:
-        _write(reporter, reports, all_runs, _standard_output(), color, quiet)
-        return
-    with output.open("w", encoding="utf-8", errors="replace") as stream:
-        _write(reporter, reports, all_runs, stream, color, quiet)
+    """Write `reports` (one, or all runs of a folder) to every target, files first.
+
+    What is printed comes last: a reader of the terminal finds the files already there.
+    """
+    for target in sorted(targets, key=lambda target: target.path is None):
+        if target.path is None:
+            _write(target.reporter, reports, all_runs, _standard_output(), color, quiet)
+            continue
+        with target.path.open("w", encoding="utf-8", errors="replace") as stream:
+            _write(target.reporter, reports, all_runs, stream, color, quiet)
 
 
 def _write(
@@ -43,7 +48,14 @@ def _write(
     color: Color,
     quiet: bool,
 ) -> None:
-    options = Options(width=_width(stream), color=_colored(stream, color), quiet=quiet)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    options = Options(
+        width=_width(stream),
+        color=_colored(stream, color),
+        quiet=quiet,
+        repository=repository_around(Path.cwd(), os.environ),
+        summary=Path(summary) if summary else None,
+    )
     if all_runs:
         reporter.write_all(reports, stream, options)
     else:

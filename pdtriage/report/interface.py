@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TextIO
 
 from pdtriage.model import Report
@@ -11,11 +12,15 @@ from pdtriage.model import Report
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the place a report is written to can show."""
+    """What the place a report is written to can show, and what lies around it."""
 
     width: int = 80
     color: bool = False
     quiet: bool = False
+    repository: Path | None = None
+    """The checkout: formats for CI name the user's own code relative to it."""
+    summary: Path | None = None
+    """A file of Markdown that GitHub shows on the page of the job."""
 
 
 class Reporter(Protocol):

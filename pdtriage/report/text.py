@@ -18,6 +18,7 @@ from pdtriage.report.wording import (
     headline,
     moment_time,
     process_name,
+    redactions_line,
     run_time,
     victims_line,
 )
@@ -259,16 +260,7 @@ def _runs(report: Report, page: Page) -> None:
 def _notes(report: Report, page: Page) -> None:
     notes = [page.say(note) for note in report.notes]
     if report.redactions:
-        masked = report.redactions
-        notes.append(
-            page.say(
-                Text(
-                    f"{masked} secret{'s' if masked > 1 else ''} masked as *** "
-                    "(--no-redact shows them)",
-                    f"已把 {masked} 处敏感信息显示为 ***（--no-redact 可查看）",
-                )
-            )
-        )
+        notes.append(page.say(redactions_line(report.redactions)))
     if not notes:
         return
     page.line()

@@ -131,6 +131,14 @@ def victims_line(victims: Sequence[Victim], language: Language) -> str:
     return "; ".join(groups) if language == "en" else "；".join(map(_chinese_brackets, groups))
 
 
+def redactions_line(masked: int) -> Text:
+    """That, and how often, something was masked."""
+    return Text(
+        f"{masked} secret{'s' if masked > 1 else ''} masked as *** (--no-redact shows them)",
+        f"已把 {masked} 处敏感信息显示为 ***（--no-redact 可查看）",
+    )
+
+
 def moment_time(seconds: float, with_date: bool) -> str:
     """The hour as the log itself wrote it, wherever it is read."""
     return _as_logged(seconds).strftime("%m-%d %H:%M:%S" if with_date else "%H:%M:%S")

@@ -33,7 +33,7 @@ def pdtriage(tmp_path: Path) -> Command:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("LC_", "LANG", "PDTRIAGE", "NO_COLOR", "COLUMNS"))
+            if not name.startswith(("LC_", "LANG", "PDTRIAGE", "NO_COLOR", "COLUMNS", "GITHUB_"))
         }
         done = subprocess.run(
             [sys.executable, "-m", "pdtriage", *map(str, words)],

@@ -17,6 +17,7 @@ from pdtriage.model import (
     Text,
     VerdictWord,
     Victim,
+    VictimReason,
 )
 
 START = 1_763_250_000.0
@@ -158,3 +159,47 @@ def empty(verdict: VerdictWord = "unknown") -> Report:
 
 def in_chinese(report: Report) -> Report:
     return replace(report, language="zh")
+
+
+def large(ranks: int = 1024) -> Report:
+    """A job of many ranks on nodes of eight; one could not read a file, all others went with it."""
+    report = failed()
+    cause = replace(io_error(), rank=ranks - 7, ranks=(ranks - 7,))
+    reasons: tuple[VictimReason, ...] = ("peer", "stopped", "stopped", "collateral")
+    others = [rank for rank in range(ranks) if rank != cause.rank]
+    return replace(
+        report,
+        job=replace(
+            report.job,
+            world_size=ranks,
+            nodes=tuple(Node(node, _host(node)) for node in range(ranks // 8)),
+        ),
+        root_causes=(cause,),
+        victims=tuple(
+            Victim(r, "worker", _host(r // 8), reasons[r % 4], cause.rank, r % 8) for r in others
+        ),
+        ranks=tuple(
+            RankRow(
+                rank=rank,
+                role="worker",
+                host=_host(rank // 8),
+                local_rank=rank % 8,
+                device=f"gpu:{rank % 8}",
+                files=(f"node{rank // 8}/log/workerlog.{rank % 8}",),
+                status="failed" if rank == cause.rank else "victim",
+                exit_code=1 if rank == cause.rank else None,
+                signal=None if rank == cause.rank else (6 if rank % 4 == 0 else 15),
+                last_step=120 + rank % 3,
+                last_seen=START + 90 + rank / 100,
+            )
+            for rank in range(ranks)
+        ),
+        timeline=tuple(
+            Moment(START + 80 + n / 4, n * 20, "symptom", Text("lost a peer", "失去对端"))
+            for n in range(40)
+        ),
+    )
+
+
+def _host(node: int) -> str:
+    return f"10.11.{node // 250}.{node % 250 + 1}"

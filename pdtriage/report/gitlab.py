@@ -1,0 +1,65 @@
+"""The causes as a GitLab code-quality report, for the merge request widget."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from pdtriage.model import Cause, Confidence, Report
+from pdtriage.report.interface import Options
+from pdtriage.report.layout import cut
+from pdtriage.report.places import nearest_place
+from pdtriage.report.sanitise import inert_json, inert_line
+from pdtriage.report.wording import culprit
+
+_SEVERITIES: dict[Confidence, str] = {"proven": "blocker", "likely": "critical", "guess": "major"}
+DESCRIPTION_COLUMNS = 1000
+
+
+class GitlabReporter:
+    name = "gitlab"
+    suffixes = ("gl-code-quality-report.json",)
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        self.write_all([report], stream, options)
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        issues = [issue for report in reports for issue in _issues(report, options.repository)]
+        document = list({issue["fingerprint"]: issue for issue in issues}.values())
+        text = json.dumps(document, ensure_ascii=False, indent=None if options.quiet else 2)
+        stream.write(inert_json(text) + "\n")
+
+
+reporter = GitlabReporter()
+
+
+def _issues(report: Report, repository: Path | None) -> Iterable[dict[str, object]]:
+    for cause in report.root_causes:
+        spot = nearest_place(cause, repository)
+        yield {
+            "description": cut(_description(cause, report), DESCRIPTION_COLUMNS),
+            "check_name": cause.signature,
+            "fingerprint": _unique(cause),
+            "severity": _SEVERITIES[cause.confidence],
+            "location": {
+                "path": inert_line(spot.path) if spot else "log",
+                "lines": {"begin": spot.line if spot else 1},
+            },
+        }
+
+
+def _description(cause: Cause, report: Report) -> str:
+    title = cause.title.in_(report.language)
+    said = f"{culprit(cause, report)}: {title}"
+    if cause.evidence:
+        said += f" | {cause.evidence[0].text}"
+    return inert_line(said)
+
+
+def _unique(cause: Cause) -> str:
+    """Equal across reruns, different for two causes of one run."""
+    material = "\n".join([cause.fingerprint, cause.signature, cause.role])
+    return hashlib.sha256(material.encode("utf-8", "replace")).hexdigest()

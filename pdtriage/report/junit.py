@@ -1,0 +1,110 @@
+"""The report as JUnit XML: one failed case per root cause, victims skipped with their reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from pdtriage.model import Cause, RankRow, Report
+from pdtriage.report.excerpt import excerpt, place
+from pdtriage.report.interface import Options
+from pdtriage.report.layout import cut
+from pdtriage.report.sanitise import inert, inert_line
+from pdtriage.report.wording import (
+    CONFIDENCES,
+    REASONS,
+    VERDICTS,
+    culprit,
+    headline,
+    process_name,
+)
+
+MESSAGE_COLUMNS = 500
+_BAD = ("failed", "hung", "interrupted")
+
+
+class JunitReporter:
+    name = "junit"
+    suffixes = (".xml",)
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        self.write_all([report], stream, options)
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        del options
+        document = JUnitXml("pdtriage")
+        for report in reports:
+            document.add_testsuite(_suite(report))
+        document.update_statistics()
+        stream.write(document.tostring().decode("utf-8") + "\n")
+
+
+reporter = JunitReporter()
+
+
+def _suite(report: Report) -> TestSuite:
+    name = "pdtriage" if report.run is None else f"pdtriage run {report.run}"
+    suite = TestSuite(name)
+    if report.job.id:
+        suite.add_property("job", inert_line(report.job.id))
+    suite.add_property("verdict", report.verdict)
+    for cause in report.root_causes:
+        suite.add_testcase(_failed(cause, report))
+    if not report.root_causes and report.verdict in _BAD:
+        case = TestCase(VERDICTS[report.verdict].in_(report.language), "pdtriage.job")
+        case.result = [Error(inert_line(headline(report)), report.verdict)]
+        suite.add_testcase(case)
+    for case in _the_others(report):
+        suite.add_testcase(case)
+    if not len(suite):
+        suite.add_testcase(TestCase(f"{report.verdict}: {headline(report)}", "pdtriage.job"))
+    suite.update_statistics()
+    return suite
+
+
+def _failed(cause: Cause, report: Report) -> TestCase:
+    title = inert_line(cause.title.in_(report.language))
+    case = TestCase(inert_line(f"{culprit(cause, report)}: {title}"), f"pdtriage.{cause.category}")
+    failure = Failure(cut(title, MESSAGE_COLUMNS), inert_line(cause.signature))
+    failure.text = inert("\n".join(_story(cause, report)))
+    case.result = [failure]
+    return case
+
+
+def _story(cause: Cause, report: Report) -> Iterator[str]:
+    language = report.language
+    for shown in cause.evidence[:3]:
+        yield f"in {inert_line(place(shown))}"
+        yield from excerpt(shown)
+    if cause.frame:
+        yield inert_line(f"at {cause.frame.file}:{cause.frame.line} {cause.frame.function}")
+    for number, step in enumerate(cause.advice, 1):
+        yield f"{number}. {inert_line(step.in_(language))}"
+    yield f"{CONFIDENCES[cause.confidence].in_(language)}: " + "; ".join(
+        inert_line(why.in_(language)) for why in cause.why
+    )
+    yield f"fingerprint {cause.fingerprint}"
+
+
+def _the_others(report: Report) -> Iterator[TestCase]:
+    """Victims are skipped, ranks that finished passed; the culprits have their case already."""
+    reasons = {(v.role, v.rank, v.host, v.local_rank): v for v in report.victims}
+    for row in report.ranks:
+        victim = reasons.get((row.role, row.rank, row.host, row.local_rank))
+        if victim is None and row.status != "finished":
+            continue
+        case = TestCase(_name(row, report), "pdtriage.ranks")
+        if victim is not None:
+            said = REASONS[victim.reason].in_(report.language)
+            if victim.because_of is not None:
+                by = f" (rank {victim.because_of})"
+                said += by if report.language == "en" else f"（rank {victim.because_of}）"
+            case.result = [Skipped(said, victim.reason)]
+        yield case
+
+
+def _name(row: RankRow, report: Report) -> str:
+    name = process_name(row.role, row.rank, row.local_rank, row.host, report.language)
+    return inert_line(f"{name}, {row.host}" if row.host and row.rank is not None else name)

@@ -1,0 +1,220 @@
+"""The report as Markdown, for issues, chats and the summary page of a CI job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+import pdtriage
+from pdtriage.model import Cause, Report, Text
+from pdtriage.report.excerpt import excerpt, place
+from pdtriage.report.fates import fate_words, fates, steps
+from pdtriage.report.interface import Options
+from pdtriage.report.marking import block, cell, code, prose
+from pdtriage.report.wording import (
+    CONFIDENCES,
+    VERDICTS,
+    culprit,
+    headline,
+    moment_time,
+    numbers,
+    process_name,
+    redactions_line,
+    role_word,
+    run_time,
+    victims_line,
+)
+
+OTHER_CAUSES = 8
+FATES_SHOWN = 20
+RUNS_SHOWN = 20
+_DAY = 86_400
+
+
+class MarkdownReporter:
+    name = "markdown"
+    suffixes = (".md", ".markdown")
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        stream.write(as_markdown(report, alone=True, quiet=options.quiet))
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        pages = (as_markdown(report, alone=False, quiet=options.quiet) for report in reports)
+        stream.write("\n---\n\n".join(pages))
+
+
+reporter = MarkdownReporter()
+
+
+def as_markdown(
+    report: Report, *, alone: bool = True, quiet: bool = False, most_bytes: int | None = None
+) -> str:
+    """One run. What does not fit into `most_bytes` is left out from the end, and said so."""
+    sections: list[Callable[[Report], str]] = [_verdict, _answer]
+    if not quiet:
+        sections += [_others, _notes, _timeline, _ranks]
+        sections += [_runs, _footer] if alone else [_footer]
+    left_out = _say(report, "*Shortened: the rest did not fit.*", "*已截短：其余内容放不下。*")
+    room = None if most_bytes is None else most_bytes - len(left_out.encode()) - 2
+    written: list[str] = []
+    for section in sections:
+        part = section(report)
+        if not part:
+            continue
+        if room is not None:
+            room -= len(part.encode()) + 2
+            if room < 0:
+                written.append(left_out)
+                break
+        written.append(part)
+    return "\n\n".join(written) + "\n"
+
+
+def _verdict(report: Report) -> str:
+    word = VERDICTS[report.verdict].in_(report.language)
+    said = f"## {word}{_say(report, ': ', '：')}{prose(headline(report))}"
+    if len(report.runs) > 1:
+        said += _say(
+            report,
+            f" (run {report.run} of {len(report.runs)})",
+            f"（第 {report.run} 次运行，共 {len(report.runs)} 次）",
+        )
+    return said
+
+
+def _answer(report: Report) -> str:
+    if not report.root_causes:
+        return _victims(report)
+    cause = report.root_causes[0]
+    parts = [f"**{prose(cause.title.in_(report.language))}**"]
+    for shown in cause.evidence[:1]:
+        parts.append(f"{code(place(shown))}\n\n{block(excerpt(shown))}")
+    more = [f"- {code(place(e))} {code(e.text[:300])}" for e in cause.evidence[1:3]]
+    if more:
+        parts.append("\n".join(more))
+    if cause.frame:
+        spot = code(f"{cause.frame.file}:{cause.frame.line}")
+        function = cause.frame.function
+        inside = f" ({code(function)})" if function and function != "<module>" else ""
+        parts.append(_labelled(report, Text("Your code", "你的代码"), spot + inside))
+    if cause.advice:
+        steps_ = [
+            f"{number}. {prose(step.in_(report.language))}"
+            for number, step in enumerate(cause.advice, 1)
+        ]
+        parts.append("\n".join([f"**{_say(report, 'What to do', '怎么办')}**", "", *steps_]))
+    victims = _victims(report)
+    if victims:
+        parts.append(victims)
+    parts.append(_confidence(cause, report))
+    return "\n\n".join(parts)
+
+
+def _victims(report: Report) -> str:
+    if not report.victims:
+        return ""
+    said = prose(victims_line(report.victims, report.language))
+    return _labelled(report, Text("Victims", "受牵连"), said)
+
+
+def _confidence(cause: Cause, report: Report) -> str:
+    said = CONFIDENCES[cause.confidence].in_(report.language)
+    reasons = _say(report, "; ", "；").join(prose(why.in_(report.language)) for why in cause.why)
+    if reasons:
+        said += _say(report, ": ", "：") + reasons
+    return _labelled(report, Text("Confidence", "可信度"), said)
+
+
+def _others(report: Report) -> str:
+    others = report.root_causes[1:]
+    rows = []
+    for cause in others[:OTHER_CAUSES]:
+        spot = f" {code(place(cause.evidence[0]))}" if cause.evidence else ""
+        title = prose(cause.title.in_(report.language))
+        word = CONFIDENCES[cause.confidence].in_(report.language)
+        rows.append(f"- {prose(culprit(cause, report))}: {title} ({word}){spot}")
+    if len(others) > OTHER_CAUSES:
+        more = len(others) - OTHER_CAUSES
+        rows.append("- " + _say(report, f"{more} more", f"另有 {more} 个"))
+    return _titled(report, Text("Other causes found", "其他原因"), rows)
+
+
+def _notes(report: Report) -> str:
+    notes = [f"- {prose(note.in_(report.language))}" for note in report.notes]
+    if report.redactions:
+        notes.append(f"- {prose(redactions_line(report.redactions).in_(report.language))}")
+    return _titled(report, Text("Notes", "说明"), notes)
+
+
+def _timeline(report: Report) -> str:
+    if not report.timeline:
+        return ""
+    times = [moment.t for moment in report.timeline if moment.t is not None]
+    dated = bool(times) and max(times) - min(times) > _DAY
+    rows = []
+    for moment in report.timeline:
+        stamp = "" if moment.t is None else moment_time(moment.t, dated)
+        name = process_name(moment.role, moment.rank, None, None, report.language)
+        said = prose(moment.text.in_(report.language))
+        rows.append(f"| {stamp} | {cell(prose(name))} | {cell(said)} |")
+    head = _say(report, "| time | who | what |", "| 时间 | 进程 | 事件 |")
+    return _folded(report, Text("Timeline", "时间线"), [head, "|---|---|---|", *rows])
+
+
+def _ranks(report: Report) -> str:
+    if not report.ranks:
+        return ""
+    rows = []
+    for fate in fates(report)[:FATES_SHOWN]:
+        known = numbers(fate.known_ranks)
+        names = f"{role_word(fate.role, report.language, many=len(fate.rows) > 1)} {known or '?'}"
+        hosts = ", ".join(fate.hosts[:3]) + (" ..." if len(fate.hosts) > 3 else "")
+        words = fate_words(fate).in_(report.language)
+        cells = (names[:300], str(len(fate.rows)), words, hosts, steps(fate.rows))
+        rows.append("| " + " | ".join(cell(prose(text)) for text in cells) + " |")
+    head = _say(
+        report,
+        "| who | number | how it ended | host | last step |",
+        "| 进程 | 数量 | 结局 | 主机 | 最后一步 |",
+    )
+    return _folded(report, Text("Ranks", "各 rank"), [head, "|---|---|---|---|---|", *rows])
+
+
+def _runs(report: Report) -> str:
+    if len(report.runs) < 2:
+        return ""
+    rows = []
+    for run in report.runs[-RUNS_SHOWN:]:
+        word = VERDICTS[run.verdict].in_(report.language).lower()
+        number = f"**{run.index}**" if run.index == report.run else f"{run.index}"
+        rows.append(f"| {number} | {word} | {run_time(run.started, run.ended)} |")
+    head = _say(report, "| run | verdict | when |", "| 运行 | 结论 | 时间 |")
+    return _folded(report, Text("Runs found", "所有运行"), [head, "|---|---|---|", *rows])
+
+
+def _footer(report: Report) -> str:
+    said = f"pdtriage {pdtriage.__version__}"
+    if report.root_causes:
+        cause = report.root_causes[0]
+        said += f" · {code('pdtriage explain ' + cause.signature)}"
+        if cause.fingerprint:
+            said += f" · {code(cause.fingerprint)}"
+    return f"<sub>{said}</sub>"
+
+
+def _say(report: Report, en: str, zh: str) -> str:
+    return zh if report.language == "zh" else en
+
+
+def _labelled(report: Report, label: Text, said: str) -> str:
+    return f"**{label.in_(report.language)}**{_say(report, ': ', '：')}{said}"
+
+
+def _titled(report: Report, title: Text, rows: Sequence[str]) -> str:
+    return "\n".join([f"**{title.in_(report.language)}**", "", *rows]) if rows else ""
+
+
+def _folded(report: Report, title: Text, rows: Sequence[str]) -> str:
+    """GitHub and GitLab fold this; elsewhere it is simply there."""
+    head = f"<details>\n<summary>{title.in_(report.language)}</summary>\n"
+    return "\n".join([head, *rows, "", "</details>"])

@@ -1,0 +1,139 @@
+"""The causes as SARIF 2.1.0, for code scanning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+from urllib.parse import quote
+
+import pdtriage
+from pdtriage.model import Cause, Evidence, Report
+from pdtriage.report.interface import Options
+from pdtriage.report.layout import cut
+from pdtriage.report.places import nearest_place, place_of
+from pdtriage.report.sanitise import inert, inert_json, inert_line
+from pdtriage.report.wording import CONFIDENCES, culprit
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+SNIPPET_COLUMNS = 400
+_BAD = ("failed", "hung", "interrupted")
+
+
+class SarifReporter:
+    name = "sarif"
+    suffixes = (".sarif", ".sarif.json")
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        self.write_all([report], stream, options)
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        document = {
+            "$schema": SCHEMA,
+            "version": "2.1.0",
+            "runs": [_run(report, options.repository) for report in reports],
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=None if options.quiet else 2)
+        stream.write(inert_json(text) + "\n")
+
+
+reporter = SarifReporter()
+
+
+def _run(report: Report, repository: Path | None) -> dict[str, object]:
+    rules = list({cause.signature: cause for cause in report.root_causes}.values())
+    places = {cause.signature: number for number, cause in enumerate(rules)}
+    return {
+        "tool": {
+            "driver": {
+                "name": "pdtriage",
+                "version": pdtriage.__version__,
+                "rules": [_rule(cause) for cause in rules],
+            }
+        },
+        "language": "zh-CN" if report.language == "zh" else "en-US",
+        "columnKind": "unicodeCodePoints",
+        "automationDetails": {"id": f"pdtriage/run-{report.run or 0}"},
+        "invocations": [{"executionSuccessful": report.verdict not in _BAD}],
+        "results": [
+            _result(cause, places[cause.signature], report, repository)
+            for cause in report.root_causes
+        ],
+    }
+
+
+def _rule(cause: Cause) -> dict[str, object]:
+    advice = "\n".join(f"{number}. {step.en}" for number, step in enumerate(cause.advice, 1))
+    rule: dict[str, object] = {
+        "id": cause.signature,
+        "shortDescription": {"text": inert(cause.title.en)},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["paddlepaddle", cause.category]},
+    }
+    if advice:
+        rule["help"] = {"text": inert(advice)}
+    return rule
+
+
+def _result(cause: Cause, rule: int, report: Report, repository: Path | None) -> dict[str, object]:
+    spot = nearest_place(cause, repository)
+    in_code = place_of(cause, repository) is not None
+    result: dict[str, object] = {
+        "ruleId": cause.signature,
+        "ruleIndex": rule,
+        "level": "error",
+        "message": {"text": _message(cause, report)},
+        "partialFingerprints": {"pdtriage/v1": cause.fingerprint},
+        "properties": {
+            "category": cause.category,
+            "confidence": cause.confidence,
+            "role": cause.role,
+            "ranks": list(cause.ranks),
+        },
+    }
+    if spot is not None:
+        region: dict[str, object] = {"startLine": spot.line}
+        if not in_code:
+            region["snippet"] = _snippet(cause.evidence[0])
+        result["locations"] = [_location(spot.path, region)]
+    shown = cause.evidence[:3] if in_code else cause.evidence[1:3]
+    if shown:
+        result["relatedLocations"] = [
+            {"id": number, **_location(e.file, _region(e)), "message": {"text": _escaped(e.text)}}
+            for number, e in enumerate(shown, 1)
+        ]
+    return result
+
+
+def _message(cause: Cause, report: Report) -> str:
+    language = report.language
+    said = f"{culprit(cause, report)}: {cause.title.in_(language)}"
+    said += f" ({CONFIDENCES[cause.confidence].in_(language)})"
+    steps = [f"{n}. {step.in_(language)}" for n, step in enumerate(cause.advice, 1)]
+    return "\n".join(_escaped(line) for line in (said, *steps))
+
+
+def _escaped(text: str) -> str:
+    """Square brackets make links in SARIF messages, braces placeholders."""
+    text = inert_line(text)
+    for special in "\\[]":
+        text = text.replace(special, "\\" + special)
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _location(path: str, region: dict[str, object]) -> dict[str, object]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(inert_line(path).lstrip("/") or "log")},
+            "region": region,
+        }
+    }
+
+
+def _region(evidence: Evidence) -> dict[str, object]:
+    return {"startLine": max(1, evidence.line), "snippet": _snippet(evidence)}
+
+
+def _snippet(evidence: Evidence) -> dict[str, str]:
+    return {"text": cut(inert_line(evidence.text), SNIPPET_COLUMNS)}

@@ -1,0 +1,95 @@
+"""What was asked for with `-f` and `-o`: which format goes where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pdtriage.model import Text
+from pdtriage.report import FORMATS, reporter_for_file, reporter_named
+from pdtriage.report.interface import Reporter
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One report to write: a format, and a file or (None) standard output."""
+
+    reporter: Reporter
+    path: Path | None = None
+
+
+class BadTarget(ValueError):  # noqa: N818 - reads as what it says
+    """What was asked for cannot be written; `message` says why."""
+
+    def __init__(self, message: Text) -> None:
+        super().__init__(message.en)
+        self.message = message
+
+
+def targets_of(
+    formats: Sequence[str], output: Path | None, environment: Mapping[str, str]
+) -> list[Target]:
+    """`-f FORMAT` goes to `output` or the terminal, `-f FORMAT=FILE` to a file of its own.
+
+    The terminal gets something to read unless `output` takes its place: the format without a file,
+    else annotations where GitHub runs us, else text.
+    """
+    plain = [word for word in formats if "=" not in word]
+    if len(plain) > 1:
+        raise BadTarget(
+            Text(
+                f"--format {' and '.join(plain)}: only one can go to the same place; "
+                f"give the others a file: --format {plain[1]}=FILE",
+                f"--format {'、'.join(plain)}：同一处只能输出一种；"
+                f"其余的请指定文件：--format {plain[1]}=FILE",
+            )
+        )
+    targets = [_to_file(word) for word in formats if "=" in word]
+    if plain:
+        targets.insert(0, Target(_named(plain[0]), output))
+    elif output is not None:
+        targets.insert(0, Target(reporter_for_file(output) or reporter_named("text"), output))
+    else:
+        usual = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+        targets.insert(0, Target(reporter_named(usual)))
+    _refuse_same_file(targets)
+    return targets
+
+
+def _to_file(word: str) -> Target:
+    name, _, file = word.partition("=")
+    if not file:
+        raise BadTarget(
+            Text(
+                f"--format {word}: a file name is missing after =",
+                f"--format {word}：= 后缺少文件名",
+            )
+        )
+    return Target(_named(name), Path(file))
+
+
+def _named(name: str) -> Reporter:
+    if name in FORMATS:
+        return reporter_named(name)
+    raise BadTarget(
+        Text(
+            f"--format {name}: there is no such format; choose {', '.join(FORMATS)}",
+            f"--format {name}：没有这种格式；可选 {'、'.join(FORMATS)}",
+        )
+    )
+
+
+def _refuse_same_file(targets: Sequence[Target]) -> None:
+    seen: set[Path] = set()
+    for target in targets:
+        if target.path is None:
+            continue
+        if target.path.absolute() in seen:
+            raise BadTarget(
+                Text(
+                    f"{target.path}: two reports cannot go to the same file",
+                    f"{target.path}：两份报告不能写入同一个文件",
+                )
+            )
+        seen.add(target.path.absolute())
