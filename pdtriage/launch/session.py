@@ -244,8 +244,11 @@ class _Session:
             return
         if ending.reason == "interrupted":
             channel.publish("failed", {"interrupted": ending.interrupted_by})
+        elif ending.reason == "completed":
+            channel.publish("done")
         elif ending.reason != "failed":
-            channel.publish("done" if ending.reason == "completed" else "stopped")
+            # The culprit may be here although somebody else died first of it.
+            channel.publish("stopped", self.analyst.facts(read_back(recorder.path)))
         listen(_PARTING, channel.all_over)
         if channel.reached is False and not channel.all_over():
             recorder.note("the exchange between the nodes could not be reached at the end")

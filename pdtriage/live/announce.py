@@ -83,19 +83,14 @@ class Announcer:
             found = read_rank(rank, self.knowledge).primary
             if found is None or found.category in CONSEQUENCES:
                 continue
-            place = f"{found.file.rpartition(':')[2]}:{found.event.line}: {found.event.text}"
-            who = f"{_name(rank.role, rank.rank)} on {rank.host or f'node {peer.node}'}"
-            said.append(Announcement(who, found.signature.title, place).sentence())
-        if said:
+            name = f"{peer.node} {_name(rank.role, rank.rank)}"
+            told = self._told.setdefault(found.event.signature, set())
+            if name not in told:
+                told.add(name)
+                said.append(_of_rank(peer, rank, found).sentence())
+        if said or peer.facts.get("failed") is not True:
             return said[:MOST_RANKS]
-        rank_told = peer.facts.get("rank")
-        who = f"rank {rank_told}" if isinstance(rank_told, int) else ""
-        return [
-            Text(
-                f"node {peer.node} failed{': ' + who if who else ''}",
-                f"节点 {peer.node} 失败{'：' + who if who else ''}",
-            )
-        ]
+        return [_failed(peer)]
 
     def _ask(self, hearing: Hearing, moment: float, over: bool) -> list[Text]:
         found = self._primary(hearing)
@@ -147,6 +142,21 @@ class Announcer:
         )
         found = read_rank(rank, self.knowledge).primary
         return None if found is None or found.category in CONSEQUENCES else found
+
+
+def _of_rank(peer: PeerRecord, rank: Rank, found: Found) -> Announcement:
+    place = f"{found.file.rpartition(':')[2]}:{found.event.line}: {found.event.text}"
+    who = f"{_name(rank.role, rank.rank)} on {rank.host or f'node {peer.node}'}"
+    return Announcement(who, found.signature.title, place)
+
+
+def _failed(peer: PeerRecord) -> Text:
+    rank = peer.facts.get("rank")
+    who = f"rank {rank}" if isinstance(rank, int) else ""
+    return Text(
+        f"node {peer.node} failed{': ' + who if who else ''}",
+        f"节点 {peer.node} 失败{'：' + who if who else ''}",
+    )
 
 
 def name_of(hearing: Hearing) -> str:

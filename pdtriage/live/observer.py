@@ -137,8 +137,7 @@ class LiveObserver:
         self.close()
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
-        if spoke.facts.get("failed") is True:
-            self._warnings += 1
+        if spoke.facts.get("failed") is True or spoke.facts.get("ranks"):
             self.ears.hear_peer(PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts))
 
     def _announce(self, text: Text) -> None:
