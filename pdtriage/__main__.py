@@ -42,8 +42,8 @@ def _leave_pipe() -> None:
 
 
 def _apology(error: Exception) -> int:
+    from pdtriage.bilingual import Text
     from pdtriage.language import language_of
-    from pdtriage.model import Text
 
     what = f"{type(error).__name__}: {error}".replace("\n", " ")
     said = Text(

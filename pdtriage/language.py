@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from pdtriage.model import Language
+from pdtriage.bilingual import Language
 
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-Language = Literal["en", "zh"]
+from pdtriage.bilingual import LANGUAGES as LANGUAGES
+from pdtriage.bilingual import Language as Language
+from pdtriage.bilingual import Text as Text
+
 Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[
     "worker",  # workerlog.N
@@ -39,7 +42,6 @@ VictimReason = Literal["stopped", "peer", "collateral"]
 RankStatus = Literal["failed", "victim", "finished", "running", "silent", "unknown"]
 
 SIGNATURE_ROLES: tuple[str, ...] = get_args(SignatureRole)
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 CATEGORIES: tuple[str, ...] = (
     "data.io",
@@ -72,17 +74,6 @@ CATEGORIES: tuple[str, ...] = (
     "external.kill",
     "unknown",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A sentence for people, in both languages of the tool."""
-
-    en: str
-    zh: str
-
-    def in_(self, language: Language) -> str:
-        return self.zh if language == "zh" else self.en
 
 
 # --- sources -> events --------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pdtriage.bilingual import Language
 from pdtriage.commands.speech import said
-from pdtriage.model import Language
 
 
 class Lang(str, Enum):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.language import language_of
-from pdtriage.model import Language, Text
 
 LANGUAGE: Language = language_of()
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pdtriage.bilingual import Language
     from pdtriage.launch.devices import Probe
     from pdtriage.launch.happenings import Observer
     from pdtriage.launch.outcome import Analyst, Outcome
-    from pdtriage.model import Language
 
 
 def run(

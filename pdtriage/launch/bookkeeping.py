@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 
 from pdtriage import __version__, exit_codes
+from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.guardian import Guardian
 from pdtriage.launch.happenings import Finished, Noted, Observer
@@ -20,7 +21,6 @@ from pdtriage.launch.record import ProcessRecord, RunRecord, parse_record
 from pdtriage.launch.recorder import Recorder, now
 from pdtriage.launch.spawn import Child
 from pdtriage.launch.supervise import Ending
-from pdtriage.model import Text
 
 
 def common_head(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
 from pdtriage.launch.network import (
     free_ports,
@@ -16,7 +17,6 @@ from pdtriage.launch.network import (
     split_endpoint,
 )
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 Meeting = Literal["alone", "ips", "cloud", "master"]
 CLOUD_START_PORT = 6170

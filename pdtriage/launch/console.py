@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.launch.cluster import node_count
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
@@ -33,7 +34,6 @@ from pdtriage.launch.happenings import (
 from pdtriage.launch.plan import Plan
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.support import mode_of
-from pdtriage.model import Language, Text
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _PADDLE_GROUPS = ("common", "new")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from pdtriage.model import Text
+from pdtriage.bilingual import Text
 
 Kind = Literal["text", "int", "float", "bool"]
 Group = Literal["common", "new", "legacy", "ps", "elastic", "tuner", "own"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.flag_table import CHOICES, FLAGS, Flag, spellings
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 DEFAULT_START_PORT = 6070
 DEFAULT_FACTS_PORT = 6968

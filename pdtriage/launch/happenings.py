@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.plan import Plan
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.model import Text
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 

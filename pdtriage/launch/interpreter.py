@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 _WHEEL = re.compile(
     r"(?P<name>paddlepaddle(?:[_-](?P<flavour>[a-z]+))?|paddle[_-]custom[_-](?P<plugin>\w+?))"

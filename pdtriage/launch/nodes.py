@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pdtriage.bilingual import Text
 from pdtriage.launch import cluster as clusters
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.happenings import Noted, Observer
 from pdtriage.launch.watch import Told, Watch
-from pdtriage.model import Text
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.

@@ -6,11 +6,11 @@ import ipaddress
 import json
 from collections.abc import Mapping
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.network import split_endpoint
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 
 def rank_peers(

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.devices import Assignment, Devices
 from pdtriage.launch.environment import LAUNCH_VARIABLE, collective_variables
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 
 class ProcessPlan(NamedTuple):

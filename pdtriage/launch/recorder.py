@@ -9,9 +9,9 @@ import os
 import time
 from collections.abc import Mapping
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.record import FOLDER, SCHEMA, record_number
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 
 class FolderLock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.model import Language, Text
+from pdtriage.bilingual import Language, Text
 
 
 class RefusedError(Exception):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster, node_count
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.happenings import Invited, Noted, Observer
@@ -24,7 +25,6 @@ from pdtriage.launch.network import (
 )
 from pdtriage.launch.peers import cluster_of, rank_peers
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Text
 
 _POLL = 0.25
 _REMIND = 30.0

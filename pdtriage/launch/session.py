@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
+from pdtriage.bilingual import Language, Text
 from pdtriage.launch.bookkeeping import (
     common_head,
     conclude,
@@ -39,7 +40,6 @@ from pdtriage.launch.spawn import Child, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
 from pdtriage.launch.support import refuse_unsupported
 from pdtriage.launch.watch import Watch
-from pdtriage.model import Language, Text
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.

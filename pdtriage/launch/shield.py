@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.happenings import Happening, Noted, Observer
 from pdtriage.launch.outcome import Analyst, Conclusion, ExitOrderAnalyst
 from pdtriage.launch.record import RunRecord
-from pdtriage.model import Text
 
 
 class ShieldedObserver:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from pdtriage import exit_codes
+from pdtriage.bilingual import Language, Text
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.outcome import Outcome
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import Language, Text
 
 _TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
 _HETER = ("heter_workers", "heter_devices", "heter_worker_num")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.launch.flag_table import FLAGS
-from pdtriage.model import Language, Text
 
 _HEAD = Text(
     "usage: pdtriage run [flags] train.py [its arguments]\n\n"
