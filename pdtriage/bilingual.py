@@ -1,4 +1,4 @@
-"""Sentences in both languages of the tool. Apart from the model, because even start-up needs them."""
+"""Sentences in both languages of the tool, apart from the model: start-up needs them too."""
 
 from __future__ import annotations
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pdtriage import exit_codes
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.record import DeathRecord, RunRecord
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.model import VerdictWord
+
+if TYPE_CHECKING:
+    from pdtriage.model import VerdictWord
 
 
 class Conclusion(NamedTuple):
