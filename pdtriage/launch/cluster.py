@@ -121,7 +121,7 @@ def from_ips(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -> 
             Text("Write --ips=192.168.0.1,192.168.0.2.", "请写成 --ips=192.168.0.1,192.168.0.2。"),
         )
     _refuse_mixed_loopback(nodes)
-    node_rank = _own_rank(flags, nodes)
+    node_rank = own_rank(flags, nodes)
     start = DEFAULT_START_PORT if flags.start_port is None else flags.start_port
     cluster = _static("ips", nodes, node_rank, start, processes)
     own = tuple(split_endpoint(endpoint)[1] for endpoint in cluster.own_endpoints)
@@ -251,7 +251,8 @@ def _refuse_mixed_loopback(nodes: tuple[str, ...]) -> None:
         )
 
 
-def _own_rank(flags: LaunchFlags, nodes: tuple[str, ...]) -> int:
+def own_rank(flags: LaunchFlags, nodes: tuple[str, ...]) -> int:
+    """Which entry of `--ips` this machine is; raises `RefusedError` where that cannot be told."""
     if flags.rank >= 0 and (flags.host is None or flags.host in nodes):
         if flags.rank >= len(nodes):
             raise RefusedError(

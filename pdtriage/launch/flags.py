@@ -8,6 +8,7 @@ dashes and underscores mean the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pdtriage.bilingual import Text
@@ -92,6 +93,8 @@ class LaunchFlags(NamedTuple):
     """How the cards were asked for: `gpus`, `xpus`, `npus`, `devices`."""
     notes: tuple[Text, ...] = ()
     """One line for every variable that overrode a flag."""
+    others: Mapping[str, object] = MappingProxyType({})
+    """Values of the flags that only the verb asked for knows."""
 
     def failure_grace(self) -> float:
         return FAILURE_GRACE if self.grace is None else self.grace
@@ -100,23 +103,34 @@ class LaunchFlags(NamedTuple):
         return INTERRUPT_GRACE if self.grace is None else self.grace
 
 
-def parse_flags(argv: Sequence[str], environ: Mapping[str, str]) -> LaunchFlags:
-    """Read the words after `pdtriage run`; raises `RefusedError` on what cannot be understood."""
-    reading = _Reading(tuple(argv))
+def parse_flags(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    also: Sequence[Flag] = (),
+    script_needed: bool = True,
+) -> LaunchFlags:
+    """Read the words after `pdtriage run`; raises `RefusedError` on what cannot be understood.
+
+    `also` are flags of another verb that takes those of `run`; they come back in `others`.
+    """
+    reading = _Reading(tuple(argv), also, script_needed)
     reading.words()
     reading.variables(environ)
     return reading.flags()
 
 
 class _Reading:
-    def __init__(self, argv: tuple[str, ...]) -> None:
+    def __init__(self, argv: tuple[str, ...], also: Sequence[Flag], script_needed: bool) -> None:
         self.argv = argv
+        self.also = tuple(flag.name for flag in also)
+        self.script_needed = script_needed
         self.values: dict[str, Any] = {}
         self.typed: set[str] = set()
         self.passthrough: list[str] = []
         self.device_flag = "devices"
         self.notes: list[Text] = []
-        self.table = spellings()
+        self.table = spellings() | {flag.name: flag for flag in also}
         # The last --launcher decides, and it must be known before an unknown flag is judged.
         self.lenient = _asks_for_paddle(argv)
 
@@ -160,7 +174,9 @@ class _Reading:
             value = self.values.get(name)
             if value is not None and value not in allowed:
                 raise _not_one_of(name, value, allowed)
-        if not self.values.get("training_script") and not self.values.get("help"):
+        others = {name: self.values.pop(name) for name in self.also if name in self.values}
+        missing = self.script_needed and not self.values.get("training_script")
+        if missing and not self.values.get("help"):
             raise RefusedError(
                 Text("No training script was given.", "没有给出训练脚本。"),
                 Text(
@@ -175,6 +191,7 @@ class _Reading:
             given=frozenset(self.values) - {"training_script", "training_script_args", "help"},
             device_flag=self.device_flag,
             notes=tuple(self.notes),
+            others=others,
         )
 
     def _one_flag(self, position: int) -> int:
