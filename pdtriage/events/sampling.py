@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from itertools import pairwise
 
 from pdtriage.model import Event, LogFile, Progress, Stamp, Text
@@ -10,6 +11,14 @@ MOST_EVENTS = 400
 """Per signature and file; further ones are counted only."""
 MOST_PROGRESS = 400
 MOST_STAMPS = 400
+
+
+def spread(lines: list[int], most: int) -> list[int]:
+    """At most about `most` of them: the newest whole, the older ones thinned evenly."""
+    if len(lines) <= most:
+        return lines
+    old, new = lines[: -most // 2], lines[-most // 2 :]
+    return old[:: 2 * len(old) // most + 1] + new
 
 
 def thinned(positions: list[int]) -> list[int]:
@@ -27,13 +36,14 @@ def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
     unique.sort(key=lambda p: p.line)
     if len(unique) <= MOST_PROGRESS:
         return unique
-    wanted = {e.line for e in events if e.role in ("cause", "symptom", "start", "end")}
+    wanted = sorted(e.line for e in events if e.role in ("cause", "symptom", "start", "end"))
     stride = len(unique) // (MOST_PROGRESS // 2) + 1
     kept = {p.line: p for p in [*unique[:20], *unique[-20:], *unique[::stride]]}
     for earlier, later in pairwise(unique):
-        if later.step < earlier.step or any(earlier.line < at <= later.line for at in wanted):
+        between = bisect(wanted, earlier.line) != bisect(wanted, later.line)
+        if later.step < earlier.step or between:
             kept[earlier.line], kept[later.line] = earlier, later
-    return [kept[line] for line in sorted(kept)]
+    return [kept[line] for line in spread(sorted(kept), 4 * MOST_PROGRESS)]
 
 
 def turning(stamps: list[Stamp]) -> list[Stamp]:

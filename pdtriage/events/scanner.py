@@ -172,7 +172,7 @@ class FileScanner:
     def _compact(self) -> None:
         """A log without end must not fill the memory."""
         found = self._found
-        if len(found.progress) > 4 * MOST_PROGRESS:
+        if len(found.progress) > 8 * MOST_PROGRESS:
             found.progress = sampled(found.progress, found.events)
         if len(found.events) > 4 * MOST_EVENTS:
             breaks = [step.line for step in found.progress]

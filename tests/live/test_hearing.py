@@ -1,0 +1,97 @@
+"""One log while it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pdtriage.live.hearing import Hearing, Tuned
+from pdtriage.model import LogFile
+
+from .test_follow import append
+
+FILE = LogFile("workerlog.0", "worker", "")
+ERROR = b"""Traceback (most recent call last):
+  File "/srv/train.py", line 3, in read
+    raise error
+OSError: [Errno 5] Input/output error: '/data/a.bin'
+"""
+
+
+def hearing(log: Path, tuned: Tuned, begin: int = 0) -> Hearing:
+    return Hearing(str(log), FILE, tuned, begin=begin, news_from=begin)
+
+
+def test_an_error_becomes_an_event_once_it_is_whole(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    heard = hearing(log, tuned)
+    for cut in (10, 60, 88):
+        log.write_bytes(ERROR[:cut])
+        heard.listen()
+        assert not [e for e in heard.facts().events if e.role == "cause"]
+    log.write_bytes(ERROR)
+    assert heard.listen()
+    assert heard.alarmed
+    causes = [event for event in heard.facts().events if event.role == "cause"]
+    assert [(event.signature, event.line) for event in causes] == [("data.errno5", 4)]
+
+
+def test_a_word_cut_by_two_reads_still_alarms(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    heard = hearing(log, tuned)
+    log.write_bytes(b"step 1\nTraceback (most rec")
+    heard.listen()
+    assert not heard.alarmed
+    append(log, b"ent call last):\n")
+    heard.listen()
+    assert heard.alarmed
+
+
+def test_steps_do_not_alarm(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    heard = hearing(log, tuned)
+    log.write_bytes(b"".join(b"epoch: 1, step: %d, loss: 0.5\n" % n for n in range(200)))
+    assert heard.listen()
+    assert not heard.alarmed
+    heard.count_steps()
+    assert heard.step is not None
+    assert (heard.step.epoch, heard.step.step) == (1, 199)
+
+
+def test_what_older_runs_wrote_is_only_counted(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    log.write_bytes(ERROR * 3)
+    heard = hearing(log, tuned, begin=log.stat().st_size)
+    append(log, b"step 1\n" + ERROR)
+    heard.listen()
+    (cause,) = [event for event in heard.facts().events if event.role == "cause"]
+    assert cause.line == 17
+    assert cause.offset == (ERROR * 3 + b"step 1\n" + ERROR).rindex(b"OSError")
+
+
+def test_a_file_that_begins_anew_is_read_from_its_top(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    log.write_bytes(b"a first part that is longer than what follows it\n" * 20)
+    heard = hearing(log, tuned)
+    heard.listen()
+    log.write_bytes(ERROR)
+    heard.listen()
+    assert heard.restarted
+    (cause,) = [event for event in heard.facts().events if event.role == "cause"]
+    assert cause.line == 4
+
+
+def test_a_log_without_end_is_kept_small(tmp_path: Path, tuned: Tuned) -> None:
+    """An error and its retry, again and again: what is kept is bounded."""
+    log = tmp_path / "workerlog.0"
+    piece = b"".join(b"epoch: 0, step: %d, loss: 0.5\n" % n for n in range(40)) + ERROR
+    heard = hearing(log, tuned)
+    log.write_bytes(b"")
+    sizes = []
+    for _ in range(10):
+        append(log, piece * 100)
+        while heard.listen():
+            pass
+        facts = heard.facts()
+        sizes.append(len(facts.events) + len(facts.progress) + len(facts.stamps))
+    assert sizes[-1] <= max(sizes[2:5]) * 1.2 + 50
+    assert facts.bytes == log.stat().st_size
