@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pdtriage.model import Rank
 from pdtriage.verdict.reading import Found, Reading
@@ -35,6 +35,18 @@ def accusations_of(reading: Reading, ranks: Sequence[Rank]) -> list[Accusation]:
     return [said for said in all_said if said.accused or said.address] or all_said[-1:]
 
 
+def narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
+    """Of several who may be meant, those who complain themselves are not: they lost somebody."""
+    complaining = {a.accuser.rank.key for a in accusations}
+    found = []
+    for accusation in accusations:
+        meant = [rank for rank in accusation.accused if rank.key not in complaining]
+        if len(accusation.accused) > 1:
+            accusation = replace(accusation, accused=tuple(meant) if len(meant) == 1 else ())
+        found.append(accusation)
+    return found
+
+
 def _accusation(reading: Reading, found: Found, ranks: Sequence[Rank]) -> Accusation:
     fields = found.event.fields
     told = fields.get("peer_rank", "")
@@ -45,7 +57,7 @@ def _accusation(reading: Reading, found: Found, ranks: Sequence[Rank]) -> Accusa
     address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host")
     if not address:
         return Accusation(reading, found, ())
-    accused = _by_endpoint(address, ranks) or _by_host(address, reading.rank, ranks)
+    accused = _by_endpoint(address, ranks) or _by_host(address, ranks)
     accused = [rank for rank in accused if rank.key != reading.rank.key]
     return Accusation(reading, found, tuple(accused), address)
 
@@ -55,8 +67,7 @@ def _by_endpoint(address: str, ranks: Sequence[Rank]) -> list[Rank]:
     return [rank for rank in ranks if rank.endpoint in named]
 
 
-def _by_host(address: str, own: Rank, ranks: Sequence[Rank]) -> list[Rank]:
-    """A host alone names a rank only if it is another host and has one rank of the job."""
+def _by_host(address: str, ranks: Sequence[Rank]) -> list[Rank]:
+    """A host alone names everybody on it; who of them is left is for `narrowed` to say."""
     hosts = {host for host, _ in _ENDPOINT.findall(address)} or set(_HOST.findall(address))
-    there = [rank for rank in ranks if rank.host in hosts and rank.host != own.host]
-    return there if len(there) == 1 else []
+    return [rank for rank in ranks if rank.host in hosts]

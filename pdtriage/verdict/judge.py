@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
 from pdtriage.verdict import silent, waiting, words
-from pdtriage.verdict.accusations import Accusation, accusations_of
+from pdtriage.verdict.accusations import Accusation, accusations_of, narrowed
 from pdtriage.verdict.causes import causes_from, confidence_notes
 from pdtriage.verdict.reading import Found, Reading, read_rank
 from pdtriage.verdict.rows import rank_rows, victims_of
@@ -27,7 +27,9 @@ class Judgement:
 def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     """Who caused what in this run."""
     readings = [read_rank(rank, knowledge) for rank in facts.ranks]
-    accusations = [a for reading in readings for a in accusations_of(reading, facts.ranks)]
+    accusations = narrowed(
+        [a for reading in readings for a in accusations_of(reading, facts.ranks)]
+    )
     launcher = _found(facts.launcher, knowledge)
     suspects = _suspects(facts, readings, accusations, launcher, knowledge)
     confidence_notes(suspects, readings)
