@@ -86,7 +86,8 @@ class FileScanner:
     """Takes bytes as they come; `facts()` may be asked at any time and costs one piece at most.
 
     However much it is fed, what it keeps is bounded. `begin` and `first_line` say where in the
-    file the first byte stands, `piece` how much is decided at once.
+    file the first byte stands, `piece` how much is decided at once, `counted` up to where every
+    step is read.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class FileScanner:
         begin: int = 0,
         first_line: int = 1,
         piece: int = PIECE,
+        counted: int = COUNTED_WHOLE,
     ) -> None:
         self.file = file
         self._engine = engine
@@ -109,6 +111,7 @@ class FileScanner:
         self._decided = 0  # position in the buffer: everything before it is final
         self._begin = begin
         self._piece = piece
+        self._counted = counted
         self._base = begin  # where the buffer begins in the file
         self._base_line = first_line
         self._bytes = begin
@@ -247,7 +250,7 @@ class FileScanner:
         self, found: _Found, lines: Lines, begin: int, upto: int, events: list[Event]
     ) -> None:
         regions = [(begin, upto)]
-        if self._base + begin >= COUNTED_WHOLE:
+        if self._base + begin >= self._counted:
             near = [(e.offset - self._base, e.offset - self._base + 2 * SAMPLE) for e in events]
             regions = merged([(begin, begin + SAMPLE), (upto - SAMPLE, upto), *near], begin, upto)
         for start, end in regions:

@@ -15,7 +15,7 @@ from pdtriage.model import Rank, Role, Text
 from pdtriage.verdict.reading import Found, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
 
-PATIENCE = 1.0
+PATIENCE = 0.5
 """Seconds without a step after which an error that ended nothing yet was not survived."""
 GATHERING = 2.0
 """The same cause on further ranks is told together, this often."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pdtriage.live.hearing import Hearing, Tuned
 
 STEPS_EVERY = 1.0
+BUDGET = 0.1
+"""Seconds of one beat that may go into reading."""
 WARM_UP = 0.4
 """Seconds the job gets to itself before we load what we listen with."""
 _KINDS = {"worker": "worker", "server": "server", "heter": "heter", "coordinator": "coordinator"}
@@ -135,7 +137,7 @@ class Ears:
         """Take what is new in all logs; True if there was something."""
         with self._lock:
             self._open()
-            news = [hearing.listen() for hearing in self._hearings.values()]
+            news = self._listen()
             if self._watch is not None and self._watch.due():
                 for hearing in self._hearings.values():
                     hearing.look()
@@ -146,7 +148,7 @@ class Ears:
                 said += announcer.of_peer(self._peers.pop(0))
         for text in said:
             self.say(text)
-        return any(news)
+        return news
 
     def judged(self, record: RunRecord, shown: str, language: Language) -> tuple[Report, RunFacts]:
         """The report on what was written and recorded so far; `shown` names the log folder."""
@@ -179,6 +181,15 @@ class Ears:
         with self._lock:
             for hearing in self._hearings.values():
                 hearing.close()
+
+    def _listen(self) -> bool:
+        """Read on while logs grow faster than one piece a beat, but not without a pause."""
+        deadline = time.monotonic() + BUDGET
+        growing = [hearing for hearing in self._hearings.values() if hearing.listen()]
+        news = bool(growing)
+        while growing and time.monotonic() < deadline:
+            growing = [hearing for hearing in growing if hearing.more and hearing.listen()]
+        return news
 
     def _open(self) -> None:
         """Begin to listen to logs that were added since the last time."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
-BUSY = 0.08
+BUSY = 0.1
 """Seconds between two looks at the open files while they grow."""
 IDLE = 0.15
 LOOK_WITHOUT_EVENTS = 1.0

@@ -13,13 +13,13 @@ from pdtriage.events.lines import Lines
 from pdtriage.events.progress import Counters
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import ProcessRecord
-from pdtriage.live.tail import Tail
+from pdtriage.live.tail import MOST, Tail
 from pdtriage.model import FileFacts, LogFile, Progress
 
-PIECE = 1 << 16
+PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""
-LONGEST_LINE = 4_096
-STEP_WINDOW = 8_192
+LONGEST_LINE = 2_048
+STEP_WINDOW = 2_048
 TELLING = frozenset({"cause", "symptom", "victim"})
 REST_FACTOR = 20
 """A question that took a millisecond is not asked again within twenty."""
@@ -57,6 +57,8 @@ class Hearing:
         self.heard = time.monotonic()
         """When it last grew."""
         self.step: Progress | None = None
+        self.more = False
+        """The last piece was a full one: there is more to read at once."""
         self.alarmed = False
         """Something was written that may be a cause, and nobody has asked yet."""
         self._tuned = tuned
@@ -80,6 +82,7 @@ class Hearing:
             self._scanner = self._new_scanner()
         self._scanner.feed(chunk)
         self.heard = time.monotonic()
+        self.more = len(chunk) == MOST
         self._window = (self._window + chunk)[-STEP_WINDOW:]
         self.alarmed = self.alarmed or self._is_alarming(chunk)
         return True
@@ -122,7 +125,12 @@ class Hearing:
     def _new_scanner(self) -> FileScanner:
         first_line = 1 + _newlines(self.path, self.begin)
         return FileScanner(
-            self.file, self._tuned.engine, begin=self.begin, first_line=first_line, piece=PIECE
+            self.file,
+            self._tuned.engine,
+            begin=self.begin,
+            first_line=first_line,
+            piece=PIECE,
+            counted=0,
         )
 
     def _is_alarming(self, chunk: bytes) -> bool:

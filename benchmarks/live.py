@@ -1,0 +1,153 @@
+"""Measures the live view. Every number in the documentation about it comes from here.
+
+    python benchmarks/live.py load      CPU and memory while eight ranks write 100 lines/s each
+    python benchmarks/live.py latency   from a line in a log to its announcement
+    python benchmarks/live.py flood     CPU and memory while one rank writes many lines
+
+Each prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+RUN = [sys.executable, "-m", "pdtriage", "run", "--log_level", "ERROR"]
+TICK = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+STEADY = """
+import sys, time
+began = time.monotonic()
+for step in range(int(sys.argv[1])):
+    print(f"2024-01-01 10:00:00,000 INFO epoch: {step // 1000}, step: {step}, loss: 0.51234, "
+          "lr: 0.001000, reader_cost: 0.01 s, batch_cost: 0.1 s, ips: 320.0 images/s", flush=True)
+    pause = began + (step + 1) / 100 - time.monotonic()
+    if pause > 0:
+        time.sleep(pause)
+"""
+FLOOD = """
+import sys
+for step in range(int(sys.argv[1]) // 100):
+    sys.stdout.write("".join(f"epoch: {step}, step: {n}, loss: 0.51234, ips: 320.0 images/s\\n"
+                             for n in range(100)))
+"""
+LATENCY = """
+import os, time
+print("epoch: 0, step: 1, loss: 0.5", flush=True)
+time.sleep(3)
+if os.environ["PADDLE_TRAINER_ID"] == "1":
+    print(f"at {time.time()}", flush=True)
+    print("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1.0GB memory on "
+          "GPU 0, 15.7GB memory has been allocated and available memory is only 12.0MB.",
+          flush=True)
+time.sleep(4)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["load", "latency", "flood"])
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--lines", type=int, default=10_000_000)
+    parser.add_argument("--tries", type=int, default=5)
+    asked = parser.parse_args()
+    if asked.what == "load":
+        result = measure_load(asked.seconds)
+    elif asked.what == "flood":
+        result = measure_flood(asked.lines)
+    else:
+        result = measure_latency(asked.tries)
+    print(json.dumps(result, indent=1))
+
+
+def measure_load(seconds: int) -> dict[str, object]:
+    """After five seconds, when everything is loaded, until shortly before the end."""
+    with script(STEADY) as (path, logs):
+        process = start(path, logs, 8, str((seconds + 8) * 100))
+        time.sleep(5)
+        before, began = cpu_of(process.pid), time.monotonic()
+        first = memory_of(process.pid)
+        time.sleep(seconds)
+        share = (cpu_of(process.pid) - before) / (time.monotonic() - began)
+        last = memory_of(process.pid)
+        process.wait()
+    return {"cpu_percent": round(100 * share, 2), "memory_mb": [first, last]}
+
+
+def measure_flood(lines: int) -> dict[str, object]:
+    """Memory at quarters of the way, by the size of the log."""
+    with script(FLOOD) as (path, logs):
+        began = time.monotonic()
+        process = start(path, logs, 1, str(lines))
+        samples: list[int] = []
+        while process.poll() is None:
+            samples.append(memory_of(process.pid))
+            time.sleep(0.5)
+        took = time.monotonic() - began
+    kept = samples[:: max(1, len(samples) // 8)]
+    return {"lines": lines, "seconds": round(took, 1), "memory_mb": kept, "most": max(samples)}
+
+
+def measure_latency(tries: int) -> dict[str, object]:
+    """From the moment a fatal line is written to the announcement on stderr."""
+    delays = []
+    for _ in range(tries):
+        with script(LATENCY) as (path, logs):
+            process = start(path, logs, 2)
+            assert process.stderr is not None
+            for line in process.stderr:
+                if "rank 1 on" in line:
+                    seen = time.time()
+                    break
+            process.wait()
+            written = re.search(r"^at (\S+)", (logs / "workerlog.1").read_text(), re.M)
+            assert written
+            delays.append(seen - float(written[1]))
+    return {
+        "seconds": {"median": round(statistics.median(delays), 3), "most": round(max(delays), 3)}
+    }
+
+
+def start(path: Path, logs: Path, ranks: int, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*RUN, f"--nproc_per_node={ranks}", "--log_dir", str(logs), str(path), *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of processor time, all threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def memory_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE >> 20
+    except (OSError, IndexError):
+        return 0
+
+
+@contextlib.contextmanager
+def script(code: str) -> Iterator[tuple[Path, Path]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.py"
+        path.write_text(code)
+        yield path, Path(folder) / "log"
+
+
+if __name__ == "__main__":
+    main()
