@@ -10,6 +10,7 @@ from pdtriage.jobs.launches import NodeRun, node_runs
 from pdtriage.jobs.ranks import console_ranks, node_rank, only_named, rank_of, unseen_ranks
 from pdtriage.launch.record import RunRecord
 from pdtriage.model import (
+    Event,
     FileFacts,
     Launcher,
     Mode,
@@ -81,7 +82,7 @@ def _run_facts(
         ),
         ranks=tuple(ranks),
         launcher=tuple(event for run in group for event in run.console.events),
-        kernel=tuple((f.file.path, e) for f in job.kernel for e in f.events) if newest else (),
+        kernel=_kernel(group, job) if newest else (),
         nodes=tuple(nodes),
         world_size=world_size,
         mode=_mode(group),
@@ -92,6 +93,17 @@ def _run_facts(
         running=any(r.record is not None and r.record.is_live() for r in group),
         notes=_notes(group, ranks),
     )
+
+
+def _kernel(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Event], ...]:
+    """What the machine says: kernel logs and pictures of the cards, also pasted into a console."""
+    pasted = [
+        (path, event)
+        for run in group
+        for path, event in run.console.output
+        if event.signature.startswith(("kernel.", "device.smi"))
+    ]
+    return (*((f.file.path, e) for f in job.kernel for e in f.events), *pasted)
 
 
 def _node(run: NodeRun, ranks: list[Rank]) -> Node:

@@ -17,8 +17,9 @@ TELLS_EXIT = frozenset(
         "launch.spawn-killed",
     }
 )
+SHOWS_A_RANK = frozenset({"launch.spawn-error", "launch.container-failed"})
+"""After these the launcher repeats the last lines of the process it names."""
 SPAWNED_LINES = 200
-"""So long a traceback may be that paddle.distributed.spawn repeats of a process."""
 SAME_START = 2.0
 """Seconds: the double loggers of the legacy launcher print a start twice."""
 _PATH = re.compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
@@ -47,12 +48,12 @@ class ConsoleFacts:
         return next((e for _, e in self.events if e.signature == signature), None)
 
     def writer_of(self, path: str, event: Event) -> int | None:
-        """The rank that wrote a line: by its prefix, or by `Process N terminated with …` above."""
+        """The rank that wrote a line: by its prefix, or by the launcher's announcement above it."""
         if event.writer is not None:
             return event.writer
         for where, told in reversed(self.events):
             above = 0 <= event.line - told.line <= SPAWNED_LINES
-            if where == path and told.signature == "launch.spawn-error" and above:
+            if where == path and told.signature in SHOWS_A_RANK and above:
                 rank = told.fields.get("rank", "")
                 return int(rank) if rank.isdecimal() else None
         return None

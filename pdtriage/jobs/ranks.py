@@ -50,14 +50,21 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
     console = run.console
     by_writer: dict[int | None, list[tuple[str, Event]]] = {}
     for path, event in console.output:
-        by_writer.setdefault(console.writer_of(path, event), []).append((path, event))
+        # where the logs are here, what the launcher repeats of them is no news
+        writer = event.writer if known else console.writer_of(path, event)
+        by_writer.setdefault(writer, []).append((path, event))
     streamed = by_writer.pop(None, [])
-    found = [_writer(rank, events, console) for rank, events in sorted(by_writer.items(), key=str)]
-    if known or found or not (streamed or console.spans):
+    heard = {rank.rank for rank in known if rank.role == "worker"}
+    found = [
+        _writer(rank, events, console)
+        for rank, events in sorted(by_writer.items(), key=str)
+        if rank not in heard
+    ]
+    if known or not (streamed or (console.spans and not found)):
         return found
     # A launcher shows its first process; when it says that another one failed, it shows that too.
     failed = {index for role, index in console.exits if role == "worker"}
-    first = bool(console.events) and single and failed <= {0}
+    first = bool(console.events) and single and (failed <= {0} or bool(found))
     progress = [step for span in console.spans for step in span.progress]
     times = [time for span in console.spans for time in span.times]
     tail = console.spans[-1].facts.tail if console.spans and not console.events else ()
@@ -107,7 +114,7 @@ def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleF
         files=tuple(dict.fromkeys(path for path, _ in events)),
         events=tuple(events),
         lines=1,
-        exit=_aborted(console, rank),
+        exit=console.exits.get(("worker", -1 if rank is None else rank)) or _aborted(console, rank),
         last_time=max(times, default=None),
     )
 

@@ -22,7 +22,7 @@ NAMES_FAILED = frozenset(
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
 
 
-def killed_by_kernel(readings: Sequence[Reading], kernel: list[Found]) -> list[Suspect]:
+def killed_by_kernel(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
     """Ranks whose pid the kernel names as killed for memory."""
     suspects = []
     for reading in readings:
@@ -37,6 +37,30 @@ def killed_by_kernel(readings: Sequence[Reading], kernel: list[Found]) -> list[S
             suspect.why.append(words.kernel_says())
             suspects.append(suspect)
     return suspects
+
+
+def kernel_faults(kernel: Sequence[Found]) -> list[Suspect]:
+    """What the kernel says of the machine, where no rank can be tied to it."""
+    suspects = []
+    for found in kernel:
+        if found.event.role == "cause":
+            suspect = suspect_of(found.event.signature, found.category, None, [])
+            suspect.found, suspect.role = found, "launcher"
+            suspect.fields = dict(found.event.fields)
+            suspect.why.append(words.kernel_tells())
+            suspects.append(suspect)
+    return suspects[:1]
+
+
+def with_kernel_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
+    """A process that vanished on a machine whose kernel killed for memory at some time."""
+    killed = [f for f in kernel if f.category == "memory.host" and f.event.role == "cause"]
+    for suspect in gone:
+        if killed and suspect.signature in ("verdict.silent", "verdict.killed"):
+            suspect.signature, suspect.category = "verdict.oom-kill", "memory.host"
+            suspect.support = [*killed[:2], *suspect.support]
+            suspect.why.append(words.kernel_killed_somebody())
+    return gone
 
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:

@@ -65,15 +65,23 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def stuck_at_start(readings: Sequence[Reading]) -> list[Suspect]:
-    """Every log stops before the first step: no error, no end."""
+def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect]:
+    """Every log stops without an error and without an end.
+
+    Before the first step that is enough for a guess; later only with a picture of busy cards,
+    which people take when a job does not move.
+    """
     spoken = [r for r in readings if r.rank.lines]
-    if not spoken or any(r.rank.progress or r.ended or r.stopped or not r.quiet for r in spoken):
+    if not spoken or any(r.ended or r.stopped or not r.quiet for r in spoken):
+        return []
+    busy = [f for f in machine if f.event.signature == "device.smi-busy"]
+    if not busy and any(r.rank.progress for r in spoken):
         return []
     if not any(r.rank.events or r.rank.last_time is not None for r in spoken):
         return []  # a text that nothing is known of
-    suspect = suspect_of("verdict.stuck", "hang", None, [])
-    suspect.why.append(words.stuck_at_start())
+    suspect = suspect_of("verdict.stuck", "hang", None, busy[:1])
+    started = any(r.rank.progress for r in spoken)
+    suspect.why.append(words.stopped_moving() if started else words.stuck_at_start())
     suspect.last_words = tuple(r.rank for r in spoken[:2])
     if len(spoken) == 1:
         suspect.rank, suspect.host = spoken[0].rank, spoken[0].rank.host

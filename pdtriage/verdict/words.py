@@ -187,6 +187,17 @@ def kernel_says() -> Text:
     return Text("the kernel log names its process", "内核日志点名了该进程")
 
 
+def kernel_tells() -> Text:
+    return Text("the kernel log reports it", "内核日志报告了它")
+
+
+def kernel_killed_somebody() -> Text:
+    return Text(
+        "the kernel log shows that a process was killed for memory, though not whose",
+        "内核日志显示有进程因内存不足被杀，但无法确认是否就是它",
+    )
+
+
 def accused_address(address: str) -> Text:
     return Text(f"the peer named is {address}", f"被指明的对端是 {address}")
 
@@ -199,6 +210,13 @@ def stuck_at_start() -> Text:
     return Text(
         "the log stops before the first step: no error, no end",
         "日志停在第一步之前：没有报错，也没有结束",
+    )
+
+
+def stopped_moving() -> Text:
+    return Text(
+        "the log stops between two steps: no error, no end, and the cards are busy",
+        "日志停在两步之间：没有报错，也没有结束，而显卡仍在忙碌",
     )
 
 
