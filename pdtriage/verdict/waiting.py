@@ -77,7 +77,7 @@ def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect
     busy = [f for f in machine if f.event.signature == "device.smi-busy"]
     if not busy and any(r.rank.progress for r in spoken):
         return []
-    if not any(r.rank.events or r.rank.last_time is not None for r in spoken):
+    if not busy and not any(r.rank.events or r.rank.last_time is not None for r in spoken):
         return []  # a text that nothing is known of
     suspect = suspect_of("verdict.stuck", "hang", None, busy[:1])
     started = any(r.rank.progress for r in spoken)
