@@ -19,6 +19,7 @@ FORMATS: tuple[str, ...] = (
     "gitlab",
     "junit",
     "sarif",
+    "html",
 )
 
 __all__ = ["FORMATS", "Options", "Reporter", "reporter_for_file", "reporter_named"]

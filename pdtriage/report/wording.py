@@ -52,6 +52,7 @@ _ROLES: dict[Role, tuple[Text, Text]] = {
     "unknown": (Text("process", "进程"), Text("processes", "进程")),
 }
 _ROLE_ORDER: tuple[Role, ...] = tuple(_ROLES)
+MOST_SPANS = 16
 
 
 def role_word(role: Role, language: Language, many: bool = False) -> str:
@@ -59,14 +60,18 @@ def role_word(role: Role, language: Language, many: bool = False) -> str:
 
 
 def numbers(values: Iterable[int]) -> str:
-    """`0-3, 5, 7` for 0, 1, 2, 3, 5, 7."""
+    """`0-3, 5, 7` for 0, 1, 2, 3, 5, 7; the middle is left out where it would fill a page."""
+    known = sorted(set(values))
     spans: list[list[int]] = []
-    for value in sorted(set(values)):
+    for value in known:
         if spans and value == spans[-1][1] + 1:
             spans[-1][1] = value
         else:
             spans.append([value, value])
-    return ", ".join(_span(first, last) for first, last in spans)
+    shown = [_span(first, last) for first, last in spans]
+    if len(shown) > MOST_SPANS:
+        shown = [*shown[: MOST_SPANS - 2], "...", f"{shown[-1]} [{len(known)}]"]
+    return ", ".join(shown)
 
 
 def process_name(

@@ -1,0 +1,126 @@
+"""The report as one page that needs nothing but itself: no network, no server, no script.
+
+A strict content security policy lets run what is written here and nothing else; scripts only add
+comfort (filters, zoom). Both languages are in the page, and the reader chooses.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TextIO
+
+from pdtriage.model import Report, Text
+from pdtriage.report.html import sections
+from pdtriage.report.html.build import Html, join, tag
+from pdtriage.report.html.graph import graph
+from pdtriage.report.html.lanes import timeline
+from pdtriage.report.html.words import headline_of
+from pdtriage.report.interface import Options
+from pdtriage.report.wording import VERDICTS
+
+_HERE = Path(__file__).parent
+
+
+class HtmlReporter:
+    name = "html"
+    suffixes = (".html", ".htm")
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        del options
+        stream.write(page([report]))
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        del options
+        stream.write(page(reports))
+
+
+reporter = HtmlReporter()
+
+
+def page(reports: Sequence[Report]) -> str:
+    """The newest run on top; of several, the others are folded below it."""
+    newest = reports[-1]
+    style, script = _asset("style.css"), _asset("script.js")
+    if newest.language == "zh":
+        style += ".en{display:none}.zh{display:revert}"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    headline = headline_of(newest).in_(newest.language)
+    title = f"{VERDICTS[newest.verdict].in_(newest.language)}: {headline} - pdtriage"
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width,initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        Html(f"<style>{style}</style>"),
+    )
+    body = tag(
+        "body",
+        tag("a", Text("Skip to the evidence", "跳到证据"), href="#r-evidence", class_="skip"),
+        tag("header", tag("span", "pdtriage", class_="brand"), _languages(newest)),
+        tag("main", _run(newest, "r"), *(_earlier(r) for r in reversed(reports[:-1]))),
+        sections.footer(newest),
+        Html(f"<script>{script}</script>"),
+    )
+    lang = "zh-CN" if newest.language == "zh" else "en"
+    return f"<!doctype html>\n{tag('html', head, body, lang=lang)}\n"
+
+
+def _run(report: Report, name: str) -> Html:
+    return join(
+        sections.answer(report, name),
+        timeline(report, name),
+        graph(report, name),
+        sections.evidence(report, name),
+        sections.runs(report, name),
+        sections.notes(report, name),
+    )
+
+
+def _earlier(report: Report) -> Html:
+    head = tag(
+        "summary",
+        Text(f"Run {report.run}", f"第 {report.run} 次运行"),
+        " ",
+        tag("span", VERDICTS[report.verdict], class_=f"verdict v-{report.verdict}"),
+        " ",
+        headline_of(report),
+    )
+    return tag("details", head, _run(report, f"r{report.run}"), class_="earlier")
+
+
+def _languages(report: Report) -> Html:
+    """Radio buttons and a style sheet: switching needs no script."""
+    choices = [
+        tag(
+            "label",
+            tag(
+                "input",
+                type="radio",
+                name="language",
+                id=f"lang-{code}",
+                checked=report.language == code,
+            ),
+            tag("span", label, lang=code),
+        )
+        for code, label in (("en", "English"), ("zh", "中文"))
+    ]
+    return tag("fieldset", tag("legend", "Language / 语言", class_="sr"), *choices)
+
+
+@lru_cache
+def _asset(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8").strip()
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()

@@ -1,0 +1,290 @@
+"""The page: self-contained, small, inert; and, in a real browser, usable."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pdtriage.model import Text
+from pdtriage.pipeline import analyze
+from tests.report import reports
+from tests.report.browser import CHROMIUM, Browser, running
+from tests.report.writing import all_written, written
+
+SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"
+VISIBLE = "document.body.innerText"
+
+
+class Outline(HTMLParser):
+    """Tags, attributes, and the text of style and script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.raw: dict[str, list[str]] = {"style": [], "script": []}
+        self.open: list[str] = []
+        self._void = {"meta", "input"}
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in self._void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in self.raw:
+            self.raw[self.open[-1]].append(data)
+
+
+@pytest.fixture(params=["failed", "succeeded", "large", "unknown", "chinese"])
+def page(request: pytest.FixtureRequest) -> str:
+    return written(
+        {
+            "failed": reports.failed(),
+            "succeeded": reports.succeeded(),
+            "large": reports.large(),
+            "unknown": reports.empty(),
+            "chinese": reports.in_chinese(reports.failed()),
+        }[request.param],
+        "html",
+    )
+
+
+def test_it_is_well_formed_and_asks_for_nothing_outside(page: str) -> None:
+    outline = Outline(page)
+    assert outline.open == []
+    for tag, name, value in outline.attributes:
+        assert name not in ("src", "style", "action", "srcset", "data"), (tag, name)
+        assert not name.startswith("on"), (tag, name)
+        if name == "href":
+            assert value.startswith("#")
+    assert not re.search(r"@import|url\(", outline.raw["style"][0])
+
+
+def test_the_policy_allows_just_what_is_in_it(page: str) -> None:
+    outline = Outline(page)
+    (policy,) = (v for _, n, v in outline.attributes if n == "content" and "default-src" in v)
+    for kind in ("style", "script"):
+        (content,) = outline.raw[kind]
+        digest = b64encode(sha256(content.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+
+
+def test_ids_are_unique() -> None:
+    outline = Outline(all_written([reports.failed(), reports.failed()], "html"))
+    ids = [value for _, name, value in outline.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_thousand_ranks_stay_below_a_megabyte_even_with_long_evidence() -> None:
+    long = replace(reports.io_error().evidence[0], text="x" * 2000, before=("y" * 2000,) * 8)
+    causes = tuple(
+        replace(reports.io_error(), rank=n, ranks=(n,), evidence=(long,) * 10) for n in range(40)
+    )
+    report = replace(reports.large(1024), root_causes=causes)
+    text = written(report, "html")
+    assert 200_000 < len(text.encode()) < 1_000_000
+    assert "more causes are in the JSON report" in text
+    assert "more places" in text
+
+
+def test_all_lanes_are_there_and_folded() -> None:
+    text = written(reports.large(1024), "html")
+    assert text.count("data-status=") == 1024
+    assert text.count('<details class="fate">') == 3
+
+
+def test_a_job_too_large_to_draw_says_so() -> None:
+    text = written(reports.large(4096), "html")
+    assert len(text.encode()) < 1_000_000
+    assert "more ranks of this kind are not drawn" in text
+
+
+def test_every_sentence_is_there_in_both_languages() -> None:
+    text = written(reports.failed(), "html")
+    cause = reports.failed().root_causes[0]
+    for sentence in (cause.title, *cause.advice, *cause.why, *reports.failed().notes):
+        assert sentence.en.replace("'", "&#x27;") in text
+        assert sentence.zh in text
+
+
+# --- in a browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    with running(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture
+def failed_page(tmp_path: Path) -> Path:
+    file = tmp_path / "report.html"
+    file.write_text(written(reports.failed(), "html"), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    "scenario", ["data-errno5-worker", "nodes-segfault", "ps-server-dies", "nodes-success"]
+)
+def test_recorded_jobs_are_shown_without_complaint(
+    browser: Browser, tmp_path: Path, scenario: str
+) -> None:
+    file = tmp_path / "report.html"
+    report = analyze(SCENARIOS / scenario)
+    file.write_text(written(report, "html"), encoding="utf-8")
+    browser.open(file)
+    assert browser.console == []
+    shown = browser.evaluate(VISIBLE)
+    for cause in report.root_causes[:1]:
+        assert cause.title.en in shown
+        assert cause.evidence[0].text.strip() in shown
+
+
+def test_the_answer_is_on_the_first_screen(browser: Browser, failed_page: Path) -> None:
+    browser.open(failed_page, 1280, 720)
+    bottom = browser.evaluate("document.querySelector('dl').getBoundingClientRect().bottom")
+    assert bottom < 720
+
+
+def test_languages_are_switched_without_a_script(browser: Browser, failed_page: Path) -> None:
+    browser.without_scripts(True)
+    try:
+        browser.open(failed_page)
+        shown = browser.evaluate(VISIBLE)
+        assert "What to do" in shown
+        assert "怎么办" not in shown
+        assert browser.evaluate("document.querySelector('.tools').hidden")
+        browser.evaluate("document.getElementById('lang-zh').click()")
+        shown = browser.evaluate(VISIBLE)
+        assert "怎么办" in shown
+        assert "读取数据时发生 I/O 错误" in shown
+        assert "What to do" not in shown
+    finally:
+        browser.without_scripts(False)
+
+
+def test_keys_alone_are_enough(browser: Browser, failed_page: Path) -> None:
+    browser.open(failed_page)
+    visited = []
+    for _ in range(30):
+        browser.press("Tab", 9)
+        visited.append(browser.evaluate("document.activeElement.tagName"))
+    for tag in ("A", "INPUT", "SELECT", "BUTTON", "SUMMARY", "PRE"):
+        assert tag in visited
+    browser.evaluate("document.querySelector('.fate > summary').focus()")
+    browser.press("Enter", 13, "\r")
+    assert browser.evaluate("document.querySelector('.fate').open")
+
+
+def test_lanes_are_filtered_and_zoomed(browser: Browser, failed_page: Path) -> None:
+    browser.open(failed_page)
+    browser.evaluate(
+        "s = document.querySelector('select[data-filter=host]'); s.value = '192.168.0.12';"
+        "s.dispatchEvent(new Event('change'))"
+    )
+    drawn = "[...document.querySelectorAll('.lane[data-status]')].filter(l => !l.hidden).length"
+    assert browser.evaluate(drawn) == 2
+    assert browser.evaluate("document.querySelector('.count').textContent") == "2 / 4"
+    before = browser.evaluate("document.querySelector('.ticks').textContent")
+    browser.evaluate("document.querySelector('button[data-zoom=in]').click()")
+    assert browser.evaluate("document.querySelector('.ticks').textContent") != before
+    box = browser.evaluate("document.querySelector('svg.life').getAttribute('viewBox')")
+    assert box == "250 0 500 20"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+def test_nothing_sticks_out(browser: Browser, failed_page: Path, width: int) -> None:
+    for dark in (False, True):
+        browser.open(failed_page, width, 800, dark)
+        wide = browser.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width
+
+
+def test_dark_and_light(browser: Browser, failed_page: Path) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    browser.open(failed_page, dark=False)
+    light = browser.evaluate(colour)
+    browser.open(failed_page, dark=True)
+    assert browser.evaluate(colour) != light
+
+
+def test_contrast_is_enough_to_read(browser: Browser, failed_page: Path) -> None:
+    """WCAG AA: 4.5 for text, on its own background, in both schemes."""
+    for dark in (False, True):
+        browser.open(failed_page, dark=dark)
+        worst = browser.evaluate(_WORST_CONTRAST)
+        assert worst["ratio"] >= 4.5, worst
+
+
+def test_it_prints(browser: Browser, failed_page: Path) -> None:
+    browser.open(failed_page)
+    assert browser.printed().startswith(b"%PDF")
+
+
+def test_a_large_job_opens_quickly(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "large.html"
+    file.write_text(written(reports.large(1024), "html"), encoding="utf-8")
+    browser.open(file)
+    assert browser.evaluate("performance.getEntriesByType('navigation')[0].duration") < 5000
+    height = browser.evaluate("document.querySelector('.lanes').getBoundingClientRect().height")
+    assert height < 400
+
+
+def test_script_in_a_log_is_text(browser: Browser, tmp_path: Path) -> None:
+    evil = "</script><script>document.title='taken'</script><img src=x onerror=document.title=1>"
+    cause = replace(
+        reports.io_error(),
+        title=Text(evil, evil),
+        host=evil,
+        fields={evil: evil},
+        evidence=(replace(reports.io_error().evidence[0], text=evil, file=evil),),
+    )
+    report = replace(reports.failed(), root_causes=(cause,), notes=(Text(evil, evil),))
+    file = tmp_path / "evil.html"
+    file.write_text(written(report, "html"), encoding="utf-8")
+    browser.open(file)
+    assert browser.evaluate("document.title").startswith("FAILED")
+    assert browser.evaluate("document.images.length") == 0
+    assert browser.evaluate("document.scripts.length") == 1
+    assert browser.console == []
+
+
+_WORST_CONTRAST = """(() => {
+  const numbers = (c) => c.match(/[\\d.]+/g).map(Number);
+  const light = (c) => {
+    const [r, g, b] = numbers(c).map((v) => v / 255)
+      .map((v) => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor;
+      if (numbers(c)[3] !== 0) return c;
+    }
+  };
+  let worst = {ratio: 99};
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !e.checkVisibility() || e.closest("svg, script")) continue;
+    const a = light(getComputedStyle(e).color), b = light(behind(e));
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < worst.ratio) worst = {ratio, text: walk.currentNode.data, html: e.outerHTML};
+  }
+  return worst;
+})()"""
