@@ -253,6 +253,8 @@ class Rank:
     progress: tuple[Progress, ...] = ()
     lines: int = 0
     """How many lines it wrote in this run; 0 for a rank that is known but left no log."""
+    mixed: bool = False
+    """Several processes may have written what is told of it: a console without prefixes."""
     tail: tuple[str, ...] = ()
     last_line: int = 0
     last_offset: int = 0

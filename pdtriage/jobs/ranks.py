@@ -79,6 +79,7 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
                 events=tuple(streamed),
                 progress=tuple(progress),
                 lines=max(1, sum(span.facts.lines for span in console.spans)),
+                mixed=True,
                 tail=tail,
                 last_line=console.spans[-1].facts.last_line if tail else 0,
                 last_offset=console.spans[-1].facts.last_offset if tail else 0,

@@ -180,7 +180,8 @@ def _peers_without_a_name(case: Case) -> list[Suspect]:
         return []
     best = max(case.accusations, key=lambda a: (bool(a.address), a.found.event.count))
     known = best.accused[0] if len(best.accused) == 1 else None
-    suspect = suspect_of(best.found.event.signature, best.found.category, known, [])
+    others = [f for f in best.accuser.symptoms if f is not best.found]
+    suspect = suspect_of(best.found.event.signature, best.found.category, known, others[:3])
     suspect.found, suspect.host, suspect.last_words = best.found, None, ()
     suspect.fields = dict(best.found.event.fields)
     named = words.accused_address(best.address) if best.address else words.nobody_named()

@@ -86,7 +86,8 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
     telling = [f for f in found if f.event.role in ("cause", "symptom")]
     telling = _often_enough(telling, rank)
-    if reading.stopped is not None:  # what a process says while it is torn down is no news
+    # what a process says while it is torn down is no news
+    if reading.stopped is not None and not rank.mixed:
         at = _place(reading.stopped)
         telling = [f for f in telling if _place(f) < at]
     alive = _not_survived(telling, rank.progress, knowledge)
