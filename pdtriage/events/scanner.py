@@ -87,7 +87,7 @@ class FileScanner:
 
     However much it is fed, what it keeps is bounded. `begin` and `first_line` say where in the
     file the first byte stands, `piece` how much is decided at once, `counted` up to where every
-    step is read.
+    step is read, `sample` how many bytes at both ends of a piece are searched for steps behind it.
     """
 
     def __init__(
@@ -97,8 +97,9 @@ class FileScanner:
         *,
         begin: int = 0,
         first_line: int = 1,
-        piece: int = PIECE,
+        piece: int | None = None,
         counted: int = COUNTED_WHOLE,
+        sample: int = SAMPLE,
     ) -> None:
         self.file = file
         self._engine = engine
@@ -110,8 +111,9 @@ class FileScanner:
         self._buffer = b""
         self._decided = 0  # position in the buffer: everything before it is final
         self._begin = begin
-        self._piece = piece
+        self._piece = PIECE if piece is None else piece
         self._counted = counted
+        self._sampled = sample
         self._base = begin  # where the buffer begins in the file
         self._base_line = first_line
         self._bytes = begin
@@ -251,8 +253,9 @@ class FileScanner:
     ) -> None:
         regions = [(begin, upto)]
         if self._base + begin >= self._counted:
-            near = [(e.offset - self._base, e.offset - self._base + 2 * SAMPLE) for e in events]
-            regions = merged([(begin, begin + SAMPLE), (upto - SAMPLE, upto), *near], begin, upto)
+            size = self._sampled
+            near = [(e.offset - self._base, e.offset - self._base + 2 * size) for e in events]
+            regions = merged([(begin, begin + size), (upto - size, upto), *near], begin, upto)
         for start, end in regions:
             start = self._buffer.rfind(b"\n", 0, start) + 1 if start else 0
             region = self._buffer[start:end]

@@ -18,6 +18,7 @@ from pdtriage.model import FileFacts, LogFile, Progress
 
 PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""
+SAMPLE = 1 << 10
 LONGEST_LINE = 2_048
 STEP_WINDOW = 2_048
 TELLING = frozenset({"cause", "symptom", "victim"})
@@ -131,6 +132,7 @@ class Hearing:
             first_line=first_line,
             piece=PIECE,
             counted=0,
+            sample=SAMPLE,
         )
 
     def _is_alarming(self, chunk: bytes) -> bool:

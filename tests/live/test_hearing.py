@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
+import pytest
+
+from pdtriage.live import hearing as hearings
 from pdtriage.live.hearing import Hearing, Tuned
 from pdtriage.model import LogFile
 
@@ -80,18 +84,23 @@ def test_a_file_that_begins_anew_is_read_from_its_top(tmp_path: Path, tuned: Tun
     assert cause.line == 4
 
 
-def test_a_log_without_end_is_kept_small(tmp_path: Path, tuned: Tuned) -> None:
-    """An error and its retry, again and again: what is kept is bounded."""
+def test_a_log_without_end_does_not_fill_the_memory(
+    tmp_path: Path, tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hearings, "PIECE", 1 << 11)
     log = tmp_path / "workerlog.0"
-    piece = b"".join(b"epoch: 0, step: %d, loss: 0.5\n" % n for n in range(40)) + ERROR
+    steps = b"".join(b"epoch: 0, step: %d, loss: 0.5\n" % n for n in range(4_000))
     heard = hearing(log, tuned)
     log.write_bytes(b"")
-    sizes = []
-    for _ in range(10):
-        append(log, piece * 100)
-        while heard.listen():
-            pass
-        facts = heard.facts()
-        sizes.append(len(facts.events) + len(facts.progress) + len(facts.stamps))
-    assert sizes[-1] <= max(sizes[2:5]) * 1.2 + 50
-    assert facts.bytes == log.stat().st_size
+    held = []
+    tracemalloc.start()
+    try:
+        for _ in range(12):
+            append(log, steps)
+            while heard.listen():
+                pass
+            held.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert max(held[8:]) < 1.5 * max(held[2:6]), held
+    assert heard.facts().bytes == log.stat().st_size
