@@ -22,6 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             from pdtriage.commands.run import run  # a launcher starts without waiting for typer
 
             sys.exit(run(arguments[1:]))
+        if arguments[:1] == ["doctor"]:
+            from pdtriage.commands.doctor import doctor  # its flags are those of run
+
+            sys.exit(doctor(arguments[1:]))
         from pdtriage.cli import obey  # typer is slow to import
 
         obey(arguments)

@@ -44,6 +44,21 @@ def run(context: typer.Context) -> None:
     raise typer.Exit(obey_run(context.args))
 
 
+@app.command(
+    "doctor",
+    add_help_option=False,  # it has the flags of `run`
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    help=said(
+        "Is this machine ready for the job? Takes the flags of run.",
+        "本机是否可以启动作业？参数与 run 相同。",
+    ),
+)
+def doctor(context: typer.Context) -> None:
+    from pdtriage.commands.doctor import doctor as obey_doctor
+
+    raise typer.Exit(obey_doctor(context.args))
+
+
 app.command(
     help=said(
         "Follow a running job that something else started.",

@@ -96,6 +96,26 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
         "4",
         Meaning("pdtriage itself failed", "pdtriage 自身出错"),
     ),
+    (
+        "doctor",
+        "0",
+        Meaning("ready: all checks ok, or warnings only", "可以启动：检查全部正常，或只有警告"),
+    ),
+    (
+        "doctor",
+        "1",
+        Meaning("a check failed", "有检查未通过"),
+    ),
+    (
+        "doctor",
+        "2",
+        Meaning("the command line is wrong", "命令行有误"),
+    ),
+    (
+        "doctor",
+        "4",
+        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
+    ),
 )
 """(command, code, meaning) in the order the documentation shows them."""
 

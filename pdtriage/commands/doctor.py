@@ -1,0 +1,105 @@
+"""`pdtriage doctor`: is this machine ready for the job?
+
+Not a typer command: it takes the flags of `pdtriage run`, which are those of Paddle's launcher.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from pdtriage import exit_codes
+from pdtriage.bilingual import Language, Text
+from pdtriage.language import language_of
+from pdtriage.launch.flag_table import Flag
+from pdtriage.launch.flags import LaunchFlags, parse_flags
+from pdtriage.launch.refusal import RefusedError
+
+WAIT = 5.0
+FORMATS = ("text", "json")
+_FLAGS = (
+    Flag(
+        "format", "own", "text", Text("text or json. Default: text.", "text 或 json，默认 text。")
+    ),
+    Flag(
+        "run_check",
+        "own",
+        "bool",
+        Text(
+            "Also run paddle.utils.run_check, which takes many seconds.",
+            "同时执行 paddle.utils.run_check，需要较长时间。",
+        ),
+    ),
+    Flag(
+        "wait",
+        "own",
+        "float",
+        Text(
+            "Seconds to wait for the doctors of the other nodes. Default: 5.",
+            "等待其他节点 doctor 的秒数。默认 5。",
+        ),
+    ),
+)
+_LANG = Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。")
+_HEAD = Text(
+    "usage: pdtriage doctor [flags] [train.py [its arguments]]\n\n"
+    "Looks at this machine before a job starts: what is fine, what may go wrong, what will.\n"
+    "Takes every flag of `pdtriage run` (see `pdtriage run --help`) and starts nothing.\n",
+    "用法：pdtriage doctor [参数] [train.py [脚本参数]]\n\n"
+    "在启动作业之前检查本机：哪些正常，哪些可能出问题，哪些一定会失败。\n"
+    "接受 `pdtriage run` 的全部参数（见 `pdtriage run --help`），不会启动任何进程。\n",
+)
+
+
+def doctor(arguments: Sequence[str]) -> int:
+    """Obey the words after `pdtriage doctor`; the code to exit with."""
+    language = language_of()
+    try:
+        flags = parse_flags(arguments, os.environ, also=_FLAGS, script_needed=False)
+        language = _language(flags, language)
+        shown = str(flags.others.get("format", "text"))
+        if shown not in FORMATS:
+            raise RefusedError(
+                Text(f"--format cannot be {shown!r}.", f"--format 不能是 {shown!r}。"),
+                Text("It is one of text, json.", "可选值：text, json。"),
+            )
+    except RefusedError as refusal:
+        print(f"pdtriage doctor: {refusal.message(language)}", file=sys.stderr)
+        return exit_codes.USAGE
+    if flags.help:
+        print(_help(language), end="")
+        return exit_codes.OK
+    return _examine(flags, shown, language)
+
+
+def _examine(flags: LaunchFlags, shown: str, language: Language) -> int:
+    from pdtriage.doctor import Situation, examine, worst
+    from pdtriage.doctor.showing import write_json, write_text
+    from pdtriage.doctor.situation import Wishes
+
+    wait = flags.others.get("wait", WAIT)
+    wishes = Wishes(
+        run_check=flags.others.get("run_check") is True,
+        wait=float(wait) if isinstance(wait, (int, float)) else WAIT,
+    )
+    findings = examine(Situation(flags, os.environ, wishes=wishes))
+    if shown == "json":
+        write_json(findings, language, sys.stdout)
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        write_text(findings, language, sys.stdout, colour=colour)
+    return exit_codes.FAILED if worst(findings) == "failed" else exit_codes.OK
+
+
+def _language(flags: LaunchFlags, otherwise: Language) -> Language:
+    if flags.lang is None:
+        return otherwise
+    return "zh" if flags.lang == "zh" else "en"
+
+
+def _help(language: Language) -> str:
+    rows = [(f"--{flag.name.replace('_', '-')}", flag.help) for flag in _FLAGS]
+    rows.append(("--lang", _LANG))
+    lines = [f"  {name:<12}  {meaning.in_(language)}" for name, meaning in rows]
+    return _HEAD.in_(language) + "\n" + "\n".join(lines) + "\n"

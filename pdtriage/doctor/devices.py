@@ -1,0 +1,235 @@
+"""Cards: asked for and there, fit for this build of Paddle, and free."""
+
+from __future__ import annotations
+
+from pdtriage.bilingual import Text
+from pdtriage.doctor.cuda import Build, build_of, find_libraries
+from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
+from pdtriage.doctor.holders import holders_of
+from pdtriage.doctor.nvml import Nvml
+from pdtriage.doctor.situation import Situation
+from pdtriage.doctor.units import size
+from pdtriage.launch.refusal import RefusedError
+
+_MUCH_USED = 0.1
+"""Part of a card's memory that is in use without a process to be seen."""
+
+
+def devices(situation: Situation) -> Finding:
+    """Asked for versus visible."""
+    found, shares = situation.devices, situation.assignments
+    if isinstance(shares, RefusedError) or isinstance(found, RefusedError):
+        refusal = shares if isinstance(shares, RefusedError) else found
+        assert isinstance(refusal, RefusedError)
+        return refused("devices", refusal)
+    if found.notes:
+        return warning(
+            "devices",
+            found.notes[0],
+            Text(
+                "Check CUDA_VISIBLE_DEVICES and the driver (nvidia-smi) if cards were meant to be "
+                "used.",
+                "若本应使用加速卡，请检查 CUDA_VISIBLE_DEVICES 和驱动（nvidia-smi）。",
+            ),
+        )
+    if found.kind == "cpu":
+        return ok("devices", f"CPU, {len(shares)} process(es)", f"CPU，{len(shares)} 个进程")
+    cards = " ".join(share.label(found.kind) or "" for share in shares)
+    return ok("devices", f"{len(shares)} process(es) on {cards}", f"{len(shares)} 个进程：{cards}")
+
+
+def build(situation: Situation) -> Finding:
+    """A CPU build beside cards, a GPU build without any."""
+    wheel = situation.wheel
+    if wheel is None:
+        return skipped("build", "no Paddle was found", "没有找到 Paddle")
+    if wheel.kind != "cpu":
+        counted = situation.probe.count(wheel.kind)
+        if counted:
+            return ok(
+                "build",
+                f"{wheel.name} is built for {wheel.kind}, {counted} here",
+                f"{wheel.name} 支持 {wheel.kind}，本机有 {counted} 张",
+            )
+        return warning(
+            "build",
+            Text(
+                f"{wheel.name} is built for {wheel.kind}, and this machine shows none",
+                f"{wheel.name} 支持 {wheel.kind}，但本机没有发现",
+            ),
+            Text(
+                "Check the driver, and in a container that the cards are passed in "
+                "(docker run --gpus all).",
+                "请检查驱动；在容器中还要确认已传入设备（docker run --gpus all）。",
+            ),
+        )
+    for kind in ("gpu", "xpu", "npu"):
+        counted = situation.probe.count(kind)
+        if counted:
+            return warning(
+                "build",
+                Text(
+                    f"this machine has {counted} {kind}, but {wheel.name} {wheel.version} can only "
+                    "use the CPU",
+                    f"本机有 {counted} 张 {kind}，但 {wheel.name} {wheel.version} 只支持 CPU",
+                ),
+                Text(
+                    f"Install the build of Paddle for {kind} if the cards are to be used.",
+                    f"若要使用这些卡，请安装支持 {kind} 的 Paddle。",
+                ),
+            )
+    return ok("build", f"{wheel.name} for the CPU, no cards here", f"{wheel.name}，本机没有加速卡")
+
+
+def driver(situation: Situation) -> Finding:
+    """Whether the driver can run the CUDA this Paddle was built with."""
+    made = _cuda_build(situation)
+    if made is None:
+        return _no_cuda("driver")
+    nvml = situation.nvml
+    newest = nvml.cuda() if nvml is not None else None
+    if nvml is None or newest is None:
+        return failed(
+            "driver",
+            Text("the NVIDIA driver does not answer", "NVIDIA 驱动没有响应"),
+            Text(
+                "Install it or load it (nvidia-smi shows its state); in a container use "
+                "--gpus all.",
+                "请安装或加载驱动（nvidia-smi 可查看状态）；在容器中使用 --gpus all。",
+            ),
+        )
+    seen = f"{nvml.driver()}, CUDA <= {newest[0]}.{newest[1]}"
+    wanted = f"{made.cuda[0]}.{made.cuda[1]}"
+    if newest >= made.cuda:
+        return ok(
+            "driver", f"driver {seen}; Paddle wants {wanted}", f"驱动 {seen}；Paddle 需要 {wanted}"
+        )
+    judged = warning if newest[0] == made.cuda[0] else failed
+    return judged(
+        "driver",
+        Text(
+            f"driver {seen}, but Paddle was built with CUDA {wanted}",
+            f"驱动 {seen}，但 Paddle 使用 CUDA {wanted} 编译",
+        ),
+        Text(
+            "Update the driver, or install the Paddle built for an older CUDA.",
+            "请升级驱动，或安装以较低版本 CUDA 编译的 Paddle。",
+        ),
+    )
+
+
+def libraries(situation: Situation) -> Finding:
+    """What Paddle loads when it first needs it, which may be hours into a job."""
+    made = _cuda_build(situation)
+    python = situation.interpreter
+    if made is None or isinstance(python, RefusedError):
+        return _no_cuda("libraries")
+    wanted = ["libcublas.so", "libcudnn.so"]
+    several = situation.processes > 1 or situation.node_total > 1
+    if several:
+        wanted.append("libnccl.so")
+    found = find_libraries(wanted, python.folders, situation.environ, situation.root)
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        listed = ", ".join(missing)
+        return failed(
+            "libraries",
+            Text(
+                f"{listed} cannot be found: not with Paddle, in LD_LIBRARY_PATH, nor where the "
+                "system looks",
+                f"找不到 {listed}：Paddle 目录、LD_LIBRARY_PATH 与系统库目录中都没有",
+            ),
+            Text(
+                "Install them (pip: nvidia-cublas-cu12, nvidia-cudnn-cu12, nvidia-nccl-cu12, or "
+                "the system's packages), or add their folder to LD_LIBRARY_PATH.",
+                "请安装（pip 包 nvidia-cublas-cu12、nvidia-cudnn-cu12、nvidia-nccl-cu12，"
+                "或系统软件包），或将其目录加入 LD_LIBRARY_PATH。",
+            ),
+        )
+    listed = ", ".join(found.values())
+    return ok("libraries", listed, listed)
+
+
+def device_processes(situation: Situation) -> Finding:
+    """Processes of an earlier job that still hold a card."""
+    shares, found = situation.assignments, situation.devices
+    if isinstance(shares, RefusedError) or isinstance(found, RefusedError):
+        return skipped("device-processes", "no cards", "没有加速卡")
+    cards = [label for share in shares for label in share.physical]
+    if not cards:
+        return skipped("device-processes", "the job uses no cards", "作业不使用加速卡")
+    held, hidden = _held(situation, found.kind, cards)
+    if held:
+        shown = "; ".join(
+            f"{found.kind}:{card} {', '.join(map(str, pids))}" for card, pids in held.items()
+        )
+        every = " ".join(sorted({str(pid) for pids in held.values() for pid in pids}))
+        return warning(
+            "device-processes",
+            Text(f"cards are in use (pids): {shown}", f"卡正被占用（pid）：{shown}"),
+            Text(
+                f"If they are left over from an earlier job, look at them (ps -fp {every}) and end "
+                "them.",
+                f"若是之前作业的残留进程，请确认（ps -fp {every}）后结束它们。",
+            ),
+        )
+    if hidden:
+        shown = "; ".join(f"{found.kind}:{card} {amount}" for card, amount in hidden.items())
+        return warning(
+            "device-processes",
+            Text(
+                f"memory of cards is in use by processes that cannot be seen from here: {shown}",
+                f"卡的显存被此处不可见的进程占用：{shown}",
+            ),
+            Text(
+                "Look outside of this container (nvidia-smi on the host), or use other cards.",
+                "请在容器之外查看（宿主机上执行 nvidia-smi），或改用其他卡。",
+            ),
+        )
+    return ok("device-processes", "nobody uses the cards", "没有进程占用这些卡")
+
+
+CHECKS = (
+    Check("devices", devices),
+    Check("build", build),
+    Check("driver", driver),
+    Check("libraries", libraries),
+    Check("device-processes", device_processes),
+)
+
+
+def _cuda_build(situation: Situation) -> Build | None:
+    python = situation.interpreter
+    if isinstance(python, RefusedError) or situation.wheel is None:
+        return None
+    return build_of(python.folders)
+
+
+def _no_cuda(name: str) -> Finding:
+    return skipped(name, "no Paddle built with CUDA", "没有以 CUDA 编译的 Paddle")
+
+
+def _held(
+    situation: Situation, kind: str, cards: list[str]
+) -> tuple[dict[str, list[int]], dict[str, str]]:
+    """(pids by card, memory in use by card where nobody is to be seen)."""
+    held: dict[str, list[int]] = {}
+    hidden: dict[str, str] = {}
+    nvml = situation.nvml if kind == "gpu" else None
+    for card in cards:
+        pids = _pids(situation, nvml, kind, card)
+        if pids:
+            held[card] = sorted(pids)
+            continue
+        memory = nvml.memory(int(card)) if nvml is not None and card.isdecimal() else None
+        if memory is not None and memory.used > memory.total * _MUCH_USED:
+            hidden[card] = f"{size(memory.used)} / {size(memory.total)}"
+    return held, hidden
+
+
+def _pids(situation: Situation, nvml: Nvml | None, kind: str, card: str) -> set[int]:
+    told = nvml.processes(int(card)) if nvml is not None and card.isdecimal() else None
+    if told is not None:
+        return set(told)
+    name = {"gpu": "nvidia", "xpu": "xpu", "npu": "davinci"}.get(kind)
+    return holders_of(situation, f"/dev/{name}{card}") if name else set()

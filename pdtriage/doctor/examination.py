@@ -1,0 +1,43 @@
+"""All checks in the order they are shown, and the few that every launch makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+
+from pdtriage.doctor.finding import Check, Finding, Status
+from pdtriage.doctor.situation import Situation
+from pdtriage.launch.flags import LaunchFlags
+
+FAMILIES = ("python", "devices", "host", "folder", "network", "nodes", "elastic", "kubernetes")
+_CHEAP_FAMILIES = ("host", "folder")
+_WORST_FIRST: tuple[Status, ...] = ("failed", "warning", "ok", "skipped")
+
+
+def examine(situation: Situation) -> list[Finding]:
+    """Every check, one finding each."""
+    return [check.look(situation) for check in checks_of(FAMILIES)]
+
+
+def cheap_findings(
+    flags: LaunchFlags, environ: Mapping[str, str], processes: int, *, root: str = "/"
+) -> list[Finding]:
+    """What a launch of so many processes on this node should warn about.
+
+    Only the checks that cost nothing, and only bad news.
+    """
+    situation = Situation(flags, environ, processes=processes, root=root)
+    found = (check.look(situation) for check in checks_of(_CHEAP_FAMILIES) if check.cheap)
+    return [finding for finding in found if finding.status in ("warning", "failed")]
+
+
+def worst(findings: Sequence[Finding]) -> Status:
+    """The status of them all together; `ok` where nothing could be looked at."""
+    seen = {finding.status for finding in findings} - {"skipped"}
+    return next((status for status in _WORST_FIRST if status in seen), "ok")
+
+
+def checks_of(families: Sequence[str]) -> Iterator[Check]:
+    # By name: a launch must not wait for families it does not look at.
+    for family in families:
+        yield from import_module(f"pdtriage.doctor.{family}").CHECKS

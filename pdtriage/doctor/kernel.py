@@ -1,0 +1,172 @@
+"""What the kernel says about limits, memory, clock and network, read from its own files."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from pdtriage.doctor.situation import Situation
+
+_NO_LIMIT = 1 << 60
+"""Version 1 of cgroups writes a huge number where there is no limit."""
+_CLOCK_ERROR = 5
+_TIMEX_BYTES = 512
+
+
+class Space(NamedTuple):
+    """Bytes and files of a file system, as far as an ordinary user may use them."""
+
+    total: int
+    free: int
+    files_left: int | None
+    """None where the file system does not count them."""
+
+
+class Room(NamedTuple):
+    """How many more processes and threads may be created."""
+
+    left: int
+    why: str
+
+
+class Network(NamedTuple):
+    name: str
+    virtual: bool
+    """One end of a pair whose other end is in another network namespace."""
+
+
+def space_of(path: str) -> Space | None:
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return None
+    files = found.f_favail if found.f_files else None
+    return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize, files)
+
+
+def file_limit(situation: Situation) -> int | None:
+    """The soft limit of open files; None for none."""
+    return _limit(situation, "Max open files")
+
+
+def process_room(situation: Situation) -> Room | None:
+    """The narrower of the user's limit and the cgroup's; None where there is neither."""
+    rooms: list[Room] = []
+    limit = _limit(situation, "Max processes")
+    # The kernel does not hold root to it.
+    if limit is not None and os.geteuid() != 0:
+        rooms.append(Room(limit - _threads_of_user(situation), f"ulimit -u {limit}"))
+    for folder in _cgroups(situation, "pids"):
+        most = _number(situation.read(f"{folder}/pids.max"))
+        now = _number(situation.read(f"{folder}/pids.current"))
+        if most is not None and now is not None:
+            rooms.append(Room(most - now, f"cgroup pids.max {most}"))
+    return min(rooms, default=None)
+
+
+def cgroup_memory(situation: Situation) -> tuple[int, int] | None:
+    """(limit, used) of the tightest cgroup we are in; None where there is no limit."""
+    found: list[tuple[int, int]] = []
+    for folder in _cgroups(situation, "memory"):
+        for most, now, statistics in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            limit = _number(situation.read(f"{folder}/{most}"))
+            used = _number(situation.read(f"{folder}/{now}"))
+            if limit is None or used is None or limit > _NO_LIMIT:
+                continue
+            # Cached files go away by themselves when the memory is needed.
+            cached = _field(situation.read(f"{folder}/memory.stat"), statistics)
+            found.append((limit, max(0, used - cached)))
+    return min(found, key=lambda pair: pair[0] - pair[1], default=None)
+
+
+def total_memory(situation: Situation) -> int | None:
+    for line in (situation.read("/proc/meminfo") or "").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) << 10
+    return None
+
+
+def clock_is_synchronised() -> bool | None:
+    """What `adjtimex` says; None where there is no such call."""
+    import ctypes
+
+    adjtimex = getattr(ctypes.CDLL(None), "adjtimex", None)
+    if adjtimex is None:
+        return None
+    # All zero asks and changes nothing; the structure is smaller than this on every platform.
+    state = int(adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES)))
+    return None if state < 0 else state != _CLOCK_ERROR
+
+
+def in_container(situation: Situation) -> bool:
+    for mark in ("/.dockerenv", "/run/.containerenv"):
+        if os.path.exists(situation.path(mark)):
+            return True
+    if situation.environ.get("KUBERNETES_SERVICE_HOST"):
+        return True
+    told = situation.read("/proc/1/cgroup") or ""
+    return any(word in told for word in ("docker", "kubepods", "containerd", "libpod", "lxc"))
+
+
+def networks(situation: Situation) -> list[Network]:
+    """Every interface but the loopback."""
+    found = []
+    for name in situation.names("/sys/class/net"):
+        own = _number(situation.read(f"/sys/class/net/{name}/ifindex"))
+        if name == "lo" or own is None:
+            continue
+        peer = _number(situation.read(f"/sys/class/net/{name}/iflink"))
+        found.append(Network(name, virtual=peer is not None and peer != own))
+    return found
+
+
+def _limit(situation: Situation, name: str) -> int | None:
+    for line in (situation.read("/proc/self/limits") or "").splitlines():
+        if line.startswith(name):
+            return _number(line[len(name) :].split()[0])
+    return None
+
+
+def _threads_of_user(situation: Situation) -> int:
+    own = str(os.getuid())
+    total = 0
+    for name in situation.names("/proc"):
+        if not name.isdecimal():
+            continue
+        fields = dict(
+            line.split(":", 1)
+            for line in (situation.read(f"/proc/{name}/status") or "").splitlines()
+            if ":" in line
+        )
+        if fields.get("Uid", "").split()[:1] == [own]:
+            total += int(fields.get("Threads", "1"))
+    return total
+
+
+def _cgroups(situation: Situation, controller: str) -> list[str]:
+    """Folders of the groups we are in, innermost first; in a container often only the root."""
+    folders: list[str] = []
+    for line in (situation.read("/proc/self/cgroup") or "").splitlines():
+        _, names, path = line.split(":", 2)
+        if names and controller not in names.split(","):
+            continue
+        base = f"/sys/fs/cgroup/{controller}" if names else "/sys/fs/cgroup"
+        parts = [part for part in path.split("/") if part and part != ".."]
+        folders += ["/".join([base, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
+    return folders
+
+
+def _number(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _field(text: str | None, name: str) -> int:
+    for line in (text or "").splitlines():
+        key, _, value = line.partition(" ")
+        if key == name:
+            return _number(value) or 0
+    return 0

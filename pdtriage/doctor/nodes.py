@@ -1,0 +1,174 @@
+"""What has to be the same on all nodes, and whether their clocks agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pdtriage.bilingual import Text
+from pdtriage.doctor.exchange import Heard
+from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
+from pdtriage.doctor.situation import Situation
+
+CLOCKS_WARN_ABOVE = 2.0
+"""Seconds; below, a busy machine or a slow network may be the reason."""
+
+_EQUAL: tuple[tuple[str, Text, Text], ...] = (
+    (
+        "nodes",
+        Text("--ips differs", "--ips 不一致"),
+        Text(
+            "Give all nodes the same list in the same order.",
+            "请在所有节点上使用内容与顺序都相同的列表。",
+        ),
+    ),
+    (
+        "nnodes",
+        Text("--nnodes differs", "--nnodes 不一致"),
+        Text("Give all nodes the same number.", "请在所有节点上使用相同的值。"),
+    ),
+    (
+        "processes",
+        Text("the number of processes differs", "进程数不一致"),
+        Text(
+            "Use the same number of cards on every node (--devices, --nproc_per_node).",
+            "请让每个节点使用相同数量的卡（--devices、--nproc_per_node）。",
+        ),
+    ),
+    (
+        "kind",
+        Text("the kind of device differs", "设备类型不一致"),
+        Text(
+            "Use the same build of Paddle and the same kind of card on every node.",
+            "请在所有节点上使用相同类型的卡和同样的 Paddle。",
+        ),
+    ),
+)
+
+
+def nodes_agree(situation: Situation) -> Finding:
+    """Lists, order and numbers are the same everywhere."""
+    name = "nodes-agree"
+    heard = situation.heard
+    if heard is None:
+        return _nowhere(name, situation)
+    if not heard.others:
+        return _nobody(name, situation)
+    for key, seen, advice in _EQUAL:
+        odd = _odd_ones(heard, key)
+        if odd:
+            own = _shown(heard.own.get(key))
+            listed = ", ".join(f"{node}: {_shown(value)}" for node, value in odd.items())
+            return failed(
+                name,
+                Text(
+                    f"{seen.en}: here {own}; {listed}",
+                    f"{seen.zh}：本机 {own}；{listed}",
+                ),
+                advice,
+            )
+    twice = _same_rank(heard)
+    if twice:
+        return failed(
+            name,
+            Text(
+                f"{', '.join(twice)} also claims to be node {heard.own.get('rank')}",
+                f"{', '.join(twice)} 也自称是节点 {heard.own.get('rank')}",
+            ),
+            Text("Give every node a --rank of its own.", "请为每个节点设置不同的 --rank。"),
+        )
+    odd = _odd_ones(heard, "paddle")
+    if odd:
+        listed = ", ".join(f"{node}: {_shown(value)}" for node, value in odd.items())
+        return warning(
+            name,
+            Text(
+                f"the version of Paddle differs: here {_shown(heard.own.get('paddle'))}; {listed}",
+                f"Paddle 版本不一致：本机 {_shown(heard.own.get('paddle'))}；{listed}",
+            ),
+            Text("Install the same version on every node.", "请在所有节点上安装相同版本。"),
+        )
+    count = len(heard.others) + 1
+    return ok(
+        name,
+        f"{count} of {situation.node_total} nodes answered and agree",
+        f"{situation.node_total} 个节点中有 {count} 个应答，配置一致",
+    )
+
+
+def clocks(situation: Situation) -> Finding:
+    heard = situation.heard
+    if heard is None:
+        return _nowhere("clocks", situation)
+    ahead = {_address(name, heard.others[name]): seconds for name, seconds in heard.ahead.items()}
+    if not ahead and heard.place_ahead is not None:
+        ahead = {str(situation.flags.master): heard.place_ahead}
+    if not ahead:
+        return _nobody("clocks", situation)
+    off = {node: seconds for node, seconds in ahead.items() if abs(seconds) > CLOCKS_WARN_ABOVE}
+    if not off:
+        most = max(abs(seconds) for seconds in ahead.values())
+        return ok(
+            "clocks",
+            f"{most:.1f} s apart at most ({len(ahead)} asked)",
+            f"最多相差 {most:.1f} 秒（询问了 {len(ahead)} 个节点）",
+        )
+    listed = ", ".join(f"{node} {seconds:+.0f} s" for node, seconds in off.items())
+    return warning(
+        "clocks",
+        Text(f"clocks differ from ours: {listed}", f"与本机的时间差：{listed}"),
+        Text(
+            "Run chrony or ntpd on every node; logs of different nodes cannot be compared "
+            "otherwise.",
+            "请在所有节点上运行 chrony 或 ntpd；否则各节点的日志时间无法对照。",
+        ),
+    )
+
+
+CHECKS = (Check("nodes-agree", nodes_agree), Check("clocks", clocks))
+
+
+def _odd_ones(heard: Heard, key: str) -> dict[str, object]:
+    """Nodes that told another value than ours; who told none is not asked."""
+    own = heard.own.get(key)
+    return {
+        _address(name, told): told[key]
+        for name, told in heard.others.items()
+        if told.get(key) is not None and own is not None and told[key] != own
+    }
+
+
+def _same_rank(heard: Heard) -> list[str]:
+    own = heard.own.get("rank")
+    others = heard.others.items()
+    return [
+        _address(name, told) for name, told in others if own is not None and told.get("rank") == own
+    ]
+
+
+def _address(name: str, told: Mapping[str, object]) -> str:
+    return str(told.get("address") or name)
+
+
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _nowhere(name: str, situation: Situation) -> Finding:
+    if situation.node_total < 2:
+        return skipped(name, "only one node", "只有一个节点")
+    return skipped(
+        name,
+        "the nodes have no place where doctors could meet (--ips or --master ip:port)",
+        "没有可供各节点交换信息的地址（--ips 或 --master ip:port）",
+    )
+
+
+def _nobody(name: str, situation: Situation) -> Finding:
+    seconds = f"{situation.wishes.wait:g}"
+    return skipped(
+        name,
+        f"no other node answered within {seconds} s: start `pdtriage doctor` on all nodes at once, "
+        "or give it time with --wait",
+        f"{seconds} 秒内没有其他节点应答：请在所有节点上同时执行 `pdtriage doctor`，"
+        "或用 --wait 延长等待",
+    )

@@ -1,0 +1,96 @@
+"""The few questions the checks have for NVIDIA's driver, asked of its own library."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import NamedTuple
+
+_LIBRARY = "libnvidia-ml.so.1"
+_TEXT = 96
+_MOST_PROCESSES = 256
+
+
+class CardMemory(NamedTuple):
+    """Bytes."""
+
+    total: int
+    used: int
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = [
+        ("total", ctypes.c_ulonglong),
+        ("free", ctypes.c_ulonglong),
+        ("used", ctypes.c_ulonglong),
+    ]
+
+
+class _Process(ctypes.Structure):
+    _fields_ = [
+        ("pid", ctypes.c_uint),
+        ("used", ctypes.c_ulonglong),
+        ("instance", ctypes.c_uint),
+        ("compute_instance", ctypes.c_uint),
+    ]
+
+
+class Nvml:
+    """An open library; every answer is None where the driver does not give it."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+
+    def driver(self) -> str | None:
+        text = ctypes.create_string_buffer(_TEXT)
+        if self._call("nvmlSystemGetDriverVersion", text, _TEXT) != 0:
+            return None
+        return text.value.decode("ascii", "replace")
+
+    def cuda(self) -> tuple[int, int] | None:
+        """The newest CUDA this driver can run."""
+        number = ctypes.c_int(0)
+        for name in ("nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"):
+            if self._call(name, ctypes.byref(number)) == 0:
+                return number.value // 1000, number.value % 1000 // 10
+        return None
+
+    def memory(self, index: int) -> CardMemory | None:
+        card = self._card(index)
+        memory = _Memory()
+        if card is None or self._call("nvmlDeviceGetMemoryInfo", card, ctypes.byref(memory)) != 0:
+            return None
+        return CardMemory(int(memory.total), int(memory.used))
+
+    def processes(self, index: int) -> tuple[int, ...] | None:
+        """Pids that compute on a card."""
+        card = self._card(index)
+        if card is None:
+            return None
+        for name in (
+            "nvmlDeviceGetComputeRunningProcesses_v3",
+            "nvmlDeviceGetComputeRunningProcesses_v2",
+        ):
+            count = ctypes.c_uint(_MOST_PROCESSES)
+            found = (_Process * _MOST_PROCESSES)()
+            if self._call(name, card, ctypes.byref(count), found) == 0:
+                return tuple(int(process.pid) for process in found[: count.value])
+        return None
+
+    def _card(self, index: int) -> ctypes.c_void_p | None:
+        card = ctypes.c_void_p()
+        if self._call("nvmlDeviceGetHandleByIndex_v2", index, ctypes.byref(card)) != 0:
+            return None
+        return card
+
+    def _call(self, name: str, *arguments: object) -> int:
+        """NVML's status; -1 where this driver is too old to have the function."""
+        function = getattr(self._library, name, None)
+        return -1 if function is None else int(function(*arguments))
+
+
+def open_nvml() -> Nvml | None:
+    try:
+        library = ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return None
+    return Nvml(library) if library.nvmlInit_v2() == 0 else None

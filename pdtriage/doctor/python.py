@@ -1,0 +1,130 @@
+"""The script, the Python that runs it, and the Paddle that Python has."""
+
+from __future__ import annotations
+
+import re
+
+from pdtriage.bilingual import Text
+from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
+from pdtriage.doctor.situation import Interpreter, Situation
+from pdtriage.launch.plan import refuse_missing_script
+from pdtriage.launch.refusal import RefusedError
+
+_RUN_CHECK_SECONDS = 180
+_RUN_CHECK = "import paddle; paddle.utils.run_check()"
+_PADDLE = re.compile(r"paddlepaddle(?:[-_][a-z]+)?", re.IGNORECASE)
+
+
+def script(situation: Situation) -> Finding:
+    name = situation.flags.training_script
+    if not name:
+        return skipped("script", "no script was given", "没有给出脚本")
+    try:
+        refuse_missing_script(name, situation.environ)
+    except RefusedError as refusal:
+        return refused("script", refusal)
+    return ok("script", f"{name} is there", f"{name} 存在")
+
+
+def python(situation: Situation) -> Finding:
+    found = situation.interpreter
+    if isinstance(found, RefusedError):
+        return refused("python", found)
+    return ok(
+        "python",
+        f"Python {found.version} ({found.path})",
+        f"Python {found.version}（{found.path}）",
+    )
+
+
+def paddle(situation: Situation) -> Finding:
+    found = situation.interpreter
+    if isinstance(found, RefusedError):
+        return skipped("paddle", "no Python to ask", "没有可用的 Python")
+    wheel = situation.wheel
+    if wheel is None:
+        return failed(
+            "paddle",
+            Text(f"{found.path} has no Paddle", f"{found.path} 中没有安装 Paddle"),
+            Text(
+                "Install paddlepaddle or paddlepaddle-gpu there, or name another Python with "
+                "--python.",
+                "请在其中安装 paddlepaddle 或 paddlepaddle-gpu，或用 --python 指定其他 Python。",
+            ),
+        )
+    packages = _packages(found)
+    if len(packages) > 1:
+        listed = ", ".join(packages)
+        return warning(
+            "paddle",
+            Text(
+                f"{listed} are installed side by side and overwrite each other's files",
+                f"同时安装了 {listed}，它们会互相覆盖文件",
+            ),
+            Text(
+                f"Uninstall all of them (pip uninstall {' '.join(packages)}) and install one anew.",
+                f"请全部卸载（pip uninstall {' '.join(packages)}），再重新安装其中一个。",
+            ),
+        )
+    return ok("paddle", f"{wheel.name} {wheel.version}", f"{wheel.name} {wheel.version}")
+
+
+def run_check(situation: Situation) -> Finding:
+    """Paddle's own test, which trains a tiny model; only on request, it takes many seconds."""
+    if not situation.wishes.run_check:
+        return skipped("run-check", "only with --run-check", "仅在给出 --run-check 时执行")
+    found = situation.interpreter
+    if isinstance(found, RefusedError) or situation.wheel is None:
+        return skipped("run-check", "there is no Paddle to check", "没有可供检查的 Paddle")
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [found.path, "-c", _RUN_CHECK],
+            env=dict(situation.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_RUN_CHECK_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        seen = Text(
+            f"paddle.utils.run_check did not end within {_RUN_CHECK_SECONDS} s",
+            f"paddle.utils.run_check 在 {_RUN_CHECK_SECONDS} 秒内没有结束",
+        )
+        return failed("run-check", seen, _see_for_yourself(found))
+    if done.returncode == 0:
+        return ok("run-check", "paddle.utils.run_check succeeded", "paddle.utils.run_check 通过")
+    last = _last_line(done.stdout.decode("utf-8", "replace"))
+    how = f"exit code {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+    seen = Text(
+        f"paddle.utils.run_check failed ({how}): {last}",
+        f"paddle.utils.run_check 失败（{how}）：{last}",
+    )
+    return failed("run-check", seen, _see_for_yourself(found))
+
+
+CHECKS = (
+    Check("script", script),
+    Check("python", python),
+    Check("paddle", paddle),
+    Check("run-check", run_check),
+)
+
+
+def _packages(found: Interpreter) -> list[str]:
+    from importlib.metadata import distributions
+
+    names = {str(package.metadata["Name"]) for package in distributions(path=list(found.folders))}
+    return sorted(name for name in names if _PADDLE.fullmatch(name))
+
+
+def _see_for_yourself(found: Interpreter) -> Text:
+    command = f'{found.path} -c "{_RUN_CHECK}"'
+    return Text(f"See it in full: {command}", f"查看完整输出：{command}")
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

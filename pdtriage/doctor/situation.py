@@ -1,0 +1,216 @@
+"""The machine and the job that is about to start on it, as the checks see them.
+
+Everything that is expensive to find out is found out once, and only when a check asks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from pdtriage.launch.cluster import how_to_meet, is_cloud, node_count, own_rank
+from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.interpreter import PaddleWheel, choose_python, wheel_in
+from pdtriage.launch.network import own_address
+from pdtriage.launch.probe import SystemProbe
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.support import mode_of
+
+if TYPE_CHECKING:
+    from pdtriage.doctor.exchange import Heard
+    from pdtriage.doctor.nvml import Nvml
+
+_ASK_PYTHON = "import json, sys; print(json.dumps([sys.version.split()[0], sys.path]))"
+_PYTHON_SECONDS = 20
+
+
+class Interpreter(NamedTuple):
+    """The Python that will run the script."""
+
+    path: str
+    version: str
+    folders: tuple[str, ...]
+    """Its `sys.path`."""
+
+
+class Wishes(NamedTuple):
+    """What was asked of the doctor beyond the flags of the job."""
+
+    run_check: bool = False
+    wait: float = 5.0
+    """Seconds to wait for the other nodes' doctors."""
+
+
+class Situation:
+    """`root` is where /proc, /sys and /dev begin; tests put small trees of their own there."""
+
+    def __init__(
+        self,
+        flags: LaunchFlags,
+        environ: Mapping[str, str],
+        *,
+        probe: Probe | None = None,
+        processes: int | None = None,
+        root: str = "/",
+        wishes: Wishes | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.environ = environ
+        self.probe: Probe = SystemProbe(root) if probe is None else probe
+        self.root = root
+        self.wishes = wishes or Wishes()
+        self.clock = clock
+        self._processes = processes
+        self.flags = flags
+        try:
+            self.meeting, self.flags = how_to_meet(flags, environ)
+        except RefusedError:
+            # A wrong --nnodes is told by the check of the nodes.
+            self.meeting = "alone"
+
+    def path(self, absolute: str) -> str:
+        return os.path.join(self.root, absolute.lstrip("/"))
+
+    def read(self, absolute: str) -> str | None:
+        """A small file of the kernel; None where it is missing or may not be read."""
+        try:
+            with open(self.path(absolute), encoding="utf-8", errors="replace") as stream:
+                return stream.read(1 << 20)
+        except OSError:
+            return None
+
+    def names(self, absolute: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self.path(absolute)))
+        except OSError:
+            return []
+
+    @cached_property
+    def mode(self) -> str:
+        return mode_of(self.flags)
+
+    @cached_property
+    def interpreter(self) -> Interpreter | RefusedError:
+        try:
+            path = choose_python(self.flags.python, self.environ)
+            return _ask(path)
+        except RefusedError as refusal:
+            return refusal
+
+    @cached_property
+    def wheel(self) -> PaddleWheel | None:
+        python = self.interpreter
+        return None if isinstance(python, RefusedError) else wheel_in(python.folders)
+
+    @cached_property
+    def devices(self) -> Devices | RefusedError:
+        try:
+            return find_devices(self.flags, self.environ, self.wheel, self.probe)
+        except RefusedError as refusal:
+            return refusal
+
+    @cached_property
+    def assignments(self) -> tuple[Assignment, ...] | RefusedError:
+        if isinstance(self.devices, RefusedError):
+            return self.devices
+        try:
+            return assign(self.flags, self.devices)
+        except RefusedError as refusal:
+            return refusal
+
+    @cached_property
+    def processes(self) -> int:
+        """Processes this node will start, at least one."""
+        if self._processes is not None:
+            return self._processes
+        if self.mode != "collective":
+            counts = (self.flags.server_num, self.flags.trainer_num)
+            return sum(count for count in counts if count) or 1
+        if self.flags.nproc_per_node:
+            return max(1, self.flags.nproc_per_node)
+        if isinstance(self.assignments, RefusedError):
+            return 1
+        return len(self.assignments)
+
+    @cached_property
+    def node_addresses(self) -> tuple[str, ...]:
+        """The nodes by address, where flags or platform name them."""
+        if is_cloud(self.environ):
+            listed = self.environ["PADDLE_TRAINERS"]
+        else:
+            listed = self.flags.ips or "" if self.meeting == "ips" else ""
+        return tuple(part.strip() for part in listed.split(",") if part.strip())
+
+    @cached_property
+    def node_rank(self) -> int | RefusedError | None:
+        """Which of `node_addresses` we are; None where they do not say."""
+        if is_cloud(self.environ):
+            text = self.environ["PADDLE_TRAINER_ID"]
+            return int(text) if text.isdecimal() else None
+        if not self.node_addresses:
+            return self.flags.rank if self.flags.rank >= 0 else None
+        try:
+            return own_rank(self.flags, self.node_addresses)
+        except RefusedError as refusal:
+            return refusal
+
+    @cached_property
+    def node_total(self) -> int:
+        """How many nodes take part, at most."""
+        if self.node_addresses:
+            return len(self.node_addresses)
+        try:
+            return node_count(self.flags)[1]
+        except RefusedError:
+            return 1
+
+    @cached_property
+    def address(self) -> str:
+        if isinstance(self.node_rank, int) and self.node_rank < len(self.node_addresses):
+            return self.node_addresses[self.node_rank]
+        return own_address(self.flags.host)
+
+    @cached_property
+    def nvml(self) -> Nvml | None:
+        """The NVIDIA driver's own library; None where there is none."""
+        from pdtriage.doctor.nvml import open_nvml
+
+        return open_nvml()
+
+    @cached_property
+    def heard(self) -> Heard | None:
+        """What the doctors of the other nodes say; None where there is nowhere to meet."""
+        from pdtriage.doctor.exchange import exchange
+
+        return exchange(self)
+
+
+def _ask(path: str) -> Interpreter:
+    if os.path.samefile(path, sys.executable):
+        return Interpreter(path, sys.version.split()[0], tuple(sys.path))
+    import json
+    import subprocess
+
+    try:
+        answer = subprocess.run(
+            [path, "-c", _ASK_PYTHON],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PYTHON_SECONDS,
+            check=True,
+        )
+        version, folders = json.loads(answer.stdout.splitlines()[-1])
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
+        from pdtriage.bilingual import Text
+
+        raise RefusedError(
+            Text(f"{path} does not run: {error}.", f"{path} 无法运行：{error}。"),
+            Text("Check --python.", "请检查 --python。"),
+        ) from None
+    return Interpreter(path, str(version), tuple(map(str, folders)))
