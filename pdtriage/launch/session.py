@@ -198,6 +198,7 @@ class _Session:
         become_subreaper()
         children = self._start(plan, recorder, watch, guardian)
         self._log_cards(plan, guardian)
+        self._warn(len(plan.processes))
         self.observer.notice(AllRunning(plan))
         supervisor = Supervisor(
             self.launch,
@@ -227,6 +228,13 @@ class _Session:
         helper = start_gpu_log(path, numbers, marked)
         if helper is not None:
             guardian.watch(helper, birth_of(helper))
+
+    def _warn(self, processes: int) -> None:
+        """What the doctor sees at a glance; behind the trainers, too."""
+        from pdtriage.doctor import cheap_findings
+
+        for finding in cheap_findings(self.flags, self.environ, processes):
+            self.observer.notice(Noted(finding.line(), "WARNING"))
 
     def _tell_peers(self, channel: FactsChannel | None, recorder: Recorder) -> None:
         if channel is not None:
