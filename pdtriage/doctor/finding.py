@@ -23,6 +23,12 @@ class Finding(NamedTuple):
     advice: Text = NOTHING_TO_DO
     """What to do about it; empty where nothing has to be done."""
 
+    def line(self) -> Text:
+        """Both in one line."""
+        return Text(
+            f"{self.seen.en}. {self.advice.en}".strip(), f"{self.seen.zh}。{self.advice.zh}".strip()
+        )
+
 
 class Check(NamedTuple):
     """Something that can be looked at before a job starts."""

@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import re
-import tempfile
 
 from pdtriage.bilingual import Text
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
@@ -24,6 +23,8 @@ _LOG = re.compile(r"(?:workerlog|serverlog|heterlog|coordinator)\.\d+")
 
 def log_dir(situation: Situation) -> Finding:
     """Written for real: permissions do not tell of read-only file systems and quotas."""
+    import tempfile  # takes a while, and a launch does not ask for this check
+
     folder = situation.flags.log_dir
     place = _nearest(folder)
     try:
