@@ -110,7 +110,7 @@ def conclude(
     if recorder.trouble:
         observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))
     recorder.close()
-    observer.notice(Finished(record, code, conclusion.culprits))
+    observer.notice(Finished(record, code, conclusion.culprits, conclusion.role))
     return Outcome(code, flags, read_back(recorder.path), conclusion)
 
 

@@ -37,6 +37,8 @@ class Cluster(NamedTuple):
     peer_list: tuple[Mapping[str, object], ...] = ()
     """What the nodes told each other, as Paddle's pod file shows it; empty without rendezvous."""
     notes: tuple[Text, ...] = ()
+    listed: tuple[str, ...] = ()
+    """All trainers in rank order, where a node may hold any number of them."""
 
     @property
     def address(self) -> str:
@@ -48,7 +50,7 @@ class Cluster(NamedTuple):
 
     @property
     def all_endpoints(self) -> tuple[str, ...]:
-        return tuple(endpoint for node in self.endpoints for endpoint in node)
+        return self.listed or tuple(endpoint for node in self.endpoints for endpoint in node)
 
     @property
     def first_rank(self) -> int:
@@ -251,21 +253,21 @@ def _refuse_mixed_loopback(nodes: tuple[str, ...]) -> None:
         )
 
 
-def own_rank(flags: LaunchFlags, nodes: tuple[str, ...]) -> int:
-    """Which entry of `--ips` this machine is; raises `RefusedError` where that cannot be told."""
+def own_rank(flags: LaunchFlags, nodes: tuple[str, ...], named: str = "--ips") -> int:
+    """Which node of the list this machine is; raises `RefusedError` where that cannot be told."""
     if flags.rank >= 0 and (flags.host is None or flags.host in nodes):
         if flags.rank >= len(nodes):
             raise RefusedError(
                 Text(
-                    f"--rank={flags.rank}, but --ips names only {len(nodes)} nodes.",
-                    f"--rank={flags.rank}，但 --ips 只有 {len(nodes)} 个节点。",
+                    f"--rank={flags.rank}, but {named} names only {len(nodes)} nodes.",
+                    f"--rank={flags.rank}，但 {named} 只有 {len(nodes)} 个节点。",
                 ),
                 Text("Ranks begin at 0.", "序号从 0 开始。"),
             )
         return flags.rank
     if flags.host is not None:
         if flags.host not in nodes:
-            raise _not_listed(flags.host, nodes)
+            raise _not_listed(flags.host, nodes, named)
         return nodes.index(flags.host)
     if len(nodes) == 1 and is_local(nodes[0]):
         return 0
@@ -276,21 +278,21 @@ def own_rank(flags: LaunchFlags, nodes: tuple[str, ...]) -> int:
     if len(here) == 1 and nodes.count(here[0]) == 1:
         return nodes.index(here[0])
     if not here:
-        raise _not_listed(own, nodes)
+        raise _not_listed(own, nodes, named)
     raise RefusedError(
         Text(
-            f"Several entries of --ips are this machine: {', '.join(here)}.",
-            f"--ips 中有多项属于本机：{', '.join(here)}。",
+            f"Several entries of {named} are this machine: {', '.join(here)}.",
+            f"{named} 中有多项属于本机：{', '.join(here)}。",
         ),
         Text("Say which one with --host or --rank.", "请用 --host 或 --rank 指明是哪一项。"),
     )
 
 
-def _not_listed(address: str, nodes: tuple[str, ...]) -> RefusedError:
+def _not_listed(address: str, nodes: tuple[str, ...], named: str) -> RefusedError:
     return RefusedError(
         Text(
-            f"This host ({address}) is not in --ips={','.join(nodes)}.",
-            f"本机（{address}）不在 --ips={','.join(nodes)} 中。",
+            f"This host ({address}) is not in {named}={','.join(nodes)}.",
+            f"本机（{address}）不在 {named}={','.join(nodes)} 中。",
         ),
         Text(
             "Add its address to the list on every node, or name the one it has with --host.",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
 from pdtriage.bilingual import Language, Text
+from pdtriage.launch import ps_console
 from pdtriage.launch.cluster import node_count
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
@@ -29,6 +30,7 @@ from pdtriage.launch.happenings import (
     Planned,
     Started,
     Stopping,
+    Trained,
     Watching,
 )
 from pdtriage.launch.plan import Plan
@@ -57,6 +59,7 @@ class Console:
         self._log = sys.stdout.buffer if log is None else log
         self._flags = LaunchFlags()
         self._followed: int | None = None
+        self._alone = False
 
     def notice(self, happening: Happening) -> None:
         if isinstance(happening, Noted):
@@ -66,14 +69,19 @@ class Console:
         elif isinstance(happening, Invited):
             self._invited(happening)
         elif isinstance(happening, Planned):
-            self._say("INFO", job_line(happening.plan, self._flags))
-            self._say("INFO", f"Run {_pod(happening.plan)} ready")
+            self._planned(happening.plan)
         elif isinstance(happening, Started):
             self._follow(happening)
         elif isinstance(happening, Watching):
             self._say("INFO", f"Watching {_pod(happening.plan)} running")
+            if happening.plan.trainer_nodes:
+                self._say("INFO", ps_console.where_to_look(happening.plan))
         elif isinstance(happening, Died):
             self._died(happening)
+        elif isinstance(happening, Trained):
+            self._say("INFO", ps_console.ALL_TRAINED)
+        elif isinstance(happening, Stopping) and happening.reason == "finished":
+            self._say("DEBUG", _sentence(happening).in_(self.language))
         elif isinstance(happening, (Stopping, Interrupted, PeerSilent, PeerDiffers, PeerBack)):
             self._say("WARNING", _sentence(happening).in_(self.language))
         elif isinstance(happening, PeerSpoke):
@@ -132,9 +140,18 @@ class Console:
         command = shlex.join(invited.command)
         self._write(f"{heading.in_(self.language)}\n{rule}\n{command}\n{rule}\n")
 
+    def _planned(self, plan: Plan) -> None:
+        self._say("INFO", job_line(plan, self._flags))
+        self._say("INFO", f"Run {_pod(plan)} ready")
+        if plan.trainer_nodes:
+            for line in ps_console.planned_lines(plan, self._flags):
+                self._say("INFO", line)
+        self._alone = len(plan.processes) == 1
+
     def _follow(self, started: Started) -> None:
         process = started.process
-        if process.local_rank != 0 or process.log is None or self._flags.quiet:
+        shown = self._alone or (process.role == "worker" and process.local_rank == 0)
+        if not shown or process.log is None or self._flags.quiet:
             return
         if self._flags.launcher == "paddle":
             return
@@ -151,8 +168,10 @@ class Console:
         if spoke.facts.get("failed") is not True:
             return
         rank, summary = spoke.facts.get("rank"), spoke.facts.get("summary")
+        role = spoke.facts.get("role")
         who = Text(f"node {spoke.node} failed", f"节点 {spoke.node} 失败").in_(self.language)
-        details = [f"rank {rank}"] if isinstance(rank, int) else []
+        name = role if role in ("server", "heter", "coordinator") else "rank"
+        details = [f"{name} {rank}"] if isinstance(rank, int) else []
         # On one line: what a peer says must not look like lines of our own.
         details += [" ".join(summary.split())] if isinstance(summary, str) else []
         self._say("ERROR", ": ".join([who, *details]))
@@ -162,9 +181,14 @@ class Console:
         if self._followed is not None:
             os.close(self._followed)
             self._followed = None
+        if finished.exit_code == 0:
+            for line in ps_console.ended_lines(finished.record):
+                self._say("INFO", line)
         self._say("INFO", "Pod completed" if finished.exit_code == 0 else "Pod failed")
-        if finished.culprits:
+        if finished.culprits and finished.role == "worker":
             self._say("ERROR", abort_line(finished.record.world_size or 0, finished.culprits))
+        elif finished.culprits:
+            self._say("ERROR", ps_console.abort_line(finished.role, finished.culprits))
         self._say("INFO", f"Exit code {finished.exit_code}")
 
 
@@ -231,8 +255,8 @@ def _sentence(
 ) -> Text:
     if isinstance(happening, Stopping):
         name = _signal_name(happening.signal)
-        ranks = _short_list(happening.ranks)
-        return Text(f"{name} to rank {ranks}", f"向 rank {ranks} 发送 {name}")
+        to = _short_list(happening.who)
+        return Text(f"{name} to {to}", f"向 {to} 发送 {name}")
     if isinstance(happening, Interrupted):
         name = _signal_name(happening.signal)
         if happening.again:
@@ -263,6 +287,12 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _short_list(ranks: Sequence[int]) -> str:
-    shown = ", ".join(str(rank) for rank in ranks[:8])
-    return shown + (f", … ({len(ranks)})" if len(ranks) > 8 else "")
+def _short_list(who: Sequence[tuple[str, int]]) -> str:
+    """`rank 0, 1, server 0`; no more than eight of them."""
+    parts: list[str] = []
+    role_before = None
+    for role, rank in who[:8]:
+        name = "rank" if role == "worker" else role
+        parts.append(str(rank) if role == role_before else f"{name} {rank}")
+        role_before = role
+    return ", ".join(parts) + (f", … ({len(who)})" if len(who) > 8 else "")

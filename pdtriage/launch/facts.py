@@ -81,7 +81,8 @@ class FactsChannel:
         self._server = server
         self._hosting = hosting or server is not None
         self._rank = cluster.node_rank
-        self._replicas = len(cluster.own_endpoints)
+        # Nodes of a parameter-server job may hold any number of processes.
+        self._replicas = None if cluster.listed else len(cluster.own_endpoints)
         self._deliver = deliver
         # Two jobs of the same name on one port must not hear each other.
         mark = zlib.crc32(",".join((*cluster.nodes, cluster.master)).encode())
@@ -104,13 +105,19 @@ class FactsChannel:
         self._thread.start()
 
     def publish(self, state: str, facts: Mapping[str, object] | None = None) -> None:
-        """Tell the others at once. `state`: `running`, `failed`, `stopped`, `done`."""
+        """Tell the others at once. `state`: `running`, `trained` (servers still serve others),
+        `failed`, `stopped`, `done`."""
         with self._lock:
             self._state = state
             self._version += 1
             if facts is not None and encode_facts(facts) is not None:
                 self._facts = dict(facts)
         self._wake.set()
+
+    def is_heard(self, rank: int) -> bool:
+        """A node that has been heard of and has not fallen silent since."""
+        peer = self._peers.get(rank)
+        return peer is not None and peer.heard > 0.0 and not peer.silent
 
     def all_over(self) -> bool:
         """Every node that was ever heard of has failed, finished or fallen silent."""
@@ -180,9 +187,10 @@ class FactsChannel:
                 peer.silent = False
                 self._deliver(PeerBack(rank))
         replicas = told.get("replicas")
-        if isinstance(replicas, int) and replicas != self._replicas and not peer.differs:
+        own = self._replicas
+        if own is not None and isinstance(replicas, int) and replicas != own and not peer.differs:
             peer.differs = True
-            self._deliver(PeerDiffers(rank, replicas, self._replicas))
+            self._deliver(PeerDiffers(rank, replicas, own))
         state = told.get("state")
         peer.over = peer.over or state in ("failed", "stopped", "done")
         peer.left = told.get("leaving") is True
@@ -190,7 +198,8 @@ class FactsChannel:
             peer.version = told.get("version")
             facts = told.get("facts")
             shown = dict(facts) if isinstance(facts, dict) else {}
-            self._deliver(PeerSpoke(rank, {**shown, "failed": state == "failed"}))
+            told_now = {**shown, "failed": state == "failed", "state": state}
+            self._deliver(PeerSpoke(rank, told_now))
 
     def _listen_for_silence(self) -> None:
         moment = time.monotonic()

@@ -13,14 +13,16 @@ def write_companions(plan: Plan) -> None:
     os.makedirs(plan.folder, exist_ok=True)
     _endpoints_log(plan)
     _pod_log(plan)
-    for process in plan.processes:
-        _envlog(plan, process)
+    for number, process in enumerate(plan.processes):
+        _envlog(plan, number, process)
         with open(backup_file(plan, process), "w", encoding="utf-8") as stream:
             json.dump(dict(process.variables), stream, indent=4, sort_keys=True)
 
 
 def backup_file(plan: Plan, process: ProcessPlan) -> str:
-    return os.path.join(plan.folder, f"backup_env.{process.rank}.json")
+    # A server, a trainer and a heter trainer may all be the first of their role.
+    number = process.rank if plan.mode == "collective" else plan.processes.index(process)
+    return os.path.join(plan.folder, f"backup_env.{number}.json")
 
 
 def _endpoints_log(plan: Plan) -> None:
@@ -37,6 +39,9 @@ def _pod_log(plan: Plan) -> None:
         shared = {k: v for k, v in shared.items() if process.variables.get(k) == v}
     cluster = plan.cluster
     peers: list[object] = [dict(peer) for peer in cluster.peer_list]
+    if not peers and plan.mode != "collective":
+        servers = shared.get("PADDLE_PSERVERS_IP_PORT_LIST", "")
+        peers = [servers.split(",") if servers else [], list(cluster.all_endpoints)]
     if not peers and cluster.meeting == "alone":
         peers = [
             {
@@ -54,7 +59,7 @@ def _pod_log(plan: Plan) -> None:
         stream.write(f"{peers or list(cluster.all_endpoints)}\n")
 
 
-def _envlog(plan: Plan, process: ProcessPlan) -> None:
-    path = os.path.join(plan.folder, f"envlog.{process.local_rank}")
+def _envlog(plan: Plan, number: int, process: ProcessPlan) -> None:
+    path = os.path.join(plan.folder, f"envlog.{number}")
     with open(path, "w" if plan.overwrite else "a", encoding="utf-8") as stream:
         stream.writelines(f"{key}={value}\n" for key, value in sorted(process.variables.items()))

@@ -64,11 +64,16 @@ class Died(NamedTuple):
 
 
 class Stopping(NamedTuple):
-    """SIGTERM (or, in the end, SIGKILL) goes to the processes of these ranks."""
+    """SIGTERM (or, in the end, SIGKILL) goes to these processes."""
 
     reason: str
     signal: int
-    ranks: tuple[int, ...]
+    who: tuple[tuple[str, int], ...]
+    """Role and rank."""
+
+
+class Trained(NamedTuple):
+    """All trainers of the job have ended well; its servers are not needed any more."""
 
 
 class Interrupted(NamedTuple):
@@ -114,6 +119,8 @@ class Finished(NamedTuple):
     record: RunRecord
     exit_code: int
     culprits: tuple[int, ...]
+    role: str = "worker"
+    """Of the culprits."""
 
 
 Happening = (
@@ -125,6 +132,7 @@ Happening = (
     | Watching
     | Died
     | Stopping
+    | Trained
     | Interrupted
     | PeerSpoke
     | PeerSilent

@@ -16,7 +16,7 @@ from pdtriage.launch.watch import Told, Watch
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
     from pdtriage.launch.facts import FactsChannel
-    from pdtriage.launch.rendezvous import Rendezvous
+    from pdtriage.launch.rendezvous import Rendezvous, Speech
 
 
 class ToldToStop(Exception):  # noqa: N818 (not an error)
@@ -56,10 +56,16 @@ class Nodes:
             return clusters.from_ips(self.flags, processes, self._environ)
         if meeting == "alone":
             return clusters.alone(self.flags, processes, self._environ)
+        from pdtriage.launch.peers import CollectiveSpeech
+
+        return self.meet(CollectiveSpeech(self.flags, processes, dtype, self._environ))
+
+    def meet(self, speech: Speech) -> Cluster:
+        """Wait at `--master` until all nodes are here."""
         from pdtriage.launch.rendezvous import meet
 
         self._rendezvous = meet(
-            self.flags, self._pod, processes, dtype, self._environ, self._observer, self._wait
+            self.flags, self._pod, speech, self._environ, self._observer, self._wait
         )
         self._open.callback(self._rendezvous.close)
         return self._rendezvous.cluster

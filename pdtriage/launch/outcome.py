@@ -24,6 +24,8 @@ class Conclusion(NamedTuple):
     signal: int | None = None
     stopped: bool = False
     """`code`, `signal` and `stopped` are the end of the first culprit, on whatever node."""
+    role: str = "worker"
+    """Of the culprits."""
 
 
 class Outcome(NamedTuple):
@@ -56,7 +58,8 @@ class ExitOrderAnalyst:
         first = first_failure(record)
         if first is None:
             return {}
-        return {"rank": first.rank, "code": first.code, "signal": first.signal}
+        end = {"code": first.code, "signal": first.signal}
+        return {"role": first.role, "rank": first.rank, **end}
 
     def conclude(self, record: RunRecord) -> Conclusion:
         if record.reason == "interrupted":
@@ -64,11 +67,13 @@ class ExitOrderAnalyst:
         first = first_failure(record)
         if first is not None and not first.stopped:
             culprits = () if first.rank is None else (first.rank,)
-            return Conclusion("failed", culprits, first.code, first.signal)
+            return Conclusion("failed", culprits, first.code, first.signal, role=first.role)
         for peer in record.peers:
             if peer.facts.get("failed") is True:
                 return _blamed_by(peer.facts)
-        if first is not None or record.reason not in ("completed", None):
+        if record.reason == "completed":
+            return Conclusion("succeeded")
+        if first is not None or record.reason is not None:
             return Conclusion("failed", stopped=first is not None)
         return Conclusion("succeeded" if record.deaths else "unknown")
 
@@ -93,10 +98,11 @@ def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
 
 
 def _blamed_by(facts: Mapping[str, object]) -> Conclusion:
-    rank, code, number = (facts.get(key) for key in ("rank", "code", "signal"))
+    rank, code, number, role = (facts.get(key) for key in ("rank", "code", "signal", "role"))
     return Conclusion(
         "failed",
         (rank,) if isinstance(rank, int) else (),
         code if isinstance(code, int) and 0 <= code < 256 else None,
         number if isinstance(number, int) and 0 < number < 65 else None,
+        role=role if role in ("server", "heter", "coordinator") else "worker",
     )

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.network import split_endpoint
+from pdtriage.launch.network import free_ports, split_endpoint
 from pdtriage.launch.refusal import RefusedError
 
 
+class CollectiveSpeech(NamedTuple):
+    """A node that starts so many trainers."""
+
+    flags: LaunchFlags
+    processes: int
+    dtype: str
+    environ: Mapping[str, str]
+
+    def tell(self, address: str) -> dict[str, object]:
+        candidate, *ports = free_ports(self.processes + 1, self.environ)
+        return {
+            "replicas": self.processes,
+            "dtype": self.dtype,
+            "candidate": f"{address}:{candidate}",
+            "endpoints": ",".join(f"{address}:{number}" for number in ports),
+        }
+
+    def understand(self, found: Mapping[str, str], own: str, size: int) -> Cluster:
+        return cluster_of(*rank_peers(found, own, self.flags, size))
+
+
 def rank_peers(
-    found: Mapping[str, str], own: str, flags: LaunchFlags, size: int
+    found: Mapping[str, str],
+    own: str,
+    flags: LaunchFlags,
+    size: int,
+    parse: Callable[[str, str], dict[str, object]] | None = None,
 ) -> tuple[list[dict[str, object]], int]:
     """All nodes in rank order, and which of them we are; the rules are Paddle's."""
-    parsed = {key: _parse_peer(key, text) for key, text in found.items()}
+    parse = parse or _parse_peer
+    parsed = {key: parse(key, text) for key, text in found.items()}
     if flags.sort_ip:
         keys = sorted(parsed, key=lambda key: _address_number(parsed[key]))
     elif flags.rank < 0:
@@ -75,18 +102,22 @@ def _parse_peer(key: str, text: str) -> dict[str, object]:
         for endpoint in endpoints:
             split_endpoint(endpoint)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(
-            Text(
-                f"What a node wrote at the rendezvous cannot be understood ({key[:80]!r}).",
-                f"无法理解某节点在汇合服务上写入的内容（{key[:80]!r}）。",
-            ),
-            Text(
-                "Check that only nodes of this job use this --master and --job_id.",
-                "请确认只有本作业的节点使用该 --master 与 --job_id。",
-            ),
-        ) from None
+        raise not_understood(key) from None
     fields = ("name", "rank", "replicas", "dtype", "candidate", "endpoints")
     return {name: peer.get(name) for name in fields}
+
+
+def not_understood(key: str) -> RefusedError:
+    return RefusedError(
+        Text(
+            f"What a node wrote at the rendezvous cannot be understood ({key[:80]!r}).",
+            f"无法理解某节点在汇合服务上写入的内容（{key[:80]!r}）。",
+        ),
+        Text(
+            "Check that only nodes of this job use this --master and --job_id.",
+            "请确认只有本作业的节点使用该 --master 与 --job_id。",
+        ),
+    )
 
 
 def _endpoints(peer: Mapping[str, object]) -> tuple[str, ...]:

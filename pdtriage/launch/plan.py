@@ -44,6 +44,8 @@ class Plan(NamedTuple):
     device_kind: str
     processes: tuple[ProcessPlan, ...]
     overwrite: bool = False
+    trainer_nodes: tuple[int, ...] = ()
+    """Nodes whose trainers the servers wait for; empty where there are no servers."""
 
     @property
     def world_size(self) -> int:

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster, node_count
@@ -23,7 +24,6 @@ from pdtriage.launch.network import (
     own_address,
     split_endpoint,
 )
-from pdtriage.launch.peers import cluster_of, rank_peers
 from pdtriage.launch.refusal import RefusedError
 
 _POLL = 0.25
@@ -47,11 +47,18 @@ class Rendezvous:
             self.server.close()
 
 
+class Speech(Protocol):
+    """What a node says of itself, and what it makes of all that was said."""
+
+    def tell(self, address: str) -> Mapping[str, object]: ...
+
+    def understand(self, found: Mapping[str, str], own: str, size: int) -> Cluster: ...
+
+
 def meet(
     flags: LaunchFlags,
     pod: str,
-    processes: int,
-    dtype: str,
+    speech: Speech,
     environ: Mapping[str, str],
     observer: Observer,
     wait: Callable[[float], None],
@@ -61,25 +68,13 @@ def meet(
     host, port, server = _open_place(flags, address, environ, observer)
     client = KVClient(host, port)
     size = node_count(flags)[1]
-    candidate, *ports = free_ports(processes + 1, environ)
-    value = json.dumps(
-        {
-            "name": pod,
-            "rank": flags.rank,
-            "replicas": processes,
-            "dtype": dtype,
-            "candidate": f"{address}:{candidate}",
-            "endpoints": ",".join(f"{address}:{number}" for number in ports),
-        }
-    )
+    value = json.dumps({"name": pod, "rank": flags.rank, **speech.tell(address)})
     name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
     prefix = f"/{flags.job_id}/info"
     key = f"{prefix}/{name}/{flags.rank}"
     try:
         found = _Waiting(client, size, observer, wait).for_all(prefix, key, value)
-        peers, rank = rank_peers(found, value, flags, size)
-        cluster = cluster_of(peers, rank)
-        return Rendezvous(cluster, client, server)
+        return Rendezvous(speech.understand(found, value, size), client, server)
     except RefusedError:
         # The others must be able to read the same list and come to the same refusal.
         if server is not None:

@@ -38,12 +38,13 @@ from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.shield import ShieldedAnalyst, ShieldedObserver
 from pdtriage.launch.spawn import Child, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
-from pdtriage.launch.support import refuse_unsupported
+from pdtriage.launch.support import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.watch import Watch
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
     from pdtriage.launch.facts import FactsChannel
+    from pdtriage.launch.ps_lifetime import Lifetime
 
 _PARTING = 3.0
 """Seconds a node that has ended waits for what the others saw."""
@@ -112,18 +113,34 @@ class _Session:
         refuse_missing_script(self.flags.training_script, self.environ)
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
-        devices = find_devices(self.flags, self.environ, wheel, self.probe)
-        assignments = assign(self.flags, devices)
+        planner = self._planner(python, wheel)
         with self._guarded() as (lock, guardian, watch):
             nodes = Nodes(self.flags, self.environ, self.pod, watch, self.observer)
             with contextlib.closing(nodes):
-                cluster = nodes.gather(len(assignments), devices.dtype)
-                self.flags = nodes.flags
-                for note in (*self.flags.notes, *devices.notes, *cluster.notes):
+                plan = planner(nodes)
+                for note in (*self.flags.notes, *plan.cluster.notes):
                     self.observer.notice(Noted(note, "WARNING"))
-                plan = self._plan(devices, assignments, cluster, python)
-                channel = nodes.open_channel(cluster)
+                channel = nodes.open_channel(plan.cluster)
                 return self._attempt(plan, watch, guardian, wheel, lock, channel)
+
+    def _planner(self, python: str, wheel: PaddleWheel | None) -> Callable[[Nodes], Plan]:
+        """What will be planned once the nodes have met; refuses what is wrong before that."""
+        mode = mode_of(self.flags)
+        if is_given(mode, self.environ) or mode in PS_MODES:
+            from pdtriage.launch.ps_plan import Start, ps_planner
+
+            start = Start(python, self.pod, self.launch)
+            return ps_planner(self.flags, mode, self.environ, wheel, self.probe, start)
+        devices = find_devices(self.flags, self.environ, wheel, self.probe)
+        assignments = assign(self.flags, devices)
+
+        def collective(nodes: Nodes) -> Plan:
+            cluster = nodes.gather(len(assignments), devices.dtype)
+            self.flags = nodes.flags
+            noted = cluster._replace(notes=(*devices.notes, *cluster.notes))
+            return self._plan(devices, assignments, noted, python)
+
+        return collective
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[tuple[FolderLock, Guardian, Watch]]:
@@ -209,11 +226,21 @@ class _Session:
             Patience(self.flags.settle, self.flags.failure_grace(), self.flags.interrupt_grace()),
             besides=frozenset({guardian.pid}),
             on_failure=lambda: self._tell_peers(channel, recorder),
+            lifetime=self._lifetime(plan, children, channel),
         )
         ending = supervisor.run()
         self._part(channel, supervisor.listen, ending, recorder)
         logs = {child.pid: child.plan.log for child in children}
         return self._conclude(recorder, plan.folder, logs, ending)
+
+    def _lifetime(
+        self, plan: Plan, children: Sequence[Child], channel: FactsChannel | None
+    ) -> Lifetime | None:
+        if not plan.trainer_nodes:
+            return None
+        from pdtriage.launch.ps_lifetime import lifetime_of
+
+        return lifetime_of(plan, children, channel)
 
     def _log_cards(self, plan: Plan, guardian: Guardian) -> None:
         """Behind the trainers: nothing may delay them."""

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdtriage.launch.guardian import end_members
 from pdtriage.launch.happenings import (
@@ -17,12 +17,16 @@ from pdtriage.launch.happenings import (
     PeerSilent,
     PeerSpoke,
     Stopping,
+    Trained,
 )
 from pdtriage.launch.processes import members_of_launch, send_to_group
 from pdtriage.launch.record import DeathRecord
 from pdtriage.launch.recorder import Recorder, now
 from pdtriage.launch.spawn import Child
 from pdtriage.launch.watch import Death, Message, Occurrence, Told, Watch
+
+if TYPE_CHECKING:
+    from pdtriage.launch.ps_lifetime import Lifetime
 
 _DOUBLE = 0.1
 """Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
@@ -59,7 +63,9 @@ class Supervisor:
         *,
         besides: frozenset[int] = frozenset(),
         on_failure: Callable[[], None] = lambda: None,
+        lifetime: Lifetime | None = None,
     ) -> None:
+        """`lifetime`: how long servers are needed; None where everybody ends by itself."""
         self.launch = launch
         self.children = {child.pid: child for child in children}
         self.alive = dict(self.children)
@@ -69,6 +75,7 @@ class Supervisor:
         self.patience = patience
         self.besides = besides | {os.getpid()}
         self.on_failure = on_failure
+        self.lifetime = lifetime
         self.deaths: list[DeathRecord] = []
         self.signalled: set[int] = set()
         self.reason: str | None = None
@@ -76,6 +83,7 @@ class Supervisor:
         self.interrupted_at = 0.0
         self.hurry = False
         self._announced = False
+        self._trained = False
         self._stop_at: float | None = None
         self._kill_at: float | None = None
         self._grace = patience.failure_grace
@@ -131,12 +139,14 @@ class Supervisor:
         )
         self.deaths.append(record)
         self.recorder.write("death", record._asdict())
-        failed = death.code != 0
+        failed = death.code != 0 and not record.stopped
         first = failed and self.reason is None
         if first:
             self.reason = "failed"
             self._stop_at = death.monotonic + self.patience.settle
         self.observer.notice(Died(record, first))
+        if self.lifetime is not None and death.code == 0:
+            self.lifetime.ended(death.pid)
 
     def _told(self, number: int) -> None:
         moment = time.monotonic()
@@ -156,6 +166,8 @@ class Supervisor:
     def _message(self, message: Message) -> None:
         self.observer.notice(message)
         self.recorder.write("peer", peer_fields(message))
+        if self.lifetime is not None:
+            self.lifetime.hear(message)
         if self.reason is not None:
             return
         if isinstance(message, PeerDiffers):
@@ -166,13 +178,19 @@ class Supervisor:
             self._stop_at = time.monotonic() + self.patience.settle
 
     def _patience_left(self) -> float | None:
-        moments = [moment for moment in (self._stop_at, self._kill_at) if moment is not None]
+        look = self.lifetime.next_look() if self.lifetime is not None else None
+        waited_for = (self._stop_at, self._kill_at, look)
+        moments = [moment for moment in waited_for if moment is not None]
         if self.observer.beat_seconds is not None:
             moments.append(self._next_beat)
         return max(0.0, min(moments) - time.monotonic()) if moments else None
 
     def _act_on_time(self) -> None:
         moment = time.monotonic()
+        if self._is_trained():
+            self.observer.notice(Trained())
+            self._trained = True
+            self._stop_at = moment
         if self._stop_at is not None and moment >= self._stop_at:
             self._stop_at = None
             if self._kill_at is None:
@@ -183,6 +201,12 @@ class Supervisor:
             # Again each second: a process may fork while it is being ended.
             self._kill_at = moment + 1.0
             self._signal_all(signal.SIGKILL)
+
+    def _is_trained(self) -> bool:
+        """Only servers are left, and nobody trains any more."""
+        if self.lifetime is None or self.reason is not None or self._trained:
+            return False
+        return self.lifetime.is_over()
 
     def _announce(self) -> None:
         if self.reason == "failed" and not self._announced:
@@ -195,13 +219,13 @@ class Supervisor:
         reason = {"failed": "failure", "interrupted": "interrupt"}.get(
             self.reason or "", self.reason or "finished"
         )
-        ranks = tuple(child.plan.rank for child in self.alive.values())
+        who = tuple((child.plan.role, child.plan.rank) for child in self.alive.values())
         for pid, child in self.alive.items():
             # A child that was not collected yet still owns its pid, so this hits nobody else.
             self.signalled.add(pid)
             send_to_group(pid, number)
             self._record_signal(pid, child.plan.rank, number, reason)
-        self.observer.notice(Stopping(reason, number, ranks))
+        self.observer.notice(Stopping(reason, number, who))
 
     def _sweep(self) -> None:
         """End grandchildren that outlived their parents, also those that left the group."""

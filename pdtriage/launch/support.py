@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 from pdtriage import exit_codes
 from pdtriage.bilingual import Language, Text
+from pdtriage.launch.cluster import is_cloud
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.outcome import Outcome
 from pdtriage.launch.refusal import RefusedError
 
 _TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
-_HETER = ("heter_workers", "heter_devices", "heter_worker_num")
-_SERVERS = ("servers", "trainers", "server_num", "trainer_num", "coordinators", "coordinator_num")
+HETER_FLAGS = ("heter_workers", "heter_devices", "heter_worker_num")
+_SERVERS = (
+    *("servers", "trainers", "server_num", "trainer_num"),
+    *("coordinators", "coordinator_num", "http_port"),
+)
+PS_FLAGS = (*_SERVERS, *HETER_FLAGS)
+PS_MODES = ("ps", "ps-heter")
+_GIVEN_ROLES = ("PSERVER", "TRAINER", "HETER_TRAINER", "COORDINATOR")
 
 
 def refuse_unsupported(flags: LaunchFlags) -> None:
@@ -23,7 +31,7 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
                 f"--{name}", "is a flag of Paddle's tuner", "属于 Paddle 的自动调优"
             )
     mode = mode_of(flags)
-    if mode != "collective":
+    if mode == "rpc":
         raise _needs_paddle(f"run mode {mode}", "is not built in yet", "尚未内置")
     if (flags.master or "").startswith("etcd://") or flags.elastic_server:
         raise _needs_paddle("an elastic job", "is not built in yet", "尚未内置")
@@ -45,11 +53,19 @@ def mode_of(flags: LaunchFlags) -> str:
     """`--run_mode`, or what the other flags mean."""
     if flags.run_mode is not None:
         return flags.run_mode
-    if any(name in flags.given for name in _HETER):
+    if any(name in flags.given for name in HETER_FLAGS):
         return "ps-heter"
     if any(name in flags.given for name in _SERVERS):
         return "ps"
     return "collective"
+
+
+def is_given(mode: str, environ: Mapping[str, str]) -> bool:
+    """A platform (PaddleCloud, paddle-operator) has already said which one process this is."""
+    told = environ.get("TRAINING_ROLE", "") in _GIVEN_ROLES
+    if told and environ.get("PADDLE_PSERVERS_IP_PORT_LIST"):
+        return mode in ("collective", "ps")
+    return mode == "ps" and is_cloud(environ)
 
 
 def _needs_paddle(what: str, en: str, zh: str) -> RefusedError:

@@ -22,7 +22,7 @@ from .conftest import SCRIPTS, Launcher
         (["--gpus=0", "act.py"], "can only use the CPU"),
         (["--ips=203.0.113.1,203.0.113.2", "act.py"], "is not in --ips"),
         (["--auto_tuner_json=t.json", "act.py"], "--launcher paddle"),
-        (["--server_num=1", "--worker_num=1", "act.py"], "--launcher paddle"),
+        (["--run_mode=rpc", "act.py"], "--launcher paddle"),
         (["--master=etcd://127.0.0.1:2379", "--nnodes=2", "act.py"], "--launcher paddle"),
         (["--master=nonsense", "--nnodes=2", "act.py"], "--master cannot be"),
         (["--python=/nowhere/python", "act.py"], "no Python"),
