@@ -122,8 +122,8 @@ WORDS = st.sampled_from(
 def test_broken_passages_never_raise_and_pieces_do_not_matter(
     words: list[bytes], piece: int
 ) -> None:
-    raw = b"".join(words)
-    assert facts_of(raw, "console", piece) == facts_of(raw, "console")
+    raw = b"".join(words)  # repr, because a loss of nan is not equal to itself
+    assert repr(facts_of(raw, "console", piece)) == repr(facts_of(raw, "console"))
 
 
 def _told(facts: FileFacts) -> list[tuple[object, ...]]:
