@@ -7,7 +7,14 @@ from typing import cast, get_args
 
 from pdtriage.jobs.folders import JobFolder, sort_files
 from pdtriage.jobs.launches import NodeRun, node_runs
-from pdtriage.jobs.ranks import console_ranks, node_rank, only_named, rank_of, unseen_ranks
+from pdtriage.jobs.ranks import (
+    console_ranks,
+    node_rank,
+    only_named,
+    rank_of,
+    unseen_ranks,
+    unseen_servers,
+)
 from pdtriage.launch.record import RunRecord
 from pdtriage.model import (
     Event,
@@ -70,6 +77,7 @@ def _run_facts(
         nodes.append(_node(run, own))
     world_size = _world_size(group)
     ranks.extend(unseen_ranks(ranks, group, world_size))
+    ranks.extend(unseen_servers(ranks, group))
     ranks.sort(key=lambda r: (r.role, r.rank is None, r.rank or 0, r.local_rank or 0, r.files))
     times = [r.last_time for r in ranks if r.last_time is not None]
     return RunFacts(

@@ -7,9 +7,10 @@ from pdtriage.jobs.identity import host_of, identify
 from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.jobs.split import Segment
 from pdtriage.launch.record import DeathRecord
-from pdtriage.model import Event, Exit, Rank
+from pdtriage.model import Event, Exit, Rank, Role
 
 MOST_MISSING = 200_000
+_SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 
 
 def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
@@ -137,6 +138,18 @@ def unseen_ranks(ranks: list[Rank], group: list[NodeRun], world_size: int | None
             exit=next((e for run in group if (e := _aborted(run.console, rank))), None),
         )
         for rank in sorted(wanted - seen)
+    ]
+
+
+def unseen_servers(ranks: list[Rank], group: list[NodeRun]) -> list[Rank]:
+    """Servers and heter trainers of the job that left no log here."""
+    seen = {(rank.role, rank.rank) for rank in ranks}
+    record = next((run.record for run in group if run.record), None)
+    return [
+        Rank(role=role, rank=index, endpoint=endpoint, host=host_of(endpoint))
+        for role in _SERVING
+        for index, endpoint in enumerate(record.roles.get(role, ()) if record else ())
+        if (role, index) not in seen
     ]
 
 

@@ -57,6 +57,7 @@ def plan_head(
         "master": plan.cluster.master,
         "world_size": plan.world_size,
         "endpoints": list(plan.cluster.all_endpoints),
+        "roles": {role: list(endpoints) for role, endpoints in plan.roles.items()},
         "device_kind": plan.device_kind,
     }
 

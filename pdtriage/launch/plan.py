@@ -46,6 +46,8 @@ class Plan(NamedTuple):
     overwrite: bool = False
     trainer_nodes: tuple[int, ...] = ()
     """Nodes whose trainers the servers wait for; empty where there are no servers."""
+    roles: Mapping[str, tuple[str, ...]] = {}
+    """Endpoints of servers, heter trainers and coordinators of the whole job."""
 
     @property
     def world_size(self) -> int:

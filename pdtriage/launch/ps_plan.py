@@ -142,6 +142,7 @@ def plan_ps(
         processes=tuple(processes),
         overwrite=flags.log_overwrite,
         trainer_nodes=roles.trainer_nodes,
+        roles={role: tuple(listed) for role, listed in _by_role(roles) if role != "worker"},
     )
 
 
@@ -178,6 +179,7 @@ def plan_given(flags: LaunchFlags, environ: Mapping[str, str], start: Start) -> 
         device_kind="cpu",
         processes=(process,),
         overwrite=flags.log_overwrite,
+        roles={"server": _listed(environ, "PADDLE_PSERVERS_IP_PORT_LIST")},
     )
 
 

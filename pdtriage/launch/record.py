@@ -115,6 +115,8 @@ class RunRecord(NamedTuple):
     master: str | None = None
     world_size: int | None = None
     endpoints: tuple[str, ...] = ()
+    roles: Mapping[str, tuple[str, ...]] = {}
+    """Endpoints of all others than the workers, on whatever node: `server`, `heter`, …"""
     device_kind: str = "cpu"
     versions: Mapping[str, str] = {}
     processes: tuple[ProcessRecord, ...] = ()

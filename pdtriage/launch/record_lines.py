@@ -58,6 +58,7 @@ class RecordLines:
             master=_text(head, "master") or None,
             world_size=_whole(head, "world_size"),
             endpoints=_texts(head, "endpoints"),
+            roles=_texts_by_role(head),
             device_kind=_text(head, "device_kind") or "cpu",
             versions=_text_map(head, "versions"),
             processes=processes,
@@ -225,3 +226,10 @@ def _text_map(entry: Mapping[str, object], key: str) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
     return {name: text for name, text in value.items() if isinstance(text, str)}
+
+
+def _texts_by_role(head: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    roles = head.get("roles")
+    if not isinstance(roles, dict):
+        return {}
+    return {role: _texts(roles, role) for role in ("server", "heter", "coordinator")}

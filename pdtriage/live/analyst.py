@@ -41,6 +41,7 @@ class LiveAnalyst:
             code=ending.code if ending else None,
             signal=ending.signal if ending else None,
             stopped=bool(ending and ending.stopped),
+            role=cause.role,
         )
 
     def _judge(self, record: RunRecord) -> tuple[Report, RunFacts]:

@@ -128,7 +128,8 @@ class LiveObserver:
             return
         asked: Ranks = ranks_asked(self._flags.ranks)
         if asked is None:
-            if process.local_rank == 0 and process.role == "worker":
+            alone = len(self._processes) == 1
+            if alone or (process.local_rank == 0 and process.role == "worker"):
                 stage.show(process, folder, prefixed=False)
         elif asked == ALL or process.rank in asked:
             stage.show(process, folder, prefixed=asked == ALL or len(asked) > 1)

@@ -18,6 +18,7 @@ from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Report, Rol
 MOST_BYTES = 48 << 10
 MOST_EVENTS = 8
 MOST_STEPS = 4
+MOST_SERVERS = 65_536
 TEXT = 500
 NAME = 200
 SPOKEN = frozenset({"cause", "symptom", "victim", "end"})
@@ -29,9 +30,12 @@ def told(run: RunFacts, report: Report) -> Json:
     """The facts of the ranks of this node, as many as fit."""
     own = [rank for rank in run.ranks if rank.files]
     cause = report.root_causes[0] if report.root_causes else None
-    culprit = next((r for r in own if cause and r.rank == cause.rank and r.exit), None)
+    culprit = next(
+        (r for r in own if cause and (r.role, r.rank) == (cause.role, cause.rank) and r.exit), None
+    )
     ending = culprit.exit if culprit else None
     facts: Json = {
+        "role": cause.role if cause else None,
         "rank": cause.rank if cause else None,
         "code": ending.code if ending else None,
         "signal": ending.signal if ending else None,
@@ -52,12 +56,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     for peer in record.peers:
         for rank in ranks_of(peer, knowledge, size):
             heard[rank.role, cast(int, rank.rank)] = rank
-    ranks = tuple(
-        heard.get((rank.role, -1 if rank.rank is None else rank.rank), rank)
-        if not rank.files
-        else rank
-        for rank in run.ranks
-    )
+    ranks = tuple(rank if rank.files else _heard_instead(rank, heard) for rank in run.ranks)
     known = {node.rank for node in run.nodes}
     nodes = {rank.node: rank.host for rank in heard.values() if rank.node not in known}
     return replace(
@@ -74,9 +73,18 @@ def ranks_of(peer: PeerRecord, knowledge: Knowledge, world_size: int) -> list[Ra
     found = []
     for item in listed if isinstance(listed, list) else ():
         rank = _rank_heard(_dict(item), peer.node, knowledge)
-        if rank is not None and rank.rank is not None and 0 <= rank.rank < world_size:
+        if rank is None or rank.rank is None:
+            continue
+        most = world_size if rank.role == "worker" else MOST_SERVERS
+        if 0 <= rank.rank < most:
             found.append(rank)
     return found
+
+
+def _heard_instead(rank: Rank, heard: Mapping[tuple[str, int], Rank]) -> Rank:
+    """What its own node tells of a rank; where it can be reached is known here."""
+    told = heard.get((rank.role, -1 if rank.rank is None else rank.rank))
+    return rank if told is None else replace(told, endpoint=rank.endpoint)
 
 
 def _rank_told(rank: Rank, most: int) -> Json:
