@@ -1,0 +1,200 @@
+"""The terminal: a log above, a status below, never one inside the other."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+import time
+
+from pdtriage.live.board import Plain, Terminal, screen_for, status_text
+from pdtriage.live.ears import Standing
+from pdtriage.live.terminal import Cleaner, Lines
+
+from .conftest import Desk, clean_environment
+from .screen import Screen
+
+
+class Both:
+    """One terminal on both streams, in the order things are written."""
+
+    def __init__(self, width: int = 80) -> None:
+        self.screen = Screen(width)
+        self.written = ""
+        outer = self
+
+        class Out(io.BytesIO):
+            def write(self, raw: bytes, /) -> int:  # type: ignore[override]
+                outer._take(raw.decode().replace("\n", "\r\n"))
+                return len(raw)
+
+        class Err(io.StringIO):
+            def write(self, text: str, /) -> int:
+                outer._take(text.replace("\n", "\r\n"))
+                return len(text)
+
+        self.terminal = Terminal(Out(), Err(), log_here=True, color=True)
+
+    def _take(self, text: str) -> None:
+        self.written += text
+        self.screen.feed(text)
+
+    @property
+    def seen(self) -> list[str]:
+        return [line.rstrip() for line in self.screen.lines]
+
+
+def test_the_status_is_below_the_log_and_gone_in_the_end() -> None:
+    both = Both()
+    for step in range(3):
+        both.terminal.log(b"step %d\n" % step)
+        both.terminal.status(f"status {step}")
+        assert both.seen[-1] == f"status {step}"
+    both.terminal.close()
+    assert [line for line in both.seen if line] == ["step 0", "step 1", "step 2"]
+
+
+def test_a_progress_bar_goes_on_where_it_was() -> None:
+    both = Both()
+    both.terminal.log(b"\r10% [#   ]")
+    both.terminal.status("4/4 alive")
+    assert both.seen == ["10% [#   ]", "4/4 alive"]
+    both.terminal.log(b"\r50% [##  ]")
+    assert both.seen == ["50% [##  ]", ""]
+    both.terminal.status("4/4 alive")
+    both.terminal.log(b"\r99% [####]\n")
+    both.terminal.log(b"done\n")
+    assert both.seen[:2] == ["99% [####]", "done"]
+
+
+def test_an_unfinished_line_is_not_torn_apart() -> None:
+    both = Both()
+    both.terminal.log(b"loading ")
+    both.terminal.status("2/2 alive")
+    both.terminal.log(b"checkpoint ... ")
+    both.terminal.status("2/2 alive, still")
+    both.terminal.log(b"ok\n")
+    assert both.seen[0] == "loading checkpoint ... ok"
+
+
+def test_a_launcher_line_gets_a_line_of_its_own() -> None:
+    both = Both()
+    both.terminal.log(b"working")
+    both.terminal.status("status")
+    both.terminal.line("LAUNCH ERROR rank 1 exited\n")
+    both.terminal.log(b"next\n")
+    assert both.seen[:3] == ["working", "LAUNCH ERROR rank 1 exited", "next"]
+
+
+def test_a_status_never_wraps() -> None:
+    both = Both()
+    both.terminal.log(b"step 1\n")
+    both.terminal.status("x" * 300)
+    assert len(both.seen) == 2
+    assert len(both.seen[1]) < 80
+
+
+def test_no_status_below_a_line_that_fills_the_screen() -> None:
+    both = Both()
+    both.terminal.log(b"y" * 200)
+    both.terminal.status("status")
+    assert "status" not in both.written
+
+
+def test_strangers_cannot_steer_the_terminal() -> None:
+    both = Both()
+    evil = b"\x1b]0;title\x07\x1b[2J\x1b[10;10Hhere \x1b[31mred\x1b[0m \x9b5A\x1bc\x07ok\n"
+    for place in range(len(evil)):
+        both.terminal.log(evil[place : place + 1])
+    assert both.screen.unknown == []
+    assert both.seen[0] == "here red \ufffd5Aok"  # what is left is only text
+    assert "\x1b[31m" in both.written
+
+
+def test_a_character_cut_in_two_arrives_whole() -> None:
+    cleaner = Cleaner()
+    raw = "中文日志\n".encode()
+    assert "".join(cleaner.feed(raw[n : n + 1]) for n in range(len(raw))) == "中文日志\n"
+
+
+def test_several_logs_are_shown_by_whole_lines() -> None:
+    lines = Lines()
+    assert lines.feed(b"a\nb") == [b"a"]
+    assert lines.feed(b"c\r\n1%\r2%\r3%\n") == [b"bc", b"3%"]
+    assert lines.feed(b"rest") == []
+    assert lines.flush() == [b"rest"]
+
+
+def test_not_a_terminal_means_plain() -> None:
+    out, err = io.BytesIO(), io.StringIO()
+    screen = screen_for(out, err)
+    assert isinstance(screen, Plain)
+    raw = b"\x1b[31mas it is\x1b[0m \xff\r\n"
+    screen.log(raw)
+    screen.line("LAUNCH INFO\n")
+    screen.status("never shown")
+    screen.close()
+    assert (out.getvalue(), err.getvalue()) == (raw, "LAUNCH INFO\n")
+
+
+def test_the_status_names_the_slowest_rank() -> None:
+    now = time.monotonic()
+    standings = [Standing("rank 0", 120, 1, now - 3), Standing("rank 1", 118, 1, now - 7)]
+    assert status_text(standings, 2, 2, 0, "en") == (
+        "2/2 alive · step 120 (slowest rank 1: step 118) · last line 3 s ago"
+    )
+    standings[1] = Standing("rank 1", 900, 0, now - 7)
+    assert "epoch 1 step 120 (slowest rank 1: epoch 0 step 900)" in status_text(
+        standings, 2, 2, 1, "en"
+    )
+    assert "存活 1/2" in status_text(standings, 1, 2, 2, "zh")
+    assert "2 条警告" in status_text(standings, 1, 2, 2, "zh")
+
+
+def test_on_a_terminal_the_log_arrives_intact(desk: Desk) -> None:
+    """A real launch on a real pseudo-terminal: bars, colours, Chinese, and a status below."""
+    desk.script(
+        """
+        for n in range(6):
+            sys.stdout.write(f"\\rloading {n}/6")
+            sys.stdout.flush()
+            time.sleep(0.15)
+        print()
+        for n in range(12):
+            print(f"\\x1b[32mepoch 0\\x1b[0m, step {n}, loss 0.5 损失", flush=True)
+            time.sleep(0.15)
+        """
+    )
+    text = on_a_terminal(desk, "run", "--nproc_per_node=2", "--log_level=ERROR", "train.py")
+    screen = Screen().feed(text)
+    seen = [line.rstrip() for line in screen.lines if line.strip()]
+    assert seen == ["loading 5/6", *(f"epoch 0, step {n}, loss 0.5 损失" for n in range(12))]
+    assert screen.unknown == []
+    assert re.search(r"2/2 alive · step \d+", text)
+
+
+def on_a_terminal(desk: Desk, *words: str) -> str:
+    """What the command writes to a terminal of 24 lines and 80 columns."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(desk.folder)
+        command = [sys.executable, "-m", "pdtriage", *words]
+        os.execve(sys.executable, command, clean_environment() | {"TERM": "xterm"})
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    written = b""
+    while True:
+        try:
+            piece = os.read(terminal, 1 << 16)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return written.decode()

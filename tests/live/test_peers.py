@@ -1,0 +1,131 @@
+"""What nodes tell each other: enough to agree, and nothing that could do harm."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import cast
+
+from pdtriage.knowledge import Knowledge
+from pdtriage.launch.facts import MAX_FACTS, clean_facts, encode_facts
+from pdtriage.launch.record import DeathRecord, PeerRecord, RunRecord
+from pdtriage.live.hearing import Tuned
+from pdtriage.live.peers import ranks_of, told, with_peers
+from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
+from pdtriage.pipeline import Job
+
+CULPRIT = Event(
+    signature="data.errno5",
+    role="cause",
+    category="data.io",
+    line=18,
+    offset=900,
+    text="OSError: [Errno 5] Input/output error: '/data/a'",
+    block=1,
+)
+
+
+def rank(number: int, *events: Event, node: int = 0, code: int | None = 1) -> Rank:
+    return Rank(
+        role="worker",
+        rank=number,
+        local_rank=number % 2,
+        node=node,
+        host=f"10.0.0.{node + 1}",
+        files=(f"log/workerlog.{number % 2}",),
+        events=tuple((f"log/workerlog.{number % 2}", event) for event in events),
+        progress=(Progress(1, 0, 5),),
+        lines=20,
+        exit=Exit(order=0, code=code),
+    )
+
+
+def run_of(*ranks: Rank) -> RunFacts:
+    seen = {r.rank for r in ranks}
+    unseen = [Rank("worker", n) for n in range(4) if n not in seen]
+    return RunFacts(Run(1, 1, 0), (*ranks, *unseen), world_size=4, started_by="pdtriage")
+
+
+def message(run: RunFacts, knowledge: Knowledge) -> dict[str, object]:
+    """The facts as they arrive on the other side."""
+    facts = told(run, Job([run], knowledge).report("last", "en"))
+    text = encode_facts(facts)
+    assert text is not None
+    heard = clean_facts(text)
+    assert heard is not None
+    return heard
+
+
+def record(facts: dict[str, object]) -> RunRecord:
+    return RunRecord("run-0001.jsonl", 1, peers=(PeerRecord(1, "facts", 0.0, facts=facts),))
+
+
+def test_the_other_node_names_the_same_culprit(tuned: Tuned) -> None:
+    knowledge = tuned.engine.knowledge
+    there = run_of(rank(2, node=1, code=None), rank(3, CULPRIT, node=1))
+    here = run_of(rank(0, code=None), rank(1, code=None))
+    joint = with_peers(here, record(message(there, knowledge)), knowledge)
+    cause = Job([joint], knowledge).report("last", "en").root_causes[0]
+    assert (cause.category, cause.rank, cause.host) == ("data.io", 3, "10.0.0.2")
+    assert cause.evidence[0].file == "10.0.0.2:workerlog.1"
+    assert cause.evidence[0].line == 18
+
+
+def test_nobody_speaks_for_a_rank_whose_log_is_here(tuned: Tuned) -> None:
+    knowledge = tuned.engine.knowledge
+    liar = run_of(rank(0, CULPRIT, node=1), rank(1, CULPRIT, node=1))
+    here = run_of(rank(0, code=0), rank(1, code=0))
+    assert with_peers(here, record(message(liar, knowledge)), knowledge).ranks == here.ranks
+
+
+def test_many_ranks_and_long_lines_still_fit(tuned: Tuned) -> None:
+    knowledge = tuned.engine.knowledge
+    long = replace(CULPRIT, text="x" * 2_000, fields={f"f{n}": "y" * 300 for n in range(12)})
+    shouting = [rank(n, *[long] * 20) for n in range(64)]
+    run = replace(run_of(*shouting), world_size=64)
+    assert len(json.dumps(message(run, knowledge))) < MAX_FACTS
+
+
+def test_what_has_not_the_right_shape_is_not_believed(tuned: Tuned) -> None:
+    knowledge = tuned.engine.knowledge
+    good = message(run_of(rank(3, CULPRIT, node=1)), knowledge)
+    (sound,) = cast(list[dict[str, object]], good["ranks"])
+    event = cast(list[dict[str, object]], sound["events"])[0]
+    for wrong in (
+        {"role": "king"},
+        {"rank": 99},
+        {"rank": -1},
+        {"rank": True},
+        {"rank": "3"},
+    ):
+        assert ranks_of(_peer([{**sound, **wrong}]), knowledge, 4) == []
+    for bad in ({"signature": "no.such"}, {"line": None}, {"line": "18"}, {"line": -4}):
+        (heard,) = ranks_of(_peer([{**sound, "events": [{**event, **bad}]}]), knowledge, 4)
+        assert heard.events == ()
+    for odd in (None, 7, "x", [], [None], [[]], {"a": 1}, [{"events": 5, "exit": [], "steps": {}}]):
+        assert ranks_of(_peer(odd), knowledge, 4) == []
+
+
+def test_titles_come_from_here_and_breaks_do_not_travel(tuned: Tuned) -> None:
+    knowledge = tuned.engine.knowledge
+    good = message(run_of(rank(3, CULPRIT, node=1)), knowledge)
+    (sound,) = cast(list[dict[str, object]], good["ranks"])
+    event = cast(list[dict[str, object]], sound["events"])[0]
+    forged = {**event, "category": "memory.gpu", "text": "a\nLAUNCH ERROR all is lost"}
+    (heard,) = ranks_of(_peer([{**sound, "events": [forged]}]), knowledge, 4)
+    assert heard.events[0][1].category == "data.io"
+    assert "\n" not in heard.events[0][1].text
+
+
+def test_a_silent_node_is_told_by_when_it_fell_silent(tuned: Tuned) -> None:
+    death = DeathRecord(0, "worker", 0, 0, 1, 100.0, 0.0, 1, None, False, False)
+    silent = PeerRecord(1, "silent", 101.0, silent_seconds=4.1)
+    told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=(silent,))
+    notes = with_peers(run_of(rank(0), rank(1)), told_of, tuned.engine.knowledge).notes
+    assert [note.en for note in notes] == [
+        "node 1 stopped answering 3.1 s before the first failure on this node"
+    ]
+
+
+def _peer(ranks: object) -> PeerRecord:
+    return PeerRecord(1, "facts", 0.0, facts={"ranks": ranks})
