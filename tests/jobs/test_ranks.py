@@ -119,3 +119,15 @@ def test_what_the_console_says_of_a_failed_process_goes_by_the_path() -> None:
     )
     failed = [(r.role, r.exit.code) for r in run.ranks if r.exit]
     assert failed == [("worker", 3)]
+
+
+def test_a_rank_that_contradicts_its_environment_is_noted() -> None:
+    lost = "what():  [/gloo/pair.cc:584] TIMEOUT self_rank = 3 pair_rank = 0 peer_str = none\n"
+    (run,) = runs_of(
+        {
+            "log/workerlog.0": STEP + lost,
+            "log/envlog.0": environment(1, 4, "pod", TWO_HOSTS),
+        }
+    )
+    assert owners(run)["log/workerlog.0"] == (1, "10.0.0.1")
+    assert "rank 1, its messages say 3" in run.notes[-1].en

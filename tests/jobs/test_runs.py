@@ -96,3 +96,17 @@ def test_a_console_of_two_launches() -> None:
     ]
     assert codes == ["1", "0"]
     assert len(runs) == 2
+
+
+def test_a_legacy_run_with_fewer_ranks_leaves_the_others_to_the_older_run() -> None:
+    runs = runs_of(
+        {
+            "log/workerlog.0": STEPS,
+            "log/workerlog.1": STEPS + ERROR,
+            "log/endpoints.log": "PADDLE_TRAINER_ENDPOINTS: \n10.9.9.9:1",
+        }
+    )
+    assert [sorted(f for r in run.ranks for f in r.files) for run in runs] == [
+        ["log/workerlog.1"],
+        ["log/workerlog.0"],
+    ]
