@@ -5,7 +5,7 @@ from __future__ import annotations
 from pdtriage.model import Language, Text
 from pdtriage.report.interface import Options
 from pdtriage.report.layout import columns, padded, wrapped
-from pdtriage.report.sanitise import inert, inert_line
+from pdtriage.report.sanitise import inert, inert_line, without_commands
 
 NARROWEST, WIDEST = 40, 120
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
@@ -45,7 +45,7 @@ class Page:
             lead, mark = " " * indent, ""
 
     def text(self) -> str:
-        return "".join(line + "\n" for line in self._lines)
+        return without_commands("".join(line + "\n" for line in self._lines))
 
     def _styled(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if self._color and style and text.strip() else text

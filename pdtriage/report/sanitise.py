@@ -1,4 +1,4 @@
-"""Text of strangers made inert: no control sequence reaches a terminal."""
+"""Text of strangers made inert: it steers neither a terminal nor the CI system that reads along."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 and C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks reorder what is read
     "\u200b-\u200d\u2060\ufeff\U000e0000-\U000e007f"  # invisible
-    "\ud800-\udfff]"  # lone surrogates cannot be written
+    "\ud800-\udfff"  # lone surrogates cannot be written
+    "\ufdd0-\ufdef\ufffe\uffff]"  # no characters at all, and forbidden in XML
 )
 _TAB = " " * 4
+# Runners of GitHub, Azure and TeamCity obey `##[...]`, `##vso[...]` and `##teamcity[...]` anywhere
+# in a line, and `::command::` at its beginning.
+_HASH_COMMAND = re.compile(r"##(?=\w{0,20}\[)")
+_COLON_COMMAND = re.compile(r"^(\s*:)(?=:)", re.M)
 
 
 def inert(text: str) -> str:
@@ -31,7 +36,7 @@ def inert(text: str) -> str:
     text = _SEQUENCES.sub("", text)
     text = _BREAKS.sub("\n", text)
     text = text.replace("\r", " ").replace("\t", _TAB)
-    return _CONTROLS.sub("", text)
+    return _HASH_COMMAND.sub("# #", _CONTROLS.sub("", text))
 
 
 def inert_line(text: str) -> str:
@@ -41,7 +46,12 @@ def inert_line(text: str) -> str:
 
 def inert_json(text: str) -> str:
     """JSON text whose control characters are escaped, so that it may go to a terminal as it is."""
-    return _CONTROLS.sub(_escape, text)
+    return _HASH_COMMAND.sub(r"#\\u0023", _CONTROLS.sub(_escape, text))
+
+
+def without_commands(text: str) -> str:
+    """Lines of which none begins like a command to GitHub's runner."""
+    return _COLON_COMMAND.sub(r"\1 ", text)
 
 
 def _escape(found: re.Match[str]) -> str:

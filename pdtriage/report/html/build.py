@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from pdtriage.model import Text
-from pdtriage.report.sanitise import inert
+from pdtriage.report.sanitise import inert_line
 
 VOID = frozenset({"meta", "input", "br", "hr", "link"})
 
@@ -27,7 +27,7 @@ def shown(child: Child) -> Html:
         return child
     if isinstance(child, Text):
         return both(child)
-    return Html(escape(inert(child), quote=True))
+    return Html(escape(inert_line(child), quote=True))
 
 
 def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -> Html:
@@ -54,4 +54,6 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("__", ":").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(inert(str(value)), quote=True)}"'
+    if value is True:
+        return f" {name}"
+    return f' {name}="{escape(inert_line(str(value)), quote=True)}"'
