@@ -9,8 +9,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
+from pdtriage.bilingual import Language, Text
 from pdtriage.language import language_of
 from pdtriage.launch import run as launch
 from pdtriage.launch.console import print_refusal
@@ -18,7 +20,10 @@ from pdtriage.launch.flags import LaunchFlags, parse_flags
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.live.analyst import LiveAnalyst
 from pdtriage.live.observer import LiveObserver
-from pdtriage.model import Language, Report, Text
+
+if TYPE_CHECKING:
+    # A launcher starts without the nouns of the analysis.
+    from pdtriage.model import Report
 
 
 def run(arguments: Sequence[str]) -> int:

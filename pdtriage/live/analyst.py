@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from pdtriage.bilingual import Language
 from pdtriage.launch.outcome import Conclusion
 from pdtriage.launch.record import RunRecord
 from pdtriage.live.ears import Ears
-from pdtriage.model import Exit, Language, Report, RunFacts
+
+if TYPE_CHECKING:
+    # A launcher starts without the nouns of the analysis.
+    from pdtriage.model import Exit, Report, RunFacts
 
 
 class LiveAnalyst:

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pdtriage.bilingual import Text
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import PeerRecord
 from pdtriage.live.hearing import Hearing
 from pdtriage.live.peers import ranks_of
-from pdtriage.model import Rank, Role, Text
+from pdtriage.model import Rank, Role
 from pdtriage.verdict.reading import Found, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.live.ears import Standing
 from pdtriage.live.terminal import Cleaner, cleaned, uncoloured
-from pdtriage.model import Language, Text
 from pdtriage.report.layout import columns, cut
 
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"

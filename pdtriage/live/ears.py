@@ -6,12 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.launch.record import PeerRecord, ProcessRecord, RunRecord
-from pdtriage.model import FileFacts, Language, LogFile, Report, Run, RunFacts, Text
 
 if TYPE_CHECKING:
     # Imported when the first log is listened to: the processes of the job start before that.
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pdtriage.live.announce import Announcer
     from pdtriage.live.follow import FolderWatch
     from pdtriage.live.hearing import Hearing, Tuned
+    from pdtriage.model import FileFacts, LogFile, Report, RunFacts
 
 STEPS_EVERY = 1.0
 BUDGET = 0.1
@@ -28,40 +28,40 @@ WARM_UP = 0.4
 _KINDS = {"worker": "worker", "server": "server", "heter": "heter", "coordinator": "coordinator"}
 
 
-@dataclass
-class Standing:
+class Standing(NamedTuple):
     """How one process stands, for the board."""
 
     name: str
     step: int | None
     epoch: int | None
     heard: float
+    """When it last wrote, by the monotonic clock."""
 
 
-@dataclass
 class Ears:
     """Used by two threads: one calls `live`, the one that launches adds logs and asks."""
 
-    say: Callable[[Text], None]
-    parsers: Sequence[Path] = ()
-    events: bool = True
-    """Whether to ask the kernel for changes of the folder."""
-    standings: tuple[Standing, ...] = ()
-    trouble: BaseException | None = None
-    """Why listening ended early, if it did."""
-    _added: list[tuple[ProcessRecord, str]] = field(default_factory=list)
-    _hearings: dict[str, Hearing] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-    _hurry: threading.Event = field(default_factory=threading.Event)
-    _dead: set[int] = field(default_factory=set)
-    _peers: list[PeerRecord] = field(default_factory=list)
-    _leaving: bool = False
-    _silenced: frozenset[int] | None = None
-    _tuned: Tuned | None = None
-    _announcer: Announcer | None = None
-    _watch: FolderWatch | None = None
-    _thread: threading.Thread | None = None
-    _steps_at: float = 0.0
+    def __init__(
+        self, say: Callable[[Text], None], parsers: Sequence[Path] = (), *, events: bool = True
+    ) -> None:
+        """`events` says whether to ask the kernel for changes of the folder."""
+        self._say = say
+        self._parsers = parsers
+        self._events = events
+        self.standings: tuple[Standing, ...] = ()
+        self._added: list[tuple[ProcessRecord, str]] = []
+        self._hearings: dict[str, Hearing] = {}
+        self._dead: set[int] = set()
+        self._peers: list[PeerRecord] = []
+        self._silenced: frozenset[int] | None = None
+        self._lock = threading.RLock()
+        self._hurry = threading.Event()
+        self._leaving = False
+        self._tuned: Tuned | None = None
+        self._announcer: Announcer | None = None
+        self._watch: FolderWatch | None = None
+        self._thread: threading.Thread | None = None
+        self._steps_at = 0.0
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self.live, name="ears", daemon=True)
@@ -124,9 +124,8 @@ class Ears:
             while not self._leaving:
                 time.sleep(pace.rest(self.beat()))
         except Exception as trouble:
-            self.trouble = trouble
             what = f"{type(trouble).__name__}: {trouble}"
-            self.say(
+            self._say(
                 Text(
                     f"logs are no longer followed ({what}); the job goes on",
                     f"不再跟踪日志（{what}）；作业继续运行",
@@ -147,7 +146,7 @@ class Ears:
             while announcer and self._peers:
                 said += announcer.of_peer(self._peers.pop(0))
         for text in said:
-            self.say(text)
+            self._say(text)
         return news
 
     def judged(self, record: RunRecord, shown: str, language: Language) -> tuple[Report, RunFacts]:
@@ -195,6 +194,7 @@ class Ears:
         """Begin to listen to logs that were added since the last time."""
         from pdtriage.live.follow import FolderWatch
         from pdtriage.live.hearing import Hearing
+        from pdtriage.model import LogFile
 
         tuned = self._load()
         while self._added:
@@ -211,7 +211,7 @@ class Ears:
             begin = process.offset
             self._hearings[path] = Hearing(path, file, tuned, process, begin=begin, news_from=begin)
             if self._watch is None:
-                self._watch = FolderWatch(folder, events=self.events)
+                self._watch = FolderWatch(folder, events=self._events)
 
     def _load(self) -> Tuned:
         """Import and compile what we listen and judge with, once, in whichever thread is first.
@@ -223,7 +223,7 @@ class Ears:
             if self._tuned is None:
                 from pdtriage.live.loading import announcer, tuned
 
-                self._tuned = tuned(self.parsers)
+                self._tuned = tuned(self._parsers)
                 self._announcer = announcer(self._tuned, self._silenced)
             return self._tuned
 
@@ -249,8 +249,11 @@ def _standing(hearing: Hearing) -> Standing:
 def _judged(
     facts: list[FileFacts], record: RunRecord, engine: Engine, shown: str, language: Language
 ) -> tuple[Report, RunFacts]:
+    from dataclasses import replace
+
     from pdtriage.jobs import assemble
     from pdtriage.live.peers import with_peers
+    from pdtriage.model import Run
     from pdtriage.pipeline import Job
     from pdtriage.sources.shown import joined
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from pdtriage.bilingual import Text
 from pdtriage.live.ears import Standing
-from pdtriage.model import Text
 
 
 class Silence:

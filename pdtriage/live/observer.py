@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.launch.console import Console
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.happenings import (
@@ -26,7 +27,6 @@ from pdtriage.launch.happenings import (
 )
 from pdtriage.launch.record import PeerRecord, ProcessRecord
 from pdtriage.live.ears import Ears
-from pdtriage.model import Language, Text
 
 if TYPE_CHECKING:
     # Imported when all processes have been started.

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
+from pdtriage.bilingual import Text
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import PeerRecord, RunRecord
-from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Report, Role, RunFacts, Text
+from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Report, Role, RunFacts
 
 MOST_BYTES = 48 << 10
 MOST_EVENTS = 8

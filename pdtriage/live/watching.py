@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
+from pdtriage.bilingual import Language, Text
 from pdtriage.jobs import assemble
 from pdtriage.launch.record import ProcessRecord, RunRecord
 from pdtriage.live.board import screen_for, status_text
@@ -18,7 +19,7 @@ from pdtriage.live.follow import FolderWatch, Pace
 from pdtriage.live.hang import Silence
 from pdtriage.live.stage import ALL, Ranks, Stage
 from pdtriage.live.writers import Writers
-from pdtriage.model import FileFacts, Language, Rank, Report, RunFacts, Text
+from pdtriage.model import FileFacts, Rank, Report, RunFacts
 from pdtriage.pipeline import Job, read_sources
 from pdtriage.sources import Found, find
 
