@@ -75,6 +75,7 @@ class _Meeting:
         self.waiting = f"/{job}/info"
         self.heard = Heard(_own_facts(situation))
         self.parting = False
+        self.present: set[str] = set()
 
     def hold(self) -> Heard:
         if not self.hosting:
@@ -103,6 +104,7 @@ class _Meeting:
             "heard": sorted(self.heard.others),
         }
         self.own_client.put(f"{self.prefix}{self.name}", json.dumps(told))
+        self.present = set()
         for found in pool.map(lambda client: client.get_prefix(self.prefix), self.clients):
             for key, text in (found or {}).items():
                 self._hear(key.removeprefix(self.prefix), clean_facts(text))
@@ -113,6 +115,7 @@ class _Meeting:
     def _hear(self, name: str, told: dict[str, object] | None) -> None:
         if name == self.name or told is None:
             return
+        self.present.add(name)
         self.heard.others[name] = told
         moment = told.get("time")
         if isinstance(moment, (int, float)):
@@ -129,15 +132,14 @@ class _Meeting:
             "address": address,
             "processes": told["replicas"],
             "kind": told.get("dtype"),
-            "heard": [self.name],
         }
 
     def _read_by_all(self) -> bool:
-        for told in self.heard.others.values():
-            names = told.get("heard")
+        for name in self.present:
+            names = self.heard.others[name].get("heard")
             if not isinstance(names, list) or self.name not in names:
                 return False
-        return True
+        return True  # Who has left has read us, or waits no longer.
 
     def _clock_of_place(self) -> float | None:
         before = self.situation.clock()

@@ -66,6 +66,8 @@ class Situation:
         self.wishes = wishes or Wishes()
         self.clock = clock
         self._processes = processes
+        self._heard: Heard | None = None
+        self._met = False
         self.flags = flags
         try:
             self.meeting, self.flags = how_to_meet(flags, environ)
@@ -182,12 +184,17 @@ class Situation:
 
         return open_nvml()
 
-    @cached_property
+    @property
     def heard(self) -> Heard | None:
         """What the doctors of the other nodes say; None where there is nowhere to meet."""
-        from pdtriage.doctor.exchange import exchange
+        # Not cached_property: before Python 3.12 it lets only one thread of a process in, and
+        # doctors of several nodes may live in one.
+        if not self._met:
+            from pdtriage.doctor.exchange import exchange
 
-        return exchange(self)
+            self._heard = exchange(self)
+            self._met = True
+        return self._heard
 
 
 def _ask(path: str) -> Interpreter:

@@ -22,9 +22,11 @@ static long number(const char *name) { char *t = getenv(name); return t ? atol(t
 int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = 2; return 0; }
-int nvmlSystemGetDriverVersion(char *text, unsigned size) { strncpy(text, "550.54", size); return 0; }
+int nvmlSystemGetDriverVersion(char *text, unsigned size) {
+  strncpy(text, "550.54", size); return 0; }
 int nvmlSystemGetCudaDriverVersion_v2(int *v) { *v = number("NVML_CUDA"); return *v ? 0 : 999; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **card) { *card = (void*)(long)(index + 1); return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **card) {
+  *card = (void*)(long)(index + 1); return 0; }
 int nvmlDeviceGetMemoryInfo(void *card, memory_t *m) {
   m->total = 8ULL << 30; m->used = (unsigned long long)number("NVML_USED_MIB") << 20;
   m->free = m->total - m->used; return 0; }

@@ -1,0 +1,121 @@
+"""Doctors on several nodes: loopback addresses stand for machines, packets and servers are real."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from pdtriage.doctor import Finding, Situation
+from pdtriage.doctor.situation import Wishes
+from pdtriage.launch.kv import KVClient, KVServer
+
+from .conftest import Machine, free_port, judged
+
+PATIENT = Wishes(wait=10)
+
+
+def together(check: str, *situations: Situation) -> list[Finding]:
+    """What each doctor says when they all look at the same time."""
+    with ThreadPoolExecutor(len(situations)) as pool:
+        return list(pool.map(lambda situation: judged(check, situation), situations))
+
+
+def on(
+    machine: Machine,
+    address: str,
+    *words: str,
+    clock: Callable[[], float] | None = None,
+) -> Situation:
+    return machine.situation(f"--host={address}", *words, wishes=PATIENT, clock=clock)
+
+
+def test_one_node_has_nobody_to_agree_with(machine: Machine) -> None:
+    assert machine.look("nodes-agree").status == "skipped"
+    assert machine.look("clocks").status == "skipped"
+
+
+def test_nobody_else_answers(machine: Machine) -> None:
+    words = ("--ips=127.0.0.1,127.0.0.2", "--host=127.0.0.1", f"--facts_port={free_port()}")
+    found = machine.look("nodes-agree", *words)
+    assert (found.status, "--wait" in found.seen.en) == ("skipped", True)
+    assert machine.look("clocks", *words).status == "skipped"
+
+
+def test_three_nodes_agree(machine: Machine) -> None:
+    words = ("--ips=127.0.0.1,127.0.0.2,127.0.0.3", f"--facts_port={free_port()}")
+    situations = [on(machine, f"127.0.0.{n}", *words, "--nproc_per_node=2") for n in (1, 2, 3)]
+    began = time.monotonic()
+    for found in together("nodes-agree", *situations):
+        assert found.status == "ok"
+        assert found.seen.en.startswith("3 of 3")
+    assert time.monotonic() - began < 5, "nobody waits longer than it takes"
+    assert [found.status for found in together("clocks", *situations)] == ["ok"] * 3
+
+
+def test_the_order_of_ips_differs(machine: Machine) -> None:
+    port = f"--facts_port={free_port()}"
+    first = on(machine, "127.0.0.1", "--ips=127.0.0.1,127.0.0.2", port)
+    second = on(machine, "127.0.0.2", "--ips=127.0.0.2,127.0.0.1", port)
+    for found in together("nodes-agree", first, second):
+        assert found.status == "failed"
+        assert "127.0.0.2,127.0.0.1" in found.seen.en
+
+
+def test_card_counts_differ(machine: Machine) -> None:
+    words = ("--ips=127.0.0.1,127.0.0.2", f"--facts_port={free_port()}")
+    first = on(machine, "127.0.0.1", *words, "--nproc_per_node=2")
+    second = on(machine, "127.0.0.2", *words, "--nproc_per_node=4")
+    here, there = together("nodes-agree", first, second)
+    assert here.status == there.status == "failed"
+    assert "here 2; 127.0.0.2: 4" in here.seen.en
+    assert "本机 4；127.0.0.1: 2" in there.seen.zh
+
+
+def test_a_clock_is_off(machine: Machine) -> None:
+    words = ("--nnodes=2", f"--master=127.0.0.1:{free_port()}")
+    right = on(machine, "127.0.0.1", *words)
+    wrong = on(machine, "127.0.0.2", *words, clock=lambda: time.time() + 300)
+    here, there = together("clocks", right, wrong)
+    assert (here.status, "127.0.0.2 +300 s" in here.seen.en) == ("warning", True)
+    assert (there.status, "127.0.0.1 -300 s" in there.seen.en) == ("warning", True)
+
+
+def test_two_nodes_claim_the_same_rank(machine: Machine) -> None:
+    words = ("--nnodes=2", f"--master=127.0.0.1:{free_port()}", "--rank=1")
+    both = [on(machine, f"127.0.0.{n}", *words) for n in (1, 2)]
+    for found in together("nodes-agree", *both):
+        assert (found.status, "claims to be node 1" in found.seen.en) == ("failed", True)
+
+
+def test_a_launch_that_waits_is_heard(machine: Machine) -> None:
+    """Its node has told how many processes it starts, in the words of Paddle's launcher."""
+    server = KVServer(0, "127.0.0.1")
+    try:
+        told = {"name": "abc", "replicas": 8, "dtype": "cpu", "candidate": "10.77.0.9:35000"}
+        assert KVClient("127.0.0.1", server.port).put("/default/info/abc/-1", json.dumps(told))
+        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}")
+        found = machine.look("nodes-agree", *words, "--nproc_per_node=2")
+        assert (found.status, "10.77.0.9: 8" in found.seen.en) == ("failed", True)
+        assert machine.look("nodes-agree", *words, "--nproc_per_node=8").status == "ok"
+        waiting = KVClient("127.0.0.1", server.port).get_prefix("/default/info")
+        assert waiting is not None
+        assert len(waiting) == 1, "a doctor does not count as a node"
+        assert machine.look("clocks", *words).status == "ok"
+        off = machine.look("clocks", *words, clock=lambda: time.time() - 60)
+        assert (off.status, "+60 s" in off.seen.en) == ("warning", True)
+    finally:
+        server.close()
+
+
+def test_nonsense_from_a_stranger_is_not_heard(machine: Machine) -> None:
+    server = KVServer(0, "127.0.0.1")
+    try:
+        client = KVClient("127.0.0.1", server.port)
+        for name, text in (("a", "[]"), ("b", "{"), ("c", "\x1b]0;owned\x07")):
+            assert client.put(f"/default/pdtriage-doctor/{name}", text)
+        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}")
+        assert machine.look("nodes-agree", *words).status == "skipped"
+    finally:
+        server.close()
