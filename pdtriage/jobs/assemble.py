@@ -216,121 +216,18 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
 
 
 def _conflicts(group: list[NodeRun]) -> list[Text]:
-    """Where two files disagree about who is who; the stronger evidence was used."""
+    """Where a log and its environment disagree about who wrote it."""
     notes = []
-    for run in group:
-        for member in run.members:
-            told = member.values.get("PADDLE_TRAINERS_NUM") or member.values.get(
-                "PADDLE_GLOBAL_SIZE"
-            )
-            if told and told.isdecimal():
-                return int(told)
-    for run in group:
-        told = run.console.values.get("PADDLE_TRAINERS_NUM", "")
-        if run.console.world_size:
-            return run.console.world_size
-        if told.isdecimal():
-            return int(told)
-        if run.endpoints:
-            return len(run.endpoints)
-    return None
-
-
-def _started(group: list[NodeRun]) -> list[float]:
-    recorded = [r.record.started for r in group if r.record and r.record.started is not None]
-    if recorded:
-        return recorded
-    spans = [span for run in group for member in run.members for span in member.segment]
-    spans.extend(span for run in group for span in run.console.spans)
-    return [time for span in spans for time in span.times]
-
-
-def _mode(group: list[NodeRun]) -> Mode:
-    for run in group:
-        told = run.record.mode if run.record else None
-        job = run.console.first("launch.job")
-        told = told or (job.fields.get("mode") if job else None)
-        if told in get_args(Mode):
-            return cast(Mode, told)
-    roles: set[Role] = {member.log.role for run in group for member in run.members}
-    if "heter" in roles:
-        return "ps-heter"
-    if "server" in roles:
-        return "ps"
-    sure = any(run.endpoints or run.console.aborted for run in group)
-    return "collective" if sure else "unknown"
-
-
-def _launcher(group: list[NodeRun]) -> Launcher:
-    for run in group:
-        if run.record:
-            return "pdtriage" if run.record.launcher == "pdtriage" else "paddle"
-        if run.node.environments or run.node.pods or run.console.has("launch.config", "launch.job"):
-            return "paddle"
-        legacy = ("launch.legacy-config", "launch.local-start", "launch.abort", "launch.proc")
-        if run.node.endpoints or run.console.has(*legacy):
-            return "paddle-legacy"
-    return "unknown"
-
-
-def _job_id(group: list[NodeRun]) -> str | None:
-    for run in group:
-        if run.record and run.record.job:
-            return run.record.job
-        job = run.console.first("launch.job")
-        if job:
-            return job.fields.get("job_id")
-        told = run.console.values.get("--job_id")
-        if told:
-            return told
-    return None
-
-
-def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
-    notes: list[Text] = []
-    unplaced = [r for r in ranks if r.rank is None and r.role == "worker" and r.files]
-    if unplaced:
-        notes.append(
-            Text(
-                en="the global rank of some logs is not known here: the file name holds the local "
-                "rank only; add envlog.*, endpoints.log or the console output",
-                zh="部分日志的全局 rank 无法确定：文件名中只有节点内序号；"
-                "请一并提供 envlog.*、endpoints.log 或控制台输出",
-            )
-        )
-    notes.extend(_conflicts(group))
-    for run in group:
-        notes.extend(
-            note for member in run.members for s in member.segment for note in s.facts.notes
-        )
-        for text in run.record.notes if run.record else ():
-            notes.append(Text(en=text, zh=text))
-    return tuple(dict.fromkeys(notes))
-
-
-def _conflicts(group: list[NodeRun]) -> list[Text]:
-    """Where two files disagree about who is who; the stronger evidence was used."""
-    notes = []
-    for run in group:
-        if run.stale_endpoints:
-            path = run.node.endpoints[0].file.path
+    for member in (member for run in group for member in run.members):
+        told = member.values.get("PADDLE_GLOBAL_RANK") or member.values.get("PADDLE_TRAINER_ID")
+        itself = self_rank(member)
+        if told and itself is not None and told != str(itself):
+            path = member.segment[-1].facts.file.path
             notes.append(
                 Text(
-                    en=f"{path} lists fewer processes than there are logs: it is of another run "
-                    "and was not used",
-                    zh=f"{path} 中的进程数少于日志数：属于另一次运行，未采用",
+                    en=f"{path}: its environment says rank {told}, its messages say {itself}; "
+                    "the environment was believed",
+                    zh=f"{path}：环境变量为 rank {told}，日志为 rank {itself}；以前者为准",
                 )
             )
-        for member in run.members:
-            told = member.values.get("PADDLE_GLOBAL_RANK") or member.values.get("PADDLE_TRAINER_ID")
-            itself = self_rank(member)
-            if told and itself is not None and told != str(itself):
-                path = member.segment[-1].facts.file.path
-                notes.append(
-                    Text(
-                        en=f"{path}: its environment says rank {told}, its messages say {itself}; "
-                        "the environment was believed",
-                        zh=f"{path}：环境变量为 rank {told}，日志为 rank {itself}；以前者为准",
-                    )
-                )
     return notes
