@@ -1,0 +1,234 @@
+"""What a secret looks like in a line of text, and its masking.
+
+A value is masked when it has the shape of a known key or token, when it stands in a URL in front
+of the host, or when the name it is given to says that it is secret. Names of the field that only
+look like it (`pad_token`, `num_tokens`, `PWD`) are left alone: a masked error line helps nobody.
+Dumps of a whole environment keep the values of variables that are known to be harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from math import log2
+
+from pdtriage.events.sidefiles import ALLOWED
+
+MASK = "***"
+
+_SHAPES = re.compile(
+    r"""
+    \b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{16}\b                     # Amazon
+    | \bLTAI[A-Za-z0-9]{12,26}\b                                # Alibaba
+    | \bAKID[A-Za-z0-9]{28,36}\b                                # Tencent
+    | \bALTAK[A-Za-z0-9]{16,24}\b | \bbce-auth-v[0-9]/[^\s"',;]{16,}    # Baidu
+    | \bAIza[A-Za-z0-9_-]{35}                                   # Google
+    | \bgh[pousr]_[A-Za-z0-9]{30,} | \bgithub_pat_[A-Za-z0-9_]{30,}
+    | \bglpat-[A-Za-z0-9_-]{16,} | \bglrt-[A-Za-z0-9_-]{16,}
+    | \bhf_[A-Za-z0-9]{30,} | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
+    | \bsk-(?:[a-z]+-)*[A-Za-z0-9_-]{20,} | \b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}
+    | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+    | \bhttps://hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
+    | \bwandb_v1_[A-Za-z0-9_]{20,} | \bya29\.[A-Za-z0-9_-]{20,} | \bs\.[A-Za-z0-9]{24}\b
+    | \bhvs\.[A-Za-z0-9_-]{24,} | \bdckr_pat_[A-Za-z0-9_-]{20,} | \bAGE-SECRET-KEY-1[0-9A-Z]{30,}
+    | \bdop_v1_[0-9a-f]{40,} | \bdapi[0-9a-f]{32}\b | \b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
+    | \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*      # JSON web token
+    """,
+    re.VERBOSE,
+)
+_PRIVATE_KEY = re.compile(
+    r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
+    r"(?P<secret>(?:(?!-----END)[\s\S])+)"
+)
+_KEY_WITHOUT_BEGINNING = re.compile(
+    r"(?P<keep>)(?P<secret>(?:^[A-Za-z0-9+/=]{16,76}\n)+)(?=-----END [A-Z ]*PRIVATE KEY)", re.M
+)
+_KEY_LINE = re.compile(
+    r"(?P<keep>)(?P<secret>^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$)", re.M
+)
+_URL = re.compile(
+    r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/:@'\"]{0,200}:)?)(?P<secret>[^\s/@'\"]{3,400})(?=@)",
+    re.I,
+)
+_HEADER = re.compile(
+    r"(?P<keep>\b(?:proxy-)?authorization\b['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic|digest|token)\s+)?"
+    r")(?!(?:bearer|basic|digest|token)\b)(?P<secret>[^\s'\",][^\s'\"]{3,})"
+    r"|(?P<keep2>\bbearer\s+)(?P<secret2>[A-Za-z0-9._~+/-]{16,}=*)",
+    re.I,
+)
+_COOKIE = re.compile(
+    r"(?P<keep>\b(?:set-)?cookie['\"]?\s*[:=]\s*['\"]?)(?P<secret>[^\s'\"=;]{1,60}=[^'\"\n]{4,})",
+    re.I,
+)
+_PARAMETER = re.compile(
+    r"(?P<keep>[?&](?:access_token|token|sig|signature|x-amz-signature|x-amz-credential|"
+    r"x-amz-security-token|x-goog-signature|x-oss-signature|q-signature|x-bce-security-token|"
+    r"ossaccesskeyid|key|secret|auth|authorization)=)(?P<secret>[^\s&'\"]{6,})",
+    re.I,
+)
+_SECRET_NAME = (
+    r"(?:pass(?:word|wd|phrase)|pwd|secret(?:[_-]?(?:access)?[_-]?key)?|token|"
+    r"(?:api|access|account|auth|private|encryption|signing)[_-]?key(?:[_-]?(?:id|secret))?|"
+    r"credentials?|(?<![a-z])(?:ak|sk))"
+)
+_SECRET_VALUE = r"""(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'",;&)\]}]+)"""
+_NAMED = re.compile(
+    rf"""(?P<keep>(?P<name>[a-z0-9_.-]{{0,60}}{_SECRET_NAME})['"]?\s*[:=]\s*(?P<quote>['"]?))"""
+    + _SECRET_VALUE,
+    re.IGNORECASE,
+)
+_KEY_NAME = re.compile(
+    r"""(?P<keep>(?P<name>[a-z0-9_.-]{0,60}(?:key|auth|sas|sig|signature|session(?:[_-]?id)?|webhook|"""
+    r"""client-key-data|client-certificate-data|passcode|salt|seed_phrase))['"]?\s*[:=]\s*"""
+    r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~-]{20,})""",
+    re.I,
+)
+_FLAG = re.compile(
+    rf"""(?P<keep>(?P<name>--?[a-z0-9_-]{{0,60}}{_SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))"""
+    + _SECRET_VALUE,
+    re.IGNORECASE,
+)
+_HARMLESS_NAME = re.compile(
+    r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
+    r"next|last|first|prev|input|output|prompt|completion|invalid|unexpected|bad|syntax|per|num|max|"
+    r"min|n)[_.-]?tokens?$",
+    re.I,
+)
+_HARMLESS_VALUE = re.compile(
+    r"(?:none|null|nil|true|false|str|string|bytes|int|optional|os\.environ.*|getenv.*|"
+    r"\*+|<[^>]*>?|\$\{?\w+\}?|%s|\{\w*\}|-?[0-9.]+%?|xxx+)[,.;:)]*$",
+    re.I,
+)
+
+
+RANDOM_BITS = 3.3
+HARMLESS_VARIABLES = ALLOWED | {
+    *(
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LD_LIBRARY_PATH",
+        "LOGNAME",
+        "OLDPWD",
+        "PATH",
+        "PWD",
+        "PYTHONPATH",
+    ),
+    *("SHELL", "SHLVL", "TERM", "TZ", "USER", "HOSTNAME", "OMP_NUM_THREADS", "PYTHONUNBUFFERED"),
+    *("CUDA_HOME", "CUDA_VERSION", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "GLOG_v"),
+    *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CUSTOM_DEVICE_ROOT", "DISPLAY"),
+}
+_DUMP_DICT = re.compile(
+    r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?\s*){6,}[^}\n]*\}?"""
+)
+_PAIR = re.compile(
+    r"""(?P<keep>['"](?P<name>[A-Z_]\w*)['"]:\s*(?P<quote>['"]))(?P<value>(?:(?!(?P=quote))[^\n])*)"""
+)
+_DUMP_LINES = re.compile(r"(?:^(?:export |declare -x )?[A-Z_][A-Z0-9_]*=.*(?:\n|$)){5,}", re.M)
+_ASSIGNED = re.compile(r"(?P<keep>^(?:export |declare -x )?(?P<name>\w+)=)(?P<value>.*)$", re.M)
+
+
+def masked_text(text: str) -> tuple[str, int]:
+    """`text` with its secrets masked, and their number. The number of lines stays."""
+    count = 0
+
+    def _mask(secret: str) -> str:
+        nonlocal count
+        count += 1
+        return "\n".join(MASK if line.strip() else line for line in secret.split("\n"))
+
+    for substitute in _SUBSTITUTIONS:
+        text = substitute(text, _mask)
+    return text, count
+
+
+_Mask = Callable[[str], str]
+
+
+def _shapes(text: str, mask: _Mask) -> str:
+    return _SHAPES.sub(lambda found: mask(found.group()), text)
+
+
+def _groups(
+    pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool]
+) -> Callable[[str, _Mask], str]:
+    """Masks the group `secret` of each match and keeps `keep`, the text before it."""
+
+    def _substitute(text: str, mask: _Mask) -> str:
+        def _one(found: re.Match[str]) -> str:
+            keep, secret = _parts(found)
+            if MASK in secret or not suspicious(found):
+                return found.group()
+            return keep + mask(secret)
+
+        return pattern.sub(_one, text)
+
+    return _substitute
+
+
+def _parts(found: re.Match[str]) -> tuple[str, str]:
+    groups = found.groupdict()
+    if groups.get("secret2") is not None:
+        return groups["keep2"], groups["secret2"]
+    return groups["keep"], groups["secret"]
+
+
+def _always(found: re.Match[str]) -> bool:
+    return bool(found.group())
+
+
+def _named_like_a_secret(found: re.Match[str]) -> bool:
+    name, secret = found["name"].lower(), found["secret"]
+    if _HARMLESS_NAME.search(name) or _HARMLESS_VALUE.match(secret):
+        return False
+    if name.endswith("pwd") and secret.startswith(("/", ".", "~")):
+        return False
+    if name.endswith(("token", "ak", "sk", "credential", "credentials")):
+        # "unexpected token: foo": only a long value with digits or capitals is one
+        return len(secret) >= 12 and bool(re.search(r"\d", secret)) and " " not in secret
+    return len(secret) >= 4 or bool(found["quote"])
+
+
+def _looks_random(found: re.Match[str]) -> bool:
+    """The name alone says little (`key`, `session`): the value must look drawn by lot."""
+    secret: str = found["secret"]
+    mixed = bool(re.search(r"\d", secret)) and bool(re.search(r"[A-Za-z]", secret))
+    return mixed and "/" not in secret[:1] and entropy(secret) >= RANDOM_BITS
+
+
+def entropy(text: str) -> float:
+    """Bits a character, as Shannon counts them."""
+    shares = [number / len(text) for number in Counter(text).values()]
+    return -sum(share * log2(share) for share in shares)
+
+
+def _dumps(text: str, mask: _Mask) -> str:
+    """A whole environment: only what is known to be harmless stays readable."""
+
+    def _value(found: re.Match[str]) -> str:
+        if found["name"] in HARMLESS_VARIABLES or not found["value"] or MASK in found["value"]:
+            return found.group()
+        return found["keep"] + mask(found["value"])
+
+    def _dump(found: re.Match[str]) -> str:
+        pairs = _PAIR if "{" in found.group() else _ASSIGNED
+        return pairs.sub(_value, found.group())
+
+    return _DUMP_LINES.sub(_dump, _DUMP_DICT.sub(_dump, text))
+
+
+_SUBSTITUTIONS = (
+    _groups(_PRIVATE_KEY, _always),
+    _groups(_KEY_WITHOUT_BEGINNING, _always),
+    _groups(_KEY_LINE, _always),
+    _dumps,
+    _shapes,
+    _groups(_URL, _always),
+    _groups(_HEADER, _always),
+    _groups(_COOKIE, _always),
+    _groups(_PARAMETER, _always),
+    _groups(_NAMED, _named_like_a_secret),
+    _groups(_FLAG, _named_like_a_secret),
+    _groups(_KEY_NAME, _looks_random),
+)
