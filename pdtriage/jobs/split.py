@@ -50,7 +50,8 @@ class Span:
 
     @property
     def is_last(self) -> bool:
-        return self.end is None
+        """It reaches to the end of the file, so that the file's last lines are its own."""
+        return self.end is None or self.end >= self.facts.bytes
 
     @property
     def size(self) -> int:

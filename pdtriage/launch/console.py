@@ -241,8 +241,9 @@ def _pod(plan: Plan) -> str:
 
 def _end_of(died: Died) -> Text:
     death = died.death
-    who_en = f"{death.role} {death.rank} (pid {death.pid})"
-    who_zh = f"{death.role} {death.rank}（pid {death.pid}）"
+    role = "rank" if death.role == "worker" else death.role
+    who_en = f"{role} {death.rank} (pid {death.pid})"
+    who_zh = f"{role} {death.rank}（pid {death.pid}）"
     if death.signal is not None:
         name = _signal_name(death.signal)
         core = (", core dumped", "，已转储 core") if death.core else ("", "")

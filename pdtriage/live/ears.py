@@ -207,7 +207,8 @@ class Ears:
                 continue
             kind = _KINDS.get(process.role, "worker")
             index = process.local_rank
-            file = LogFile(process.log, kind, "", index)  # type: ignore[arg-type]
+            # glog stamps have no year: they are of now
+            file = LogFile(process.log, kind, "", index, modified=time.time())  # type: ignore[arg-type]
             begin = process.offset
             self._hearings[path] = Hearing(path, file, tuned, process, begin=begin, news_from=begin)
             if self._watch is None:

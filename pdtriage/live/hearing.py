@@ -69,7 +69,7 @@ class Hearing:
         self._unfinished = b""
         self._window = b""
         self._counters = Counters(tuned.engine.counter_patterns)
-        self._clock = Clock(tuned.engine.clock_patterns, None)
+        self._clock = Clock(tuned.engine.clock_patterns, time.time())
         self._rest_until = 0.0
 
     def listen(self) -> bool:
