@@ -91,7 +91,8 @@ class Announcer:
                 said.append(_of_rank(peer, rank, found).sentence())
         if said or peer.facts.get("failed") is not True:
             return said[:MOST_RANKS]
-        return [_failed(peer)]
+        own = {rank.rank for rank in ranks_of(peer, self.knowledge, MOST_PEERS)}
+        return [_failed(peer, own)]
 
     def _ask(self, hearing: Hearing, moment: float, over: bool) -> list[Text]:
         found = self._primary(hearing)
@@ -151,12 +152,15 @@ def _of_rank(peer: PeerRecord, rank: Rank, found: Found) -> Announcement:
     return Announcement(who, found.signature.title, place)
 
 
-def _failed(peer: PeerRecord) -> Text:
+def _failed(peer: PeerRecord, own: Collection[int | None]) -> Text:
     rank = peer.facts.get("rank")
-    who = f"rank {rank}" if isinstance(rank, int) else ""
+    if not isinstance(rank, int):
+        return Text(f"node {peer.node} failed", f"节点 {peer.node} 失败")
+    if rank in own:
+        return Text(f"node {peer.node} failed: rank {rank}", f"节点 {peer.node} 失败：rank {rank}")
     return Text(
-        f"node {peer.node} failed{': ' + who if who else ''}",
-        f"节点 {peer.node} 失败{'：' + who if who else ''}",
+        f"node {peer.node} failed; it blames rank {rank}",
+        f"节点 {peer.node} 失败；它认为原因在 rank {rank}",
     )
 
 

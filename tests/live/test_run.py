@@ -14,7 +14,7 @@ import jsonschema
 
 from pdtriage import pipeline
 
-from .conftest import Desk, wait_until
+from .conftest import Command, Desk, wait_until
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
 
@@ -188,7 +188,9 @@ def test_a_silent_job_gets_a_hint_and_is_left_alone(desk: Desk) -> None:
     desk.script("print('epoch: 0, step: 1, loss: 0.5', flush=True)\ntime.sleep(2.5)")
     run = desk.launch("--hang_after=1").finish()
     assert run.code == 0
-    assert len(re.findall(r"LAUNCH WARNING .*no process has written a line for \d s", run.said)) == 1
+    assert (
+        len(re.findall(r"LAUNCH WARNING .*no process has written a line for \d s", run.said)) == 1
+    )
 
 
 def test_wrong_wishes_are_refused_before_anything_starts(desk: Desk) -> None:
@@ -229,21 +231,44 @@ def test_nothing_heavy_is_imported_before_the_processes_start(desk: Desk) -> Non
 
 
 def test_a_culprit_on_another_node_is_shown_on_this_one(desk: Desk) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        master = f"127.0.0.1:{free.getsockname()[1]}"
     desk.script(FAILING.replace("rank == 1", "rank == 3"))
-    nodes = [
-        desk.launch(
-            *("--nnodes=2", f"--master={master}", f"--rank={node}", f"--log_dir=node{node}"),
-        )
-        for node in range(2)
-    ]
-    for node in nodes:
-        node.finish()
+    nodes = two_nodes(desk)
     assert [node.code for node in nodes] == [1, 1]
     for node in nodes:
         assert re.search(r"LAUNCH ERROR .* rank 3 on 127\.0\.0\.1: .*workerlog\.1:\d+", node.said)
         assert "FAILED: rank 3 of 4" in node.said
         assert "rank=[3] was aborted" in node.said
     assert "OSError: [Errno 5] Input/output error: '/data/part-7'" in nodes[0].said
+
+
+def test_a_victim_that_dies_first_hears_of_the_culprit(desk: Desk) -> None:
+    """The reader of rank 3 is dead, but rank 3 only waits; rank 0 on the other node gives up."""
+    desk.script(
+        """
+        import threading
+        def read():
+            raise OSError(5, "Input/output error", "/data/part-7")
+        print("epoch: 0, step: 1, loss: 0.5", flush=True)
+        if rank == 3:
+            threading.Thread(target=read).start()
+        time.sleep(1 if rank == 0 else 30)
+        where = "[/paddle/third_party/gloo/gloo/transport/tcp/pair.cc:584]"
+        raise RuntimeError(f"{where} TIMEOUT self_rank = 0 pair_rank = 3 peer_str = [127.0.0.1]:7")
+        """
+    )
+    nodes = two_nodes(desk)
+    for node in nodes:
+        assert "FAILED: rank 3 of 4" in node.said
+        assert "I/O error" in node.said
+    assert [node.code for node in nodes] == [1, 1]
+
+
+def two_nodes(desk: Desk) -> list[Command]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        master = f"127.0.0.1:{free.getsockname()[1]}"
+    nodes = [
+        desk.launch("--nnodes=2", f"--master={master}", f"--rank={node}", f"--log_dir=node{node}")
+        for node in range(2)
+    ]
+    return [node.finish() for node in nodes]
