@@ -70,6 +70,12 @@ def doctor(arguments: Sequence[str]) -> int:
     if flags.help:
         print(_help(language), end="")
         return exit_codes.OK
+    if os.name == "nt":
+        sentence = Text(
+            "`pdtriage doctor` does not work on Windows.", "`pdtriage doctor` 不支持 Windows。"
+        )
+        print(f"pdtriage doctor: {sentence.in_(language)}", file=sys.stderr)
+        return exit_codes.USAGE
     return _examine(flags, shown, language)
 
 

@@ -1,19 +1,21 @@
 """Doctors that run on all nodes at once tell each other what they see.
 
-With `--master` they meet where the job will meet; with `--ips` every doctor answers on its own
-address at `--facts-port`, so that nodes whose lists differ find each other, too. Nodes of a launch
-that waits at the master are heard as well: they have told how many processes they start.
+With `--master` they meet at `--facts-port` of that host, and at the rendezvous itself where one is
+up; they never open its port, because a launch that waits for it would take them for its node 0.
+With `--ips` every doctor answers on its own address, so that nodes whose lists differ find each
+other, too. Nodes of a launch that waits at the master are heard as well: they have told how many
+processes they start.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pdtriage.doctor.reaching import ask
 from pdtriage.doctor.situation import Situation
@@ -44,31 +46,34 @@ class Heard:
 
 def exchange(situation: Situation) -> Heard | None:
     """Meet the other doctors; None where the job names no place to meet."""
-    places, own_place = _places(situation)
-    if not places:
+    places = _places(situation)
+    if places is None:
         return None
-    host, port = own_place
-    server = _serve(host, port, everywhere=situation.meeting == "master")
+    server = _serve(places.served)
     try:
-        return _Meeting(situation, places, own_place, hosting=server is not None).hold()
+        return _Meeting(situation, places).hold()
     finally:
         if server is not None:
             server.close()
 
 
+class _Places(NamedTuple):
+    """(host, port) each."""
+
+    listen: tuple[tuple[str, int], ...]
+    speak: tuple[tuple[str, int], ...]
+    served: tuple[str, int]
+    """By this doctor, if it is an address of this machine."""
+    rendezvous: tuple[str, int] | None = None
+    """Where a launch may be waiting."""
+
+
 class _Meeting:
-    def __init__(
-        self,
-        situation: Situation,
-        places: list[tuple[str, int]],
-        own_place: tuple[str, int],
-        *,
-        hosting: bool,
-    ) -> None:
+    def __init__(self, situation: Situation, places: _Places) -> None:
         self.situation = situation
-        self.clients = [KVClient(host, port, _PATIENCE) for host, port in places]
-        self.own_client = KVClient(*own_place, _PATIENCE)
-        self.hosting = hosting
+        self.listen = [KVClient(host, port, _PATIENCE) for host, port in places.listen]
+        self.speak = [KVClient(host, port, _PATIENCE) for host, port in places.speak]
+        self.rendezvous = places.rendezvous
         job = situation.flags.job_id
         self.name = f"{situation.address}/{os.getpid()}.{os.urandom(3).hex()}"
         self.prefix = f"/{job}/pdtriage-doctor/"
@@ -78,11 +83,10 @@ class _Meeting:
         self.present: set[str] = set()
 
     def hold(self) -> Heard:
-        if not self.hosting:
-            self.heard.place_ahead = self._clock_of_place()
+        self.heard.place_ahead = self._clock_of_rendezvous()
         wanted = self.situation.node_total - 1
         deadline = time.monotonic() + self.situation.wishes.wait
-        with ThreadPoolExecutor(min(_AT_ONCE, len(self.clients))) as pool:
+        with ThreadPoolExecutor(min(_AT_ONCE, len(self.listen))) as pool:
             while True:
                 self._round(pool)
                 complete = len(self.heard.others) >= wanted
@@ -94,7 +98,8 @@ class _Meeting:
                     break
                 time.sleep(_ROUND)
         # Nobody may take a doctor that has left for one that answers.
-        self.own_client.delete(f"{self.prefix}{self.name}")
+        for client in self.speak:
+            client.delete(f"{self.prefix}{self.name}")
         return self.heard
 
     def _round(self, pool: ThreadPoolExecutor) -> None:
@@ -103,13 +108,15 @@ class _Meeting:
             "time": self.situation.clock(),
             "heard": sorted(self.heard.others),
         }
-        self.own_client.put(f"{self.prefix}{self.name}", json.dumps(told))
+        for client in self.speak:
+            client.put(f"{self.prefix}{self.name}", json.dumps(told))
         self.present = set()
-        for found in pool.map(lambda client: client.get_prefix(self.prefix), self.clients):
+        for found in pool.map(lambda client: client.get_prefix(self.prefix), self.listen):
             for key, text in (found or {}).items():
                 self._hear(key.removeprefix(self.prefix), clean_facts(text))
-        if self.situation.meeting == "master":
-            for key, text in (self.own_client.get_prefix(self.waiting) or {}).items():
+        if self.rendezvous is not None:
+            found = KVClient(*self.rendezvous, _PATIENCE).get_prefix(self.waiting)
+            for key, text in (found or {}).items():
                 self._hear_launcher(key, clean_facts(text))
 
     def _hear(self, name: str, told: dict[str, object] | None) -> None:
@@ -141,39 +148,45 @@ class _Meeting:
                 return False
         return True  # Who has left has read us, or waits no longer.
 
-    def _clock_of_place(self) -> float | None:
+    def _clock_of_rendezvous(self) -> float | None:
+        if self.rendezvous is None:
+            return None
         before = self.situation.clock()
-        answer = ask(self.own_client.host, self.own_client.port, "/healthy", patience=_PATIENCE)
+        answer = ask(*self.rendezvous, "/healthy", patience=_PATIENCE)
         if answer is None or answer.clock is None:
             return None
         # The stamp has no fractions: half a second is the best guess of what is missing.
         return answer.clock + 0.5 - (before + self.situation.clock()) / 2
 
 
-def _places(situation: Situation) -> tuple[list[tuple[str, int]], tuple[str, int]]:
-    """Where to listen to the others, and where to speak."""
-    nowhere = ("", 0)
-    if situation.node_total < 2:
-        return [], nowhere
+def _places(situation: Situation) -> _Places | None:
+    """None where doctors have nowhere to meet."""
+    port = situation.flags.facts_port
+    if situation.node_total < 2 or not port:
+        return None
     given = situation.flags.master
     if situation.meeting == "master" and given and not given.startswith("etcd://"):
-        with contextlib.suppress(ValueError):
-            place = split_endpoint(given)
-            return [place], place
-        return [], nowhere
-    port = situation.flags.facts_port
-    if situation.meeting != "ips" or not port or isinstance(situation.node_rank, RefusedError):
-        return [], nowhere
+        try:
+            rendezvous = split_endpoint(given)
+        except ValueError:
+            return None
+        served = (rendezvous[0], port)
+        places = (served, rendezvous)
+        return _Places(places, places, served, rendezvous)
+    if situation.meeting != "ips" or isinstance(situation.node_rank, RefusedError):
+        return None
     hosts = dict.fromkeys(situation.node_addresses)
-    return [(host, port) for host in hosts], (situation.address, port)
+    own = (situation.address, port)
+    return _Places(tuple((host, port) for host in hosts), (own,), own)
 
 
-def _serve(host: str, port: int, *, everywhere: bool) -> KVServer | None:
+def _serve(place: tuple[str, int]) -> KVServer | None:
     """Our own server; None where the place is elsewhere, or is already served."""
+    host, port = place
     if not is_local(host):
         return None
     try:
-        return KVServer(port, "" if everywhere else host)
+        return KVServer(port, host)
     except OSError:
         return None
 

@@ -25,9 +25,8 @@ class Finding(NamedTuple):
 
     def line(self) -> Text:
         """Both in one line."""
-        return Text(
-            f"{self.seen.en}. {self.advice.en}".strip(), f"{self.seen.zh}。{self.advice.zh}".strip()
-        )
+        en, zh = self.seen.en.rstrip("."), self.seen.zh.rstrip("。")
+        return Text(f"{en}. {self.advice.en}".strip(), f"{zh}。{self.advice.zh}")
 
 
 class Check(NamedTuple):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
+from collections.abc import Mapping
 
 from pdtriage.bilingual import Text
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
@@ -10,9 +14,9 @@ from pdtriage.doctor.situation import Interpreter, Situation
 from pdtriage.launch.plan import refuse_missing_script
 from pdtriage.launch.refusal import RefusedError
 
-_RUN_CHECK_SECONDS = 180
+RUN_CHECK_SECONDS = 180
 _RUN_CHECK = "import paddle; paddle.utils.run_check()"
-_PADDLE = re.compile(r"paddlepaddle(?:[-_][a-z]+)?", re.IGNORECASE)
+_PADDLE = re.compile(r"(paddlepaddle(?:[-_][a-z]+)?)-\d.*\.(?:dist|egg)-info", re.IGNORECASE)
 
 
 def script(situation: Situation) -> Finding:
@@ -76,28 +80,17 @@ def run_check(situation: Situation) -> Finding:
     found = situation.interpreter
     if isinstance(found, RefusedError) or situation.wheel is None:
         return skipped("run-check", "there is no Paddle to check", "没有可供检查的 Paddle")
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            [found.path, "-c", _RUN_CHECK],
-            env=dict(situation.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_RUN_CHECK_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    code, output = _obey(found, situation.environ)
+    if code is None:
         seen = Text(
-            f"paddle.utils.run_check did not end within {_RUN_CHECK_SECONDS} s",
-            f"paddle.utils.run_check 在 {_RUN_CHECK_SECONDS} 秒内没有结束",
+            f"paddle.utils.run_check did not end within {RUN_CHECK_SECONDS} s",
+            f"paddle.utils.run_check 在 {RUN_CHECK_SECONDS} 秒内没有结束",
         )
         return failed("run-check", seen, _see_for_yourself(found))
-    if done.returncode == 0:
+    if code == 0:
         return ok("run-check", "paddle.utils.run_check succeeded", "paddle.utils.run_check 通过")
-    last = _last_line(done.stdout.decode("utf-8", "replace"))
-    how = f"exit code {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+    last = _last_line(output)
+    how = f"exit code {code}" if code > 0 else f"signal {-code}"
     seen = Text(
         f"paddle.utils.run_check failed ({how}): {last}",
         f"paddle.utils.run_check 失败（{how}）：{last}",
@@ -114,10 +107,43 @@ CHECKS = (
 
 
 def _packages(found: Interpreter) -> list[str]:
-    from importlib.metadata import distributions
+    names: set[str] = set()
+    for folder in found.folders:
+        try:
+            entries = os.listdir(folder or ".")
+        except OSError:
+            continue
+        matches = (_PADDLE.fullmatch(entry) for entry in entries)
+        names |= {match[1].lower().replace("_", "-") for match in matches if match}
+    return sorted(names)
 
-    names = {str(package.metadata["Name"]) for package in distributions(path=list(found.folders))}
-    return sorted(name for name in names if _PADDLE.fullmatch(name))
+
+def _obey(found: Interpreter, environ: Mapping[str, str]) -> tuple[int | None, str]:
+    """Exit code and output of Paddle's test; no code when it took too long."""
+    import subprocess
+    import tempfile
+
+    # A file, not a pipe: what the test starts on several cards may outlive it and hold a pipe.
+    with tempfile.TemporaryFile() as written:
+        child = subprocess.Popen(
+            [found.path, "-c", _RUN_CHECK],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        code: int | None
+        try:
+            code = child.wait(RUN_CHECK_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        written.seek(0)
+        return code, written.read().decode("utf-8", "replace")
 
 
 def _see_for_yourself(found: Interpreter) -> Text:

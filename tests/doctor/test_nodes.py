@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from pdtriage.doctor import Finding, Situation
+from pdtriage.doctor.reaching import reach
 from pdtriage.doctor.situation import Wishes
 from pdtriage.launch.kv import KVClient, KVServer
 
@@ -74,7 +75,7 @@ def test_card_counts_differ(machine: Machine) -> None:
 
 
 def test_a_clock_is_off(machine: Machine) -> None:
-    words = ("--nnodes=2", f"--master=127.0.0.1:{free_port()}")
+    words = ("--nnodes=2", "--master=127.0.0.1:9", f"--facts_port={free_port()}")
     right = on(machine, "127.0.0.1", *words)
     wrong = on(machine, "127.0.0.2", *words, clock=lambda: time.time() + 300)
     here, there = together("clocks", right, wrong)
@@ -83,7 +84,7 @@ def test_a_clock_is_off(machine: Machine) -> None:
 
 
 def test_two_nodes_claim_the_same_rank(machine: Machine) -> None:
-    words = ("--nnodes=2", f"--master=127.0.0.1:{free_port()}", "--rank=1")
+    words = ("--nnodes=2", "--master=127.0.0.1:9", f"--facts_port={free_port()}", "--rank=1")
     both = [on(machine, f"127.0.0.{n}", *words) for n in (1, 2)]
     for found in together("nodes-agree", *both):
         assert (found.status, "claims to be node 1" in found.seen.en) == ("failed", True)
@@ -95,7 +96,7 @@ def test_a_launch_that_waits_is_heard(machine: Machine) -> None:
     try:
         told = {"name": "abc", "replicas": 8, "dtype": "cpu", "candidate": "10.77.0.9:35000"}
         assert KVClient("127.0.0.1", server.port).put("/default/info/abc/-1", json.dumps(told))
-        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}")
+        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}", f"--facts_port={free_port()}")
         found = machine.look("nodes-agree", *words, "--nproc_per_node=2")
         assert (found.status, "10.77.0.9: 8" in found.seen.en) == ("failed", True)
         assert machine.look("nodes-agree", *words, "--nproc_per_node=8").status == "ok"
@@ -109,13 +110,41 @@ def test_a_launch_that_waits_is_heard(machine: Machine) -> None:
         server.close()
 
 
+def test_doctors_meet_at_a_rendezvous_that_is_up(machine: Machine) -> None:
+    """Also where --facts-port cannot be used."""
+    server = KVServer(0, "127.0.0.1")
+    try:
+        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}")
+        both = [on(machine, f"127.0.0.{n}", *words, f"--facts_port={n}") for n in (1, 2)]
+        for found in together("nodes-agree", *both):
+            assert found.seen.en.startswith("2 of 2")
+        left = KVClient("127.0.0.1", server.port).get_prefix("/default")
+        assert left == {}, "doctors leave nothing behind"
+    finally:
+        server.close()
+
+
+def test_the_port_of_the_rendezvous_is_never_opened(machine: Machine) -> None:
+    """A launch on another node that waits for node 0 must not take a doctor for it."""
+    port = free_port()
+    words = ("--nnodes=2", f"--master=127.0.0.1:{port}", f"--facts_port={free_port()}")
+    situation = machine.situation(*words, wishes=Wishes(wait=1))
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(judged, "nodes-agree", situation)
+        seen = set()
+        while not looking.done():
+            seen.add(reach("127.0.0.1", port))
+            time.sleep(0.05)
+    assert seen == {"free"}
+
+
 def test_nonsense_from_a_stranger_is_not_heard(machine: Machine) -> None:
     server = KVServer(0, "127.0.0.1")
     try:
         client = KVClient("127.0.0.1", server.port)
         for name, text in (("a", "[]"), ("b", "{"), ("c", "\x1b]0;owned\x07")):
             assert client.put(f"/default/pdtriage-doctor/{name}", text)
-        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}")
+        words = ("--nnodes=2", f"--master=127.0.0.1:{server.port}", f"--facts_port={free_port()}")
         assert machine.look("nodes-agree", *words).status == "skipped"
     finally:
         server.close()

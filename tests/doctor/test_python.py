@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from pdtriage.doctor import python as python_family
 from pdtriage.doctor.situation import Wishes
 
 from .conftest import Machine
 
 STAND_IN = """#!/bin/sh
 case "$2" in
-  *run_check*) echo "PaddlePaddle is {word}"; exit {code};;
+  *run_check*) {first}; echo "PaddlePaddle is {word}"; exit {code};;
 esac
 echo '["3.12.1", ["{site}"]]'
 """
 
 
-def stand_in_python(folder: Path, *packages: str, word: str = "works", code: int = 0) -> str:
+def stand_in_python(
+    folder: Path, *packages: str, word: str = "works", code: int = 0, first: str = ":"
+) -> str:
     """A Python whose answers are written down, with these packages installed."""
     site = folder / "site"
     site.mkdir()
@@ -27,9 +31,8 @@ def stand_in_python(folder: Path, *packages: str, word: str = "works", code: int
         name, version = package.split("==")
         metadata = site / f"{name.replace('-', '_')}-{version}.dist-info"
         metadata.mkdir()
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n")
     python = folder / "python"
-    python.write_text(STAND_IN.format(site=site, word=word, code=code))
+    python.write_text(STAND_IN.format(site=site, word=word, code=code, first=first))
     python.chmod(0o755)
     return str(python)
 
@@ -82,6 +85,17 @@ def test_run_check_fails(machine: Machine, tmp_path: Path) -> None:
     assert found.status == "failed"
     assert "PaddlePaddle is broken" in found.seen.en
     assert python in found.advice.zh
+
+
+def test_run_check_that_never_ends(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(python_family, "RUN_CHECK_SECONDS", 0.5)
+    python = stand_in_python(tmp_path, "paddlepaddle==3.0.0", first="sleep 47.11")
+    found = machine.look("run-check", f"--python={python}", wishes=Wishes(run_check=True))
+    assert (found.status, "did not end" in found.seen.en) == ("failed", True)
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert "sleep 47.11" not in listed.stdout, "nothing of it is left"
 
 
 @pytest.mark.live
