@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Sequence
 from typing import BinaryIO, TextIO
@@ -116,7 +117,7 @@ Screen = Plain | Terminal
 
 def screen_for(out: BinaryIO, err: TextIO) -> Screen:
     """What these two streams can show."""
-    if not _is_tty(err) or os.environ.get("TERM", "dumb") == "dumb":
+    if not _is_tty(err) or os.environ.get("TERM", "dumb") == "dumb" or _is_pipe(out):
         return Plain(out, err)
     return Terminal(out, err, log_here=_is_tty(out), color=not os.environ.get("NO_COLOR"))
 
@@ -172,6 +173,15 @@ def _is_tty(stream: BinaryIO | TextIO) -> bool:
         return stream.isatty()
     except ValueError:
         return False
+
+
+def _is_pipe(stream: BinaryIO) -> bool:
+    """`| tee` writes to the same terminal as we do, and knows nothing of a status line."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _write_bytes(stream: BinaryIO, raw: bytes) -> None:

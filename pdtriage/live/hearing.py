@@ -131,8 +131,7 @@ class Hearing:
             begin=self.begin,
             first_line=first_line,
             piece=PIECE,
-            counted=0,
-            sample=SAMPLE,
+            sparse=True,
         )
 
     def _is_alarming(self, chunk: bytes) -> bool:

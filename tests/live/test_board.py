@@ -142,6 +142,14 @@ def test_not_a_terminal_means_plain() -> None:
     assert (out.getvalue(), err.getvalue()) == (raw, "LAUNCH INFO\n")
 
 
+def test_no_status_when_somebody_else_writes_to_the_terminal(desk: Desk) -> None:
+    desk.script("for n in range(8): print(f'step {n}', flush=True); time.sleep(0.15)")
+    words = "run --nproc_per_node=1 --log_level=ERROR train.py | cat"
+    text = on_a_terminal(desk, "sh", "-c", f"{sys.executable} -m pdtriage {words}")
+    assert "\x1b" not in text
+    assert text.split() == " ".join(f"step {n}" for n in range(8)).split()
+
+
 def test_the_status_names_the_slowest_rank() -> None:
     now = time.monotonic()
     standings = [Standing("rank 0", 120, 1, now - 3), Standing("rank 1", 118, 1, now - 7)]
@@ -170,7 +178,8 @@ def test_on_a_terminal_the_log_arrives_intact(desk: Desk) -> None:
             time.sleep(0.15)
         """
     )
-    text = on_a_terminal(desk, "run", "--nproc_per_node=2", "--log_level=ERROR", "train.py")
+    command = (sys.executable, "-m", "pdtriage", "run")
+    text = on_a_terminal(desk, *command, "--nproc_per_node=2", "--log_level=ERROR", "train.py")
     screen = Screen().feed(text)
     seen = [line.rstrip() for line in screen.lines if line.strip()]
     assert seen == ["loading 5/6", *(f"epoch 0, step {n}, loss 0.5 损失" for n in range(12))]
@@ -183,8 +192,7 @@ def on_a_terminal(desk: Desk, *words: str) -> str:
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(desk.folder)
-        command = [sys.executable, "-m", "pdtriage", *words]
-        os.execve(sys.executable, command, clean_environment() | {"TERM": "xterm"})
+        os.execvpe(words[0], list(words), clean_environment() | {"TERM": "xterm"})
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     written = b""
     while True:

@@ -146,14 +146,15 @@ def test_a_survived_error_is_not_announced(desk: Desk) -> None:
     desk.script(
         """
         import traceback
-        for step in range(40):
+        time.sleep(1.5)  # until somebody listens
+        for step in range(12):
             print(f"epoch: 0, step: {step}, loss: 0.5", flush=True)
-            if step == 5:
+            if step == 3:
                 try:
                     raise OSError(5, "Input/output error", "/data/part-7")
                 except OSError:
                     traceback.print_exc()
-            time.sleep(0.05)
+            time.sleep(0.25)
         """
     )
     run = desk.launch().finish()
