@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400
 SHOWN_ROLES = frozenset({"cause", "symptom", "victim"})
 CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Candidate:
     start: int
     position: int
     """Of the first literal, for lines that are too long to be read whole."""
-    literals: frozenset[str]
+    literals: set[str]
 
 
 class Claims:
@@ -231,4 +233,4 @@ def _with_one_more(event: Event, later: Event) -> Event:
 
 
 def _shape(text: str) -> str:
-    return regex.sub(r"\d+", "0", text)
+    return _DIGITS.sub("0", text)

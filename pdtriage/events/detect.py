@@ -1,16 +1,16 @@
 """The fast scan: where in a buffer does anything we know of stand?
 
 Hyperscan looks for the literals of all signatures at once; what it finds are only candidates.
+Where it has no wheel, `google-re2` or the standard library find the same, slower.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
 
-from pdtriage.events.database import database_of
+from pdtriage.events.engines import EngineName, database_of
+from pdtriage.events.lines import LONGEST
 from pdtriage.knowledge import Knowledge
 
 STRUCTURE = (
@@ -27,37 +27,32 @@ FATAL = "\0glog fatal"
 _FATAL_LINE = rb"F[01]\d[0-3]\d \d\d:\d\d:\d\d\.\d{6}"
 _FATAL_LENGTH = len("F0101 00:00:00.000000")
 
+_OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
+
+Hit = tuple[int, int]
+"""Position of a literal in the buffer, index of the literal."""
+
 
 class Detector:
     """Positions of candidate literals in a buffer, in rising order."""
 
-    def __init__(self, literals: Sequence[str], cache_name: str = "literals") -> None:
+    def __init__(self, literals: Sequence[str], engine: EngineName | None = None) -> None:
         self.literals = tuple(literals)
-        self._database = database_of(
-            cache_name,
-            [_FATAL_LINE if it == FATAL else re.escape(it).encode() for it in self.literals],
-        )
+        self._lengths = [_FATAL_LENGTH if it == FATAL else len(it.encode()) for it in literals]
+        expressions = [_FATAL_LINE if it == FATAL else re.escape(it.encode()) for it in literals]
+        self._database = database_of("literals", expressions, engine)
 
-    def find(self, buffer: bytes) -> list[tuple[int, int]]:
-        """(position of the literal, index of the literal), each line only once per literal."""
-        hits: list[tuple[int, int]] = []
-        lengths = self._lengths
+    def find(self, buffer: bytes | memoryview) -> list[Hit]:
+        """Every place of every literal."""
+        hits: list[Hit] = []
+        lengths, add = self._lengths, hits.append
 
-        def on_match(found: int, _start: int, end: int, _flags: int, _context: Any) -> None:
-            hits.append((end - lengths[found], found))
+        def on_match(found: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            add((end - lengths[found], found))
 
-        self._database.scan(buffer, match_event_handler=on_match)
+        self._database.scan(buffer, on_match)
         hits.sort()
         return hits
-
-    @property
-    def _lengths(self) -> tuple[int, ...]:
-        return _byte_lengths(self.literals)
-
-
-@lru_cache(maxsize=8)
-def _byte_lengths(literals: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(_FATAL_LENGTH if it == FATAL else len(it.encode()) for it in literals)
 
 
 def literals_of(knowledge: Knowledge) -> tuple[str, ...]:
@@ -71,28 +66,54 @@ def literals_of(knowledge: Knowledge) -> tuple[str, ...]:
 class CounterDetector:
     """Positions of step counters; scanned only where progress is sampled."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._database = database_of(
-            "counters", [_without_names(pattern).encode() for pattern in patterns]
-        )
+    def __init__(self, patterns: Sequence[str], engine: EngineName | None = None) -> None:
+        expressions = [_detecting(pattern).encode() for pattern in patterns]
+        self._database = database_of("counters", expressions, engine)
 
     def line_ends(self, buffer: bytes) -> list[int]:
         """A position inside every line that looks like progress, once per line, rising."""
-        ends: list[int] = []
+        return [position for position, _ in self.find(buffer)]
 
-        def on_match(_found: int, _start: int, end: int, _flags: int, _context: Any) -> None:
-            ends.append(end)
+    def find(self, buffer: bytes) -> list[tuple[int, list[int]]]:
+        """The same, with the patterns that may fit there.
 
-        self._database.scan(buffer, match_event_handler=on_match)
-        positions: list[int] = []
+        What a progress bar overwrote with a carriage return is a line of its own here.
+        """
+        ends: list[tuple[int, int]] = []
+
+        def on_match(found: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            ends.append((end, found))
+
+        self._database.scan(buffer, on_match)
+        places: list[tuple[int, list[int]]] = []
         line_end = -1
-        for end in sorted(ends):
+        for end, found in sorted(ends):
             if end > line_end:
-                line_end = buffer.find(b"\n", end - 1)
-                line_end = len(buffer) if line_end < 0 else line_end
-                positions.append(end - 1)
-        return positions
+                start, line_end = _shown_around(buffer, end - 1)
+                places.append((start if line_end - start <= LONGEST else end - 1, []))
+            if found not in places[-1][1]:
+                places[-1][1].append(found)
+        return places
 
 
-def _without_names(pattern: str) -> str:
-    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
+def _shown_around(buffer: bytes, position: int) -> tuple[int, int]:
+    """Begin and end of what stands between two line ends or carriage returns."""
+    start = buffer.rfind(b"\n", 0, position) + 1
+    start = max(start, buffer.rfind(b"\r", start, position) + 1)
+    end = buffer.find(b"\n", position)
+    end = len(buffer) if end < 0 else end
+    overwritten = buffer.find(b"\r", position, end)
+    return start, end if overwritten < 0 else overwritten
+
+
+def _detecting(pattern: str) -> str:
+    """What suffices to see that a line is progress: no groups, no optional end (the loss)."""
+    plain = re.sub(r"\(\?P<\w+>", "(?:", pattern)
+    tail = _OPTIONAL_TAIL.search(plain)
+    if tail and plain.endswith(")?"):
+        try:
+            re.compile(plain[: tail.start()])
+        except re.error:  # the optional part does not end where the pattern ends
+            return plain
+        return plain[: tail.start()]
+    return plain

@@ -67,18 +67,21 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
 class Lines:
     """A buffer seen as numbered lines; `prefix` is a compiled line prefix of a wrapper, if any."""
 
-    def __init__(self, buffer: bytes, first_number: int, prefix: Prefix | None = None) -> None:
+    def __init__(
+        self, buffer: bytes, number: int, prefix: Prefix | None = None, numbered_at: int = 0
+    ) -> None:
+        """`number` is that of the line at the position `numbered_at`."""
         self.buffer = buffer
-        self._number = first_number
-        self._start = 0
-        self._first_number = first_number
+        self._number = number
+        self._start = numbered_at
         self._prefix = prefix
 
     def number_at(self, start: int) -> int:
-        """Line number of a position; cheap when asked in rising order."""
+        """Line number of a position; cheap near the one that was asked before."""
         if start < self._start:
-            self._start, self._number = 0, self._first_number
-        self._number += self.buffer.count(b"\n", self._start, start)
+            self._number -= self.buffer.count(b"\n", start, self._start)
+        else:
+            self._number += self.buffer.count(b"\n", self._start, start)
         self._start = start
         return self._number
 

@@ -20,21 +20,28 @@ class Counters:
 
     def __init__(self, patterns: Sequence[regex.Pattern[str]]) -> None:
         self._patterns = patterns
-        self._last: regex.Pattern[str] | None = None
+        self._last: int | None = None
 
-    def read(self, lines: Lines, position: int, base: int, clock: Clock) -> Progress | None:
+    def read(
+        self,
+        lines: Lines,
+        position: int,
+        base: int,
+        clock: Clock,
+        likely: Sequence[int] | None = None,
+    ) -> Progress | None:
+        """The step told around a position; `likely` are the only patterns worth trying."""
         line = lines.at(position, exact=True)
-        order = [self._last, *self._patterns] if self._last else self._patterns
-        for pattern in order:
+        for number in self._order(likely):
             try:
-                found = pattern.search(line.text, timeout=PATTERN_SECONDS)
+                found = self._patterns[number].search(line.text, timeout=PATTERN_SECONDS)
             except TimeoutError:
                 continue
             groups = found.groupdict() if found else {}
             step = _whole(groups.get("step"))
             if step is None:
                 continue
-            self._last = pattern
+            self._last = number
             stamp = clock.read(line.text)
             return Progress(
                 line=line.number,
@@ -46,6 +53,14 @@ class Counters:
                 time=stamp[0] if stamp else None,
             )
         return None
+
+    def _order(self, likely: Sequence[int] | None) -> list[int]:
+        """As in the file, but what fitted the last time comes first."""
+        order = list(range(len(self._patterns))) if likely is None else sorted(likely)
+        if self._last in order:
+            order.remove(self._last)
+            order.insert(0, self._last)
+        return order
 
 
 def _whole(value: str | None) -> int | None:

@@ -7,16 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import regex
-
+from pdtriage.events.budget import Budget, unread_note
 from pdtriage.events.claims import Candidate, Claims, build_event, fold, stamp_of
 from pdtriage.events.clock import Clock
 from pdtriage.events.console_tables import console_blocks
-from pdtriage.events.detect import STRUCTURE, CounterDetector, Detector, literals_of
+from pdtriage.events.detect import CounterDetector, Detector, Hit, literals_of
+from pdtriage.events.engines import EngineName
 from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, shown, visible
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
+from pdtriage.events.patterns import Patterns
 from pdtriage.events.progress import Counters
+from pdtriage.events.samples import regions, steps_of
 from pdtriage.events.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
@@ -24,9 +26,7 @@ from pdtriage.events.sampling import (
     added,
     capped,
     dropped_notes,
-    merged,
     sampled,
-    thinned,
     turning,
 )
 from pdtriage.knowledge import Knowledge
@@ -37,9 +37,6 @@ PIECE = 1 << 20
 AHEAD = 1 << 16
 HISTORY = 1 << 14
 """Bytes kept of what is already decided, for looking back."""
-COUNTED_WHOLE = 2 << 20
-"""Up to here every step counter is looked for; behind it only samples are."""
-SAMPLE = 1 << 13
 TAIL_LINES = 12
 CONSOLE_HEAD = 4 << 20
 """Bytes of a console that are searched for the launcher's tables."""
@@ -50,13 +47,13 @@ _GLOG = re.compile(rb"(?m)^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +(\d+) ")
 class Engine:
     """What is compiled once and serves all files."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, engine: EngineName | None = None) -> None:
         self.knowledge = knowledge
-        self.detector = Detector(literals_of(knowledge))
-        self.counters = CounterDetector([form.pattern for form in knowledge.counters])
+        self.detector = Detector(literals_of(knowledge), engine)
+        self.counters = CounterDetector([form.pattern for form in knowledge.counters], engine)
         self.prefixes = [re.compile(form.pattern) for form in knowledge.prefixes]
-        self.clock_patterns = [regex.compile(form.pattern) for form in knowledge.clocks]
-        self.counter_patterns = [regex.compile(form.pattern) for form in knowledge.counters]
+        self.clock_patterns = Patterns([form.pattern for form in knowledge.clocks])
+        self.counter_patterns = Patterns([form.pattern for form in knowledge.counters])
         self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
 
 
@@ -86,8 +83,8 @@ class FileScanner:
     """Takes bytes as they come; `facts()` may be asked at any time and costs one piece at most.
 
     However much it is fed, what it keeps is bounded. `begin` and `first_line` say where in the
-    file the first byte stands, `piece` how much is decided at once, `counted` up to where every
-    step is read, `sample` how many bytes at both ends of a piece are searched for steps behind it.
+    file the first byte stands, `piece` how much is decided at once. A `sparse` one looks for steps
+    in few places from the beginning on.
     """
 
     def __init__(
@@ -98,26 +95,24 @@ class FileScanner:
         begin: int = 0,
         first_line: int = 1,
         piece: int | None = None,
-        counted: int = COUNTED_WHOLE,
-        sample: int = SAMPLE,
+        sparse: bool = False,
     ) -> None:
         self.file = file
         self._engine = engine
         self._claims = engine.claims(file.kind)
         self._clock = Clock(engine.clock_patterns, file.modified)
         self._counters = Counters(engine.counter_patterns)
-        self._opening = Opening(self._counters, self._clock, begin)
+        self._opening = Opening(self._is_progress, begin)
+        self._budget = Budget()
         self._prefix: Prefix | None = None
         self._buffer = b""
         self._decided = 0  # position in the buffer: everything before it is final
+        self._decided_line = first_line  # number of the line there
         self._begin = begin
         self._piece = PIECE if piece is None else piece
-        self._counted = counted
-        self._sampled = sample
+        self._sparse = sparse
         self._base = begin  # where the buffer begins in the file
-        self._base_line = first_line
         self._bytes = begin
-        self._newlines = first_line - 1
         self._found = _Found()
         self._dropped: dict[str, int] = {}
         self._head = bytearray()  # of a console only, for the launcher's tables
@@ -128,7 +123,6 @@ class FileScanner:
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
-        self._newlines += chunk.count(b"\n")
         self._buffer += chunk
         while len(self._buffer) - self._decided >= self._piece + AHEAD:
             self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
@@ -137,8 +131,11 @@ class FileScanner:
     def facts(self) -> FileFacts:
         """What is known now; the undecided rest is read as if the file ended here."""
         rest = _Found(passages=self._found.passages)
-        self._read(rest, len(self._buffer))
-        echoes = self._opening.echoes_with(self._buffer, self._decided, self._base, self._base_line)
+        budget = self._budget.copy()
+        self._read(rest, len(self._buffer), budget, is_end=True)
+        echoes = self._opening.echoes_with(
+            self._buffer, self._decided, self._base, self._decided_line
+        )
         progress = [*self._found.progress, *rest.progress]
         breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
         events, dropped = capped(fold([*self._found.events, *rest.events], breaks))
@@ -150,12 +147,15 @@ class FileScanner:
             stamps=(*self._found.stamps, *rest.stamps),
             echoes=tuple(echoes),
             environments=tuple(console_blocks(bytes(self._head))),
-            lines=self._newlines + (not self._ends_with_newline()),
+            lines=self._line_at(len(self._buffer)) - self._ends_with_newline(),
             bytes=self._bytes,
             tail=self._tail(),
             last_line=last_line,
             last_offset=last_offset,
-            notes=dropped_notes(added(self._dropped, dropped), self.file),
+            notes=(
+                *dropped_notes(added(self._dropped, dropped), self.file),
+                *unread_note(budget, self._engine.detector.literals, self.file),
+            ),
         )
 
     def _ends_with_newline(self) -> bool:
@@ -165,11 +165,10 @@ class FileScanner:
         """Decides everything before `upto`; a single line longer than a piece is cut there."""
         if upto <= self._decided:
             upto = self._decided + self._piece
-        end = max(upto, self._read(self._found, upto))
-        self._opening.look(self._buffer[self._decided : end], self._base_line_at(self._decided))
-        keep = max(0, end - HISTORY)
-        keep = self._buffer.rfind(b"\n", 0, keep) + 1
-        self._base_line += self._buffer.count(b"\n", 0, keep)
+        end = max(upto, self._read(self._found, upto, self._budget))
+        self._opening.look(self._buffer, self._decided, end, self._base, self._decided_line)
+        self._decided_line = self._line_at(end)
+        keep = self._buffer.rfind(b"\n", 0, max(0, end - HISTORY)) + 1
         self._base += keep
         self._buffer = self._buffer[keep:]
         self._decided = end - keep
@@ -186,28 +185,33 @@ class FileScanner:
         if len(found.stamps) > 4 * MOST_STAMPS:
             found.stamps = turning(found.stamps)
 
-    def _base_line_at(self, position: int) -> int:
-        return self._base_line + self._buffer.count(b"\n", 0, position)
+    def _line_at(self, position: int) -> int:
+        """Number of the line at a position that is not before the decided part."""
+        return self._decided_line + self._buffer.count(b"\n", self._decided, position)
 
-    def _read(self, found: _Found, upto: int) -> int:
+    def _read(self, found: _Found, upto: int, budget: Budget, is_end: bool = False) -> int:
         """Adds what stands between the decided part and `upto`; returns where it stopped."""
         begin = self._decided
-        lines = Lines(self._buffer, self._base_line, self._prefix)
-        hits = self._hits(begin, upto)
-        openings = [(at, literal) for at, literal in hits if literal in STRUCTURE]
+        lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
+        worth = budget.spend(self._hits(begin, upto), lines, upto - AHEAD if is_end else upto)
+        literals = self._engine.detector.literals
+        openings = [(at, literals[index]) for at, index in worth.openings]
         passages = find_passages(lines, openings, found.passages + 1)
         found.passages += len(passages)
         before = len(found.events)
-        self._claim_lines(found, lines, _candidates(lines, hits), passages)
+        candidates = [
+            Candidate(lines.start_of(group[0][0]), group[0][0], {literals[i] for _, i in group})
+            for group in worth.lines
+        ]
+        self._claim_lines(found, lines, candidates, passages)
         self._claim_exceptions(found, lines, passages, before)
         found.events[before:] = sorted(found.events[before:], key=lambda e: (e.line, e.signature))
-        self._sample(found, lines, begin, upto, found.events[before:])
+        self._sample(found, lines, begin, upto, found.events[before:], is_end)
         return max((p.end for p in passages), default=upto)
 
-    def _hits(self, begin: int, upto: int) -> list[tuple[int, str]]:
-        detector = self._engine.detector
-        region = self._buffer[begin:upto]
-        return [(begin + at, detector.literals[index]) for at, index in detector.find(region)]
+    def _hits(self, begin: int, upto: int) -> list[Hit]:
+        hits = self._engine.detector.find(memoryview(self._buffer)[begin:upto])
+        return [(begin + at, literal) for at, literal in hits]
 
     def _claim_lines(
         self,
@@ -249,21 +253,30 @@ class FileScanner:
                     )
 
     def _sample(
-        self, found: _Found, lines: Lines, begin: int, upto: int, events: list[Event]
+        self,
+        found: _Found,
+        lines: Lines,
+        begin: int,
+        upto: int,
+        events: list[Event],
+        is_end: bool,
     ) -> None:
-        regions = [(begin, upto)]
-        if self._base + begin >= self._counted:
-            size = self._sampled
-            near = [(e.offset - self._base, e.offset - self._base + 2 * size) for e in events]
-            regions = merged([(begin, begin + size), (upto - size, upto), *near], begin, upto)
-        for start, end in regions:
+        def read(position: int, likely: list[int]) -> Progress | None:
+            return self._counters.read(lines, position, self._base, self._clock, likely)
+
+        wanted = regions(self._base, begin, upto, events, is_end, self._sparse)
+        near = [event.offset - self._base for event in events]
+        counters = self._engine.counters
+        found.progress.extend(steps_of(counters, self._buffer, wanted, near, read))
+        for start, end in wanted:
             start = self._buffer.rfind(b"\n", 0, start) + 1 if start else 0
-            region = self._buffer[start:end]
-            for position in thinned(self._engine.counters.line_ends(region)):
-                progress = self._counters.read(lines, start + position, self._base, self._clock)
-                if progress:
-                    found.progress.append(progress)
-            found.stamps.extend(self._glog_stamps(lines, region, start))
+            found.stamps.extend(self._glog_stamps(lines, self._buffer[start:end], start))
+
+    def _is_progress(self, line: bytes) -> bool:
+        """Whether a line of the file's beginning tells a step."""
+        places = self._engine.counters.find(line)
+        lines = Lines(line, 1)
+        return any(self._counters.read(lines, at, 0, self._clock, fits) for at, fits in places)
 
     def _glog_stamps(self, lines: Lines, region: bytes, start: int) -> list[Stamp]:
         """The first and last glog line of every process that wrote here."""
@@ -287,21 +300,10 @@ class FileScanner:
     def _last_line(self) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
         start = self._buffer.rfind(b"\n", 0, len(self._buffer.rstrip())) + 1
-        return self._base_line_at(start), self._base + start
+        lines = Lines(self._buffer, self._decided_line, numbered_at=self._decided)
+        return lines.number_at(start), self._base + start
 
     def _tail(self) -> tuple[str, ...]:
         raw = self._buffer[-HISTORY:].split(b"\n")[-4 * TAIL_LINES :]
         texts = [shown(clean(visible(line)).rstrip()) for line in raw]
         return tuple([text for text in texts if text][-TAIL_LINES:])
-
-
-def _candidates(lines: Lines, hits: list[tuple[int, str]]) -> list[Candidate]:
-    """Hits of one line become one candidate."""
-    grouped: dict[int, tuple[int, set[str]]] = {}
-    end = -1
-    start = 0
-    for position, literal in hits:
-        if position > end:
-            start, end = lines.start_of(position), lines.end_of(position)
-        grouped.setdefault(start, (position, set()))[1].add(literal)
-    return [Candidate(s, at, frozenset(found)) for s, (at, found) in sorted(grouped.items())]

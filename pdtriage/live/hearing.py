@@ -6,11 +6,8 @@ import os
 import time
 from dataclasses import replace
 
-from pdtriage.events import Engine, FileScanner
-from pdtriage.events.clock import Clock
+from pdtriage.events import Engine, FileScanner, scan
 from pdtriage.events.detect import STRUCTURE
-from pdtriage.events.lines import Lines
-from pdtriage.events.progress import Counters
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import ProcessRecord
 from pdtriage.live.tail import MOST, Tail
@@ -18,7 +15,6 @@ from pdtriage.model import FileFacts, LogFile, Progress
 
 PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""
-SAMPLE = 1 << 10
 LONGEST_LINE = 2_048
 STEP_WINDOW = 2_048
 TELLING = frozenset({"cause", "symptom", "victim"})
@@ -68,8 +64,6 @@ class Hearing:
         self._scanner = self._new_scanner()
         self._unfinished = b""
         self._window = b""
-        self._counters = Counters(tuned.engine.counter_patterns)
-        self._clock = Clock(tuned.engine.clock_patterns, time.time())
         self._rest_until = 0.0
 
     def listen(self) -> bool:
@@ -107,11 +101,8 @@ class Hearing:
         """Read the newest step counter, if anything was written since the last time."""
         if not self._window:
             return
-        ends = self._tuned.engine.counters.line_ends(self._window)
-        if ends:
-            lines = Lines(self._window, 1)
-            found = self._counters.read(lines, ends[-1], 0, self._clock)
-            self.step = found or self.step
+        steps = scan(self.file, [self._window], self._tuned.engine).progress
+        self.step = steps[-1] if steps else self.step
         # The last line may still be growing: it is looked at again together with what follows.
         self._window = self._window[self._window.rfind(b"\n") + 1 :][-LONGEST_LINE:]
 

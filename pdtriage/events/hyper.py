@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,23 @@ import hyperscan
 from pdtriage import cache
 
 
-def database_of(name: str, expressions: Sequence[bytes]) -> Any:
+class Database:
     """A block-mode database of these expressions; ids are their positions in the list."""
-    key = cache.key_of(version("hyperscan").encode(), _machine(), *expressions)
-    database = _loaded(cache.load(name, key))
-    if database is None:
-        database = _compiled(expressions)
-        cache.store(name, key, hyperscan.dumpb(database))
-    return database
+
+    def __init__(self, name: str, expressions: Sequence[bytes]) -> None:
+        key = cache.key_of(version("hyperscan").encode(), _machine(), *expressions)
+        database = _loaded(cache.load(name, key))
+        if database is None:
+            database = _compiled(expressions)
+            cache.store(name, key, hyperscan.dumpb(database))
+        self._database = database
+
+    def scan(
+        self,
+        buffer: bytes | memoryview,
+        on_match: Callable[[int, int, int, int, object], None],
+    ) -> None:
+        self._database.scan(buffer, match_event_handler=on_match)
 
 
 def _compiled(expressions: Sequence[bytes]) -> Any:

@@ -1,0 +1,143 @@
+"""Logs to measure with: what eight healthy ranks write for hours, and one that screams.
+
+    python benchmarks/logs.py FOLDER a b c d small [--mb 1000]
+
+a: one file; b: files of 1 MB; c: files of 64 kB; d: one file in which every fifth line looks
+alarming; small: eight ranks, 1 MB together. In each of them rank 1 (or the only file) ends with an
+error of its own; everything else is what training prints. The same arguments give the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pdtriage.knowledge import load_knowledge
+
+SETS = ("a", "b", "c", "d", "small")
+STARTED = 1_700_000_000
+STEPS_PER_EPOCH = 5_000
+ALARMING_ROLES = frozenset({"cause", "symptom", "victim"})
+
+END = b"""Traceback (most recent call last):
+  File "/srv/train/train.py", line 88, in <module>
+    main()
+  File "/srv/train/train.py", line 61, in main
+    for step, (images, labels) in enumerate(loader()):
+  File "/srv/train/reader.py", line 23, in __getitem__
+    raw = open(path, "rb").read()
+OSError: [Errno 5] Input/output error: '/data/part-00317.rec'
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("sets", nargs="+", choices=SETS)
+    parser.add_argument("--mb", type=int, default=1000)
+    arguments = parser.parse_args()
+    for name in arguments.sets:
+        write_set(name, arguments.folder / name, arguments.mb)
+
+
+def write_set(name: str, folder: Path, megabytes: int) -> Path:
+    """A log folder; `small` has its own size."""
+    folder.mkdir(parents=True)
+    whole = megabytes * 1_000_000
+    if name == "small":
+        _write_ranks(folder, 8, 1_000_000 // 8)
+    elif name == "b":
+        _write_ranks(folder, max(2, whole * 1024 // 1_000_000_000), 1_000_000)
+    elif name == "c":
+        _write_ranks(folder, max(2, whole * 8192 // 524_288_000), 64_000)
+    else:
+        _write(folder / "workerlog.0", whole, failing=True, alarming=name == "d")
+    return folder
+
+
+def _write_ranks(folder: Path, ranks: int, size: int) -> None:
+    for rank in range(ranks):
+        _write(folder / f"workerlog.{rank}", size, failing=rank == 1, seed=rank)
+
+
+def _write(path: Path, size: int, failing: bool, alarming: bool = False, seed: int = 0) -> None:
+    with path.open("wb") as file:
+        written = file.write(_opening(seed))
+        for page in _pages(seed, alarming):
+            if written + len(page) > size - len(END):
+                file.write(page[: page.rfind(b"\n", 0, max(1, size - len(END) - written)) + 1])
+                break
+            written += file.write(page)
+        if failing:
+            file.write(END)
+
+
+def _opening(rank: int) -> bytes:
+    stamp = time.strftime("%m%d %H:%M:%S", time.gmtime(STARTED))
+    return (
+        f"grep: warning: GREP_OPTIONS is deprecated; please use an alias or script\n"
+        f"=======================================================================\n"
+        f"I{stamp}.114021  {8800 + rank} tcp_utils.cc:181] The server starts to listen on "
+        f"IP_ANY:60312\n"
+        f"I{stamp}.904021  {8800 + rank} tcp_utils.cc:130] Successfully connected to "
+        f"10.0.0.7:60312\n"
+        f"W{stamp}.912345  {8800 + rank} gpu_resources.cc:119] Please NOTE: device: {rank % 8}, "
+        f"GPU Compute Capability: 8.0, Driver API Version: 12.0, Runtime API Version: 11.8\n"
+    ).encode()
+
+
+def _pages(seed: int, alarming: bool) -> Iterator[bytes]:
+    """About a hundred lines each; the counters rise from page to page."""
+    dice = random.Random(seed)
+    alarms = _alarms() if alarming else []
+    step = 0
+    while True:
+        lines: list[str] = []
+        for _ in range(20):
+            step += 10
+            lines += _step_lines(dice, step, seed)
+        if alarms:
+            lines = [
+                dice.choice(alarms) + f" #{step}" if dice.random() < 0.2 else line for line in lines
+            ]
+        yield "\n".join(lines).encode() + b"\n"
+
+
+def _step_lines(dice: random.Random, step: int, rank: int) -> list[str]:
+    epoch, iteration = divmod(step, STEPS_PER_EPOCH)
+    now = time.gmtime(STARTED + step // 2)
+    date, glog = time.strftime("%Y-%m-%d %H:%M:%S", now), time.strftime("%m%d %H:%M:%S", now)
+    loss, micro = 2.0 + dice.random(), dice.randrange(1_000_000)
+    done = iteration * 30 // STEPS_PER_EPOCH
+    return [
+        f"[{date},{micro // 1000:03d}] [    INFO] - loss: {loss:.6f}, learning_rate: 0.0003, "
+        f"global_step: {step}, current_memory_allocated: {dice.randrange(30)}.1, "
+        f"interval_runtime: 0.{micro:06d}, progress_or_epoch: {epoch}.{iteration:04d}",
+        f"I{glog}.{micro:06d}  {8800 + rank} process_group_nccl.cc:{dice.randrange(900)}] "
+        f"all_reduce seq {step} of ring {dice.randrange(4)}, {dice.randrange(1 << 20)} elements",
+        f"\repoch {epoch}: {100 * iteration // STEPS_PER_EPOCH:3d}%|{'█' * done}{' ' * (30 - done)}"
+        f"| {iteration}/{STEPS_PER_EPOCH} [00:{iteration % 60:02d}<01:10, {dice.random():.2f}it/s]",
+        f"{date} 训练日志：第 {epoch} 轮，第 {iteration} 步，损失 {loss:.4f}，"
+        f"学习率 0.0003，样本 {dice.randrange(1 << 30)}，用时 {dice.random():.3f} 秒",
+        f"reader: batch {step} from shard-{dice.randrange(512):05d} took {dice.random():.4f}s, "
+        f"queue {dice.randrange(64)}/64, cache hit {dice.random():.3f}",
+    ]
+
+
+def _alarms() -> list[str]:
+    """Lines of the samples of every signature that can be named, and of what only resembles it."""
+    lines = [
+        line.strip()
+        for signature in load_knowledge().signatures.values()
+        if signature.role in ALARMING_ROLES
+        for sample in (*signature.samples, *signature.misses)
+        for line in sample.splitlines()[:1]
+    ]
+    return [line for line in lines if line and "%" not in line]
+
+
+if __name__ == "__main__":
+    main()

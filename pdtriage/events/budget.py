@@ -1,0 +1,99 @@
+"""How much attention one file gets: a log that screams must not cost more than a silent one.
+
+The first lines that look like anything are all read. After that a line is read only while one of
+its literals is still new to the file; the others are counted. What stands at the end of a file is
+always read, because that is where jobs die.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pdtriage.events.detect import STRUCTURE, Hit
+from pdtriage.events.lines import Lines
+from pdtriage.model import LogFile, Text
+
+FREE_LINES = 4_000
+"""Candidate lines of a file that are read whatever they say."""
+PER_LITERAL = 8
+"""How often a literal is read for its own sake when those are spent."""
+REACH = 1 << 13
+"""Then a passage is read only if something new stands this near below its header."""
+NAMED = 3
+
+
+@dataclass
+class Worth:
+    """What is to be read of a piece."""
+
+    lines: list[list[Hit]]
+    """The hits of each line, in the order of the file."""
+    openings: list[Hit]
+    """Headers of passages."""
+
+
+@dataclass
+class Budget:
+    """What is left of a file's share, and what went unread."""
+
+    lines: int = 0
+    read: Counter[int] = field(default_factory=Counter)
+    """How many lines were read because of each literal."""
+    unread: Counter[int] = field(default_factory=Counter)
+
+    def copy(self) -> Budget:
+        return Budget(self.lines, self.read.copy(), self.unread.copy())
+
+    def spend(self, hits: Sequence[Hit], lines: Lines, always_from: int) -> Worth:
+        """Choose among hits in rising order; from `always_from` on everything is worth it."""
+        groups: list[list[Hit]] = []
+        at = taken = 0
+        while at < len(hits):
+            position, literal = hits[at]
+            if position < always_from and self._has_enough_of(literal):
+                self.unread[literal] += 1
+                at += 1
+                continue
+            first, start, end = at, lines.start_of(position), lines.end_of(position)
+            while first > taken and hits[first - 1][0] >= start:
+                first -= 1
+                self.unread[hits[first][1]] -= 1
+            while at < len(hits) and hits[at][0] <= end:
+                at += 1
+            taken = at
+            groups.append(list(hits[first:at]))
+            self.lines += 1
+            self.read.update({literal for _, literal in groups[-1]})
+        return Worth(groups, self._openings(hits, groups))
+
+    def _has_enough_of(self, literal: int) -> bool:
+        return self.lines >= FREE_LINES and self.read[literal] >= PER_LITERAL
+
+    def _openings(self, hits: Sequence[Hit], groups: list[list[Hit]]) -> list[Hit]:
+        structural = [hit for hit in hits if hit[1] < len(STRUCTURE)]
+        if self.lines < FREE_LINES:
+            return structural
+        wanted = [group[0][0] for group in groups]
+        return [hit for hit in structural if _any_within(wanted, hit[0] - REACH // 8, REACH)]
+
+
+def _any_within(positions: list[int], begin: int, length: int) -> bool:
+    place = bisect(positions, begin)
+    return place < len(positions) and positions[place] < begin + length
+
+
+def unread_note(budget: Budget, literals: Sequence[str], file: LogFile) -> tuple[Text, ...]:
+    total = budget.unread.total()
+    if not total:
+        return ()
+    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in budget.unread.most_common(NAMED))
+    return (
+        Text(
+            en=f"{file.path}: {total} more places resemble what was read before and were only "
+            f"counted, most often {words}",
+            zh=f"{file.path}：另有 {total} 处与已读内容相似，只计数、未逐行分析，最多的是 {words}",
+        ),
+    )
