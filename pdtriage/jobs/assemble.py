@@ -90,7 +90,7 @@ def _run_facts(
             ended=max(times, default=None),
         ),
         ranks=tuple(ranks),
-        launcher=tuple(event for run in group for event in run.console.events),
+        launcher=tuple(event for run in group for event in _spoken(run, ranks)),
         kernel=_kernel(group, job) if newest else (),
         nodes=tuple(nodes),
         world_size=world_size,
@@ -102,6 +102,22 @@ def _run_facts(
         running=any(r.record is not None and r.record.is_live() for r in group),
         notes=_notes(group, ranks),
     )
+
+
+def _spoken(run: NodeRun, ranks: list[Rank]) -> list[tuple[str, Event]]:
+    """What the launcher said, and causes that stand in its console and in no log."""
+    if not run.members:
+        return run.console.events
+    told = {event.signature for rank in ranks for _, event in rank.events}
+    only_there = [
+        (path, event)
+        for path, event in run.console.output
+        if event.role == "cause"
+        and event.writer is None
+        and event.signature not in told
+        and not event.signature.startswith("kernel.")
+    ]
+    return [*run.console.events, *only_there]
 
 
 def _kernel(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Event], ...]:

@@ -17,6 +17,16 @@ from pdtriage.verdict.suspects import (
     suspect_of,
 )
 
+SAYS_FAILED = frozenset(
+    {
+        "launch.abort",
+        "launch.child-failed",
+        "launch.container-failed",
+        "launch.pod-failed",
+        "launch.spawn-exit",
+    }
+)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -53,7 +63,7 @@ class Case:
         return [
             f
             for f in self.launcher
-            if f.event.signature in ("launch.container-failed", "launch.pod-failed", "launch.abort")
+            if f.event.signature in SAYS_FAILED
             or (f.event.signature == "launch.exit-code" and f.event.fields["exit_code"] != "0")
         ]
 
