@@ -110,7 +110,7 @@ def revived_suspects(
     named = {rank.key for accusation in accusations for rank in accusation.accused}
     suspects = []
     for reading in readings:
-        steps = [f for f in reading.survived if _steps_after(f, reading) <= PREPARED_STEPS]
+        steps = [f for f in reading.survived if not _went_on(f, reading)]
         wanted = reading.rank.key in named if named else True
         if not steps or reading.symptoms or reading.causes or not wanted:
             continue
@@ -131,6 +131,13 @@ def revived_suspects(
             )
         )
     return sorted(suspects, key=Suspect.strength)
+
+
+def _went_on(found: Found, reading: Reading) -> bool:
+    """More steps came after the error than a queue can hold; steps are sampled, lines are not."""
+    end = max(found.event.last_line, found.event.last_seen, found.event.line)
+    lines = reading.rank.progress[-1].line - end if reading.rank.progress else 0
+    return lines > 2 * PREPARED_STEPS or _steps_after(found, reading) > PREPARED_STEPS
 
 
 def _steps_after(found: Found, reading: Reading) -> int:
