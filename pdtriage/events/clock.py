@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 import time
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 LOOKED_AT = 160
 """A stamp stands near the beginning of a line."""
 DAY = 86_400.0
+_DIGIT = re.compile(r"\d")
 
 
 class Clock:
@@ -23,17 +25,22 @@ class Clock:
         self._patterns = patterns
         self._newest = modified
         self._year = time.gmtime(modified).tm_year if modified is not None else 1970
-        self._last: regex.Pattern[str] | None = None
+        self._last: int | None = None
 
     def read(self, text: str) -> tuple[float, int | None] | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
         head = text[:LOOKED_AT]
-        order = [self._last, *self._patterns] if self._last else self._patterns
-        for pattern in order:
-            found = _search(pattern, head)
+        if not _DIGIT.search(head):
+            return None
+        order = list(range(len(self._patterns)))
+        if self._last is not None:
+            order.remove(self._last)
+            order.insert(0, self._last)
+        for number in order:
+            found = _search(self._patterns[number], head)
             if found is None:
                 continue
-            self._last = pattern
+            self._last = number
             groups = found.groupdict()
             stamp = self._seconds(groups)
             if stamp is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from pdtriage.events.detect import CounterDetector
 from pdtriage.events.sampling import merged
@@ -17,18 +18,26 @@ DENSE = 1 << 14
 """Bytes at both ends of a file that are looked at whole."""
 WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
-STRIDE = 1 << 15
+STRIDE = 1 << 16
 BEGINNING = 2 << 20
 LONG_STRIDE = 1 << 17
 """… and more rarely behind it."""
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
 MOST_NEAR = 64
-READ_AT_ENDS, READ_BETWEEN = 12, 12
-"""Lines read of one region."""
+READ_AT_ENDS, READ_BETWEEN = 8, 8
+"""Lines read of one region; of a mere window only the first and the last."""
+READ_AFTER = 4
+"""Lines read behind an event."""
 MOST_REFINED = 8
 
-Region = tuple[int, int]
+
+class Region(NamedTuple):
+    begin: int
+    end: int
+    is_window: bool
+
+
 Place = tuple[int, list[int]]
 """Position in the buffer, and the counters that may fit there."""
 TELLING = frozenset({"cause", "symptom", "victim", "start", "end"})
@@ -50,19 +59,24 @@ def regions(
     if len(near) > MOST_NEAR:
         near = near[: MOST_NEAR // 2] + near[-MOST_NEAR // 2 :]
     wanted += [(offset - NEAR_BEFORE, offset + NEAR_AFTER) for offset in near]
-    return [(start - base, end - base) for start, end in merged(wanted, low, high)]
+    return [
+        Region(start - base, end - base, end - start <= WINDOW and start >= DENSE)
+        for start, end in merged(wanted, low, high)
+    ]
 
 
-def chosen(places: Sequence[Place], near: Sequence[int]) -> list[int]:
+def chosen(places: Sequence[Place], near: Sequence[int], is_window: bool) -> list[int]:
     """Which of the places of one region to read: both ends, some between, those next to events."""
     count = len(places)
+    if is_window:
+        return sorted({0, count - 1}) if count else []
     if count <= 2 * READ_AT_ENDS + READ_BETWEEN:
         return list(range(count))
     picked = {*range(READ_AT_ENDS), *range(count - READ_AT_ENDS, count)}
     picked.update(range(0, count, count // READ_BETWEEN + 1))
     for position in near:
         after = bisect(places, position, key=lambda place: place[0])
-        picked.update(range(max(0, after - 1), min(count, after + 1)))
+        picked.update(range(max(0, after - 1), min(count, after + READ_AFTER)))
     return sorted(picked)
 
 
@@ -76,11 +90,11 @@ def steps_of(
     """The steps told in these regions; where a counter falls back, the very line is looked for."""
     places: list[Place] = []
     picked: list[int] = []
-    for start, end in wanted:
+    for start, end, is_window in wanted:
         start = buffer.rfind(b"\n", 0, start) + 1 if start else 0
         found = [(start + at, fits) for at, fits in detector.find(buffer[start:end])]
         inside = [it for it in near if start <= it < end][:MOST_NEAR]
-        picked += [len(places) + place for place in chosen(found, inside)]
+        picked += [len(places) + place for place in chosen(found, inside, is_window)]
         places += found
     steps = {place: step for place in picked if (step := read(*places[place]))}
     for _ in range(MOST_REFINED):

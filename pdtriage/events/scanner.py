@@ -268,7 +268,7 @@ class FileScanner:
         near = [event.offset - self._base for event in events]
         counters = self._engine.counters
         found.progress.extend(steps_of(counters, self._buffer, wanted, near, read))
-        for start, end in wanted:
+        for start, end, _ in wanted:
             start = self._buffer.rfind(b"\n", 0, start) + 1 if start else 0
             found.stamps.extend(self._glog_stamps(lines, self._buffer[start:end], start))
 
