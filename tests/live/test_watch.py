@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Desk
+from .conftest import Desk, wait_until
 
 WORKER = """
 import os, sys, time
@@ -65,7 +65,7 @@ def test_watch_ends_with_the_job_and_its_report(desk: Desk, job: Job) -> None:
     job.start()
     _wait_for(job.logs / "workerlog.1", "step: 1")
     watch = desk.start("watch", "log", "--report", "r.json")
-    time.sleep(1.5)
+    assert wait_until(lambda: b"step: 1" in watch.out)
     assert watch.process.poll() is None
     job.go()
     watch.await_line("workerlog.1:")
@@ -91,8 +91,8 @@ def test_files_that_come_late_are_taken_up(desk: Desk, job: Job) -> None:
 def test_ctrl_c_leaves_the_job_alone(desk: Desk, job: Job) -> None:
     job.start(1)
     _wait_for(job.logs / "workerlog.0", "step: 1")
-    watch = desk.start("watch", "log", "--quiet")
-    time.sleep(1.5)
+    watch = desk.start("watch", "log")
+    assert wait_until(lambda: b"step: 1" in watch.out)
     watch.stop()
     assert watch.finish().code == 0
     assert "RUNNING" in watch.said
@@ -119,6 +119,4 @@ def test_a_folder_that_is_not_there(desk: Desk) -> None:
 
 
 def _wait_for(log: Path, text: str) -> None:
-    from .conftest import wait_until
-
     assert wait_until(lambda: log.exists() and text in log.read_text())
