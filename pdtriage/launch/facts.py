@@ -192,14 +192,15 @@ class FactsChannel:
             peer.differs = True
             self._deliver(PeerDiffers(rank, replicas, own))
         state = told.get("state")
-        peer.over = peer.over or state in ("failed", "stopped", "done")
-        peer.left = told.get("leaving") is True
         if told.get("version") != peer.version:
             peer.version = told.get("version")
             facts = told.get("facts")
             shown = dict(facts) if isinstance(facts, dict) else {}
             told_now = {**shown, "failed": state == "failed", "state": state}
             self._deliver(PeerSpoke(rank, told_now))
+        # Only now: who waits for the end of a peer must find its last words delivered.
+        peer.over = peer.over or state in ("failed", "stopped", "done")
+        peer.left = told.get("leaving") is True
 
     def _listen_for_silence(self) -> None:
         moment = time.monotonic()

@@ -108,6 +108,8 @@ class ForeignLauncher:
         deadline = time.monotonic() + seconds
         while not until() and time.monotonic() < deadline:
             self._turn(0.05)
+        # What made it true may still lie in the queue.
+        self._turn(0)
 
     def close(self) -> None:
         if self.channel is not None:

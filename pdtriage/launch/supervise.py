@@ -102,6 +102,8 @@ class Supervisor:
         deadline = time.monotonic() + seconds
         while not until() and time.monotonic() < deadline and not self.hurry:
             self._turn(0.05)
+        # What made it true may still lie in the queue.
+        self._turn(0)
 
     def _turn(self, timeout: float | None) -> None:
         for occurrence in self.watch.wait(timeout):

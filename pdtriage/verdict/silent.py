@@ -90,22 +90,43 @@ def launcher_pids(facts: RunFacts, readings: Sequence[Reading]) -> frozenset[int
 
 
 def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
-    """The first death the parent saw, when that process left no word of its own."""
-    ordered = [r for r in readings if r.rank.exit and r.rank.exit.order is not None]
+    """The first death a parent saw, when that process left no word of its own.
+
+    Every node has a parent of its own: where the first to die on one complains of others, the
+    first on another node may be the one.
+    """
+    firsts = [_first_death(readings, node) for node in {r.rank.node for r in readings}]
+    quiet = [reading for reading in firsts if reading is not None and reading.quiet]
+    if not quiet:
+        return []
+    first = min(quiet, key=_time_of_death)
+    suspect = by_exit(first.rank)
+    suspect.why.append(words.died_first())
+    suspect.position = first.position
+    return [suspect]
+
+
+def _first_death(readings: Sequence[Reading], node: int | None) -> Reading | None:
+    here = [r for r in readings if r.rank.node == node and r.rank.exit]
+    ordered = [r for r in here if r.rank.exit and r.rank.exit.order is not None]
     ordered.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
+    # A trainer of servers may be ready before the others.
+    serving = any(r.rank.role == "server" for r in readings)
     for reading in ordered:
         ending = reading.rank.exit
         if ending is None or ending.stopped:
             continue
-        if ending.code == 0 and not _is_missed(reading, readings):
+        finished = ending.code == 0 and serving and reading.rank.role == "worker"
+        if finished or (ending.code == 0 and not _is_missed(reading, readings)):
             continue
-        if reading.quiet:
-            suspect = by_exit(reading.rank)
-            suspect.why.append(words.died_first())
-            suspect.position = reading.position
-            return [suspect]
-        return []
-    return []
+        return reading
+    return None
+
+
+def _time_of_death(reading: Reading) -> tuple[float, tuple[str, int, int, str]]:
+    ending = reading.rank.exit
+    time = ending.time if ending and ending.time is not None else float("inf")
+    return time, reading.rank.key
 
 
 def accused_and_silent(

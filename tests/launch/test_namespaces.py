@@ -28,7 +28,7 @@ class Nodes:
 
     def start(self, node: int, *arguments: str, module: str = "pdtriage.launch") -> Launch:
         logs = self.folder / f"n{node}"
-        command = [sys.executable, "-m", module, "--log_dir", str(logs)]
+        command = [sys.executable, "-m", *module.split(), "--log_dir", str(logs)]
         command += [f"--host={ADDRESSES[node]}", *arguments]
         process = subprocess.Popen(
             ["ip", "netns", "exec", self.names[node], *command],

@@ -135,6 +135,16 @@ def test_trainers_that_lost_their_server_are_victims(launcher: Launcher) -> None
     assert victims(report) == {("worker", 0), ("worker", 1)}
 
 
+def test_a_trainer_that_finished_early_is_not_to_blame(launcher: Launcher) -> None:
+    words = ("steps=0", "worker:0=exit:0:0.5", "server:0=exit:7:1.2")
+    launch = launcher.run("--settle=1.5", *ONE_TWO, NET, *words)
+    assert launch.code == 7, launch.err
+    assert deaths(launch)[:2] == [("worker", 0, False), ("server", 0, False)]
+    report = analyze(launch.log_dir)
+    assert blamed(report) == [("server", 0)]
+    assert victims(report) == {("worker", 1)}
+
+
 def test_pdtriage_run_prints_who_it_was(tmp_path: Path) -> None:
     words = ["run", "--log_dir=log", "--report=report.json", *ONE_TWO, str(SCRIPTS / NET)]
     done = subprocess.run(
