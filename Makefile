@@ -10,7 +10,6 @@ DEMO_VENV := .venv-demo
 PS_VENV := .venv-paddle26
 # The last Paddle whose CPU wheel holds the parameter-server core, and what it needs to import.
 PS_WHEELS := paddlepaddle==2.6.2 'numpy<2' setuptools protobuf==4.25.3
-DEMO := tests/fixtures/scenarios/data-errno5-worker
 SOURCES := pdtriage tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 
@@ -20,8 +19,8 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(DEMO_VENV)/.ready ## analyse a recorded job whose rank 1 could not read its data
-	@sh scripts/demo.sh $(DEMO_VENV)/bin/pdtriage $(DEMO)
+demo: $(DEMO_VENV)/.ready ## launch a small job whose rank 2 cannot read its data
+	@$(DEMO_VENV)/bin/pdtriage demo
 
 test: lint types unit ## lint, types and all tests
 
