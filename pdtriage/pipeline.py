@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from pdtriage.events import Engine, scan, side_facts
-from pdtriage.events.sidefiles import MOST_BYTES
+from pdtriage.events import Engine
 from pdtriage.jobs import assemble
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
-from pdtriage.launch.record import RunRecord, parse_record
 from pdtriage.model import (
-    FileFacts,
     JobRow,
     Language,
     Report,
@@ -24,12 +21,10 @@ from pdtriage.model import (
     RunFacts,
     Text,
 )
+from pdtriage.reading import SIDE_KINDS, read_sources
 from pdtriage.sources import Found, find
 from pdtriage.verdict import Judgement, judge
 from pdtriage.verdict.timeline import timeline_of
-
-SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env"})
-UNREAD_KINDS = frozenset({"gpu", "other"})
 
 Which = int | Literal["last"]
 
@@ -138,34 +133,6 @@ def _engine(parsers: tuple[Path, ...], _environment: str) -> Engine:
     return Engine(load_knowledge(parsers))
 
 
-def read_sources(
-    found: Found, engine: Engine, known: Mapping[str, FileFacts] | None = None
-) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
-    """The facts of every file, the run records with their folders, and what to note.
-
-    `known` are the facts of files that were followed while they grew, by path.
-    """
-    facts: list[FileFacts] = []
-    records: list[tuple[str, RunRecord]] = []
-    notes: list[Text] = []
-    for source in found.sources:
-        kind = source.file.kind
-        if kind in UNREAD_KINDS:
-            continue
-        if known and source.file.path in known:
-            facts.append(known[source.file.path])
-        elif kind == "record":
-            record = parse_record(source.read_small(MOST_BYTES), source.file.path)
-            if record is not None:
-                records.append((source.file.folder, record))
-        elif kind in SIDE_KINDS:
-            facts.append(side_facts(source.file, source.read_small(MOST_BYTES)))
-        else:
-            facts.append(scan(source.file, source.chunks(), engine))
-        notes.extend(source.notes())
-    return facts, records, notes
-
-
 def _refuse_nothing(found: Found, paths: Sequence[str | Path]) -> None:
     if found.sources:
         return
@@ -192,6 +159,7 @@ def _nothing(paths: Sequence[str | Path]) -> Text:
 
 
 __all__ = [
+    "SIDE_KINDS",
     "Job",
     "Judgement",
     "NoSuchRun",

@@ -113,7 +113,9 @@ def _rank_without_environment(member: Member, run: NodeRun, nodes: int) -> int |
     local = member.log.index
     if local is None:
         return 0 if nodes == 1 and len(run.members) == 1 and _world(run) == 1 else None
-    offset = _offset_of_node(run, nodes)
+    if nodes not in run.first_ranks:
+        run.first_ranks[nodes] = _offset_of_node(run, nodes)
+    offset = run.first_ranks[nodes]
     return None if offset is None else offset + local
 
 

@@ -39,6 +39,8 @@ class NodeRun:
     record: RunRecord | None = None
     peers: tuple[EnvBlock, ...] = ()
     newest: bool = False
+    first_ranks: dict[int, int | None] = field(default_factory=dict, repr=False, compare=False)
+    """Global rank of its first process, by the number of nodes: looked for once, asked by each."""
 
     @property
     def endpoints(self) -> tuple[str, ...]:
