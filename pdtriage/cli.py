@@ -10,6 +10,7 @@ import typer
 
 from pdtriage import __version__, exit_codes
 from pdtriage.commands.analyze import analyze
+from pdtriage.commands.bundle import bundle
 from pdtriage.commands.demo import demo
 from pdtriage.commands.explain import explain
 from pdtriage.commands.parsers import app as parsers
@@ -71,6 +72,12 @@ app.command(
         "看看效果：四个 rank，其中一个失败，只需几秒。",
     )
 )(demo)
+app.command(
+    help=said(
+        "Pack what to attach to a bug report, secrets masked.",
+        "打包可附在问题报告里的内容，敏感信息已遮盖。",
+    )
+)(bundle)
 app.command(
     help=said("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。")
 )(explain)

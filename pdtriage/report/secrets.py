@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from math import log2
+from string import ascii_letters, digits
 
 from pdtriage.events.sidefiles import ALLOWED
 
@@ -74,21 +75,21 @@ _SECRET_NAME = (
 )
 _SECRET_VALUE = r"""(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'",;&)\]}]+)"""
 _NAMED = re.compile(
-    rf"""(?P<keep>(?P<name>[a-z0-9_.-]{{0,60}}{_SECRET_NAME})['"]?\s*[:=]\s*(?P<quote>['"]?))"""
-    + _SECRET_VALUE,
+    rf"""(?P<keep>(?P<name>{_SECRET_NAME})['"]?\s*[:=]\s*(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
 _KEY_NAME = re.compile(
-    r"""(?P<keep>(?P<name>[a-z0-9_.-]{0,60}(?:key|auth|sas|sig|signature|session(?:[_-]?id)?|webhook|"""
+    r"""(?P<keep>(?P<name>(?:key|auth|sas|sig|signature|session(?:[_-]?id)?|webhook|"""
     r"""client-key-data|client-certificate-data|passcode|salt|seed_phrase))['"]?\s*[:=]\s*"""
     r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~-]{20,})""",
     re.I,
 )
 _FLAG = re.compile(
-    rf"""(?P<keep>(?P<name>--?[a-z0-9_-]{{0,60}}{_SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))"""
-    + _SECRET_VALUE,
+    rf"""(?P<keep>(?P<name>{_SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
+_NAME_CHARACTERS = ascii_letters + digits + "_.-"
+_DASHES = re.compile(r"--?\w")
 _HARMLESS_NAME = re.compile(
     r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
     r"next|last|first|prev|input|output|prompt|completion|invalid|unexpected|bad|syntax|per|num|max|"
@@ -179,7 +180,7 @@ def _always(found: re.Match[str]) -> bool:
 
 
 def _named_like_a_secret(found: re.Match[str]) -> bool:
-    name, secret = found["name"].lower(), found["secret"]
+    name, secret = _whole_name(found).lower(), found["secret"]
     if _HARMLESS_NAME.search(name) or _HARMLESS_VALUE.match(secret):
         return False
     if name.endswith("pwd") and secret.startswith(("/", ".", "~")):
@@ -188,6 +189,17 @@ def _named_like_a_secret(found: re.Match[str]) -> bool:
         # "unexpected token: foo": only a long value with digits or capitals is one
         return len(secret) >= 12 and bool(re.search(r"\d", secret)) and " " not in secret
     return len(secret) >= 4 or bool(found["quote"])
+
+
+def _flag_like_a_secret(found: re.Match[str]) -> bool:
+    return bool(_DASHES.match(_whole_name(found))) and _named_like_a_secret(found)
+
+
+def _whole_name(found: re.Match[str]) -> str:
+    """What stands before the telling part belongs to the name: `MY_TOKEN`, `--hub-token`."""
+    start = found.start("name")
+    around = found.string[max(0, start - 60) : start]
+    return around[len(around.rstrip(_NAME_CHARACTERS)) :] + str(found["name"])
 
 
 def _looks_random(found: re.Match[str]) -> bool:
@@ -229,6 +241,6 @@ _SUBSTITUTIONS = (
     _groups(_COOKIE, _always),
     _groups(_PARAMETER, _always),
     _groups(_NAMED, _named_like_a_secret),
-    _groups(_FLAG, _named_like_a_secret),
+    _groups(_FLAG, _flag_like_a_secret),
     _groups(_KEY_NAME, _looks_random),
 )

@@ -1,0 +1,127 @@
+"""`pdtriage bundle`: enough to understand the failure, small, and without a secret."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from pdtriage.bundle import write_bundle
+from pdtriage.excerpts import Windows, excerpt_of
+from pdtriage.pipeline import analyze
+from tests.cli.conftest import FIXTURES, Command
+from tests.report.planted import planted
+
+
+def members(bundle: Path) -> dict[str, bytes]:
+    raw = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(bundle.read_bytes())).read()
+    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
+        found = {}
+        for member in archive:
+            stream = archive.extractfile(member)
+            assert stream is not None
+            found[member.name.removeprefix("pdtriage-bundle/")] = stream.read()
+    return found
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["data-errno5-worker", "nodes-errno5", "ps-server-dies", "runs-success-then-failure"],
+)
+def test_a_bundle_is_judged_like_the_logs(scenario: str, tmp_path: Path) -> None:
+    bundle = tmp_path / "b.tar.zst"
+    write_bundle([FIXTURES / scenario], bundle)
+    before, after = analyze(FIXTURES / scenario), analyze(bundle)
+    assert after.verdict == before.verdict
+    first, second = before.root_causes[0], after.root_causes[0]
+    assert (second.signature, second.rank, second.host) == (first.signature, first.rank, first.host)
+    assert second.fingerprint == first.fingerprint
+
+
+def test_what_is_in_it(tmp_path: Path) -> None:
+    bundle = tmp_path / "b.tar.zst"
+    write_bundle([FIXTURES / "data-errno5-worker" / "log"], bundle)
+    found = members(bundle)
+    assert json.loads(found["pdtriage/report.json"])["verdict"] == "failed"
+    assert found["pdtriage/report.html"].startswith(b"<!doctype html>")
+    assert "pdtriage" in json.loads(found["pdtriage/versions.json"])
+    assert b"OSError: [Errno 5]" in found["logs/log/workerlog.1"]
+    environment = found["logs/log/envlog.0"].decode()
+    assert "PADDLE_TRAINER_ID" in environment
+    assert "PATH=" not in environment
+
+
+def test_no_secret_is_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    lines, secrets = [], []
+    for kind in planted().values():
+        lines += [line for line, _ in kind]
+        secrets += [secret for _, secret in kind]
+    body = [*lines, "Traceback (most recent call last):", "OSError: [Errno 5] Input/output error"]
+    (folder / "workerlog.0").write_text("\n".join([*body, *lines]) + "\n")
+    (folder / "envlog.0").write_text("\n".join(f"V{n}={s}" for n, s in enumerate(secrets)) + "\n")
+    (folder / "pdtriage").mkdir()
+    record = {"schema": "pdtriage.run/1", "event": "start", "argv": lines}
+    (folder / "pdtriage" / "run-0001.jsonl").write_text(json.dumps(record) + "\n")
+    bundle = tmp_path / "b.tar.zst"
+    write_bundle([folder], bundle)
+    everything = b"\n".join(members(bundle).values()).decode()
+    for secret in secrets:
+        assert secret not in everything
+
+
+def test_it_keeps_within_its_size_and_tells_what_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    shutil.copytree(FIXTURES / "data-errno5-worker" / "log", folder)
+    for number in range(60):
+        text = "".join(f"{number} {n} {'x' * 900}\n" for n in range(200))
+        (folder / f"workerlog.{number + 10}").write_text(text)
+    bundle = tmp_path / "b.tar.zst"
+    contents = write_bundle([folder], bundle, most_bytes=1 << 20)
+    found = members(bundle)
+    assert sum(map(len, found.values())) <= 1 << 20
+    left = json.loads(found["pdtriage/left-out.json"])
+    assert len(left) == len(contents.left_out) >= 60
+    assert any("no room left" in row["why"] for row in left)
+    assert any("far from evidence" in row["why"] for row in left)
+    assert b"OSError: [Errno 5]" in found["logs/log/workerlog.1"]
+
+
+def test_excerpts_mark_their_gaps() -> None:
+    content = b"".join(b"line %d\n" % n for n in range(1, 1001))
+    windows = Windows(marks=(500,), before=2, after=1, head=1, tail=1)
+    part = excerpt_of([content[:777], content[777:]], windows)
+    assert part.content.decode().splitlines() == [
+        "line 1",
+        "[... 496 lines left out ...]",
+        "line 498",
+        "line 499",
+        "line 500",
+        "line 501",
+        "[... 498 lines left out ...]",
+        "line 1000",
+    ]
+    assert (part.lines, part.skipped) == (1000, 994)
+
+
+def test_the_verb(pdtriage: Command, failed_job: Path, tmp_path: Path) -> None:
+    answer = pdtriage("bundle", failed_job / "log", "-o", "b.tar.gz")
+    assert answer.code == 0
+    assert answer.out.startswith("b.tar.gz: ")
+    assert pdtriage("analyze", "b.tar.gz", "-q").out.startswith("failed: rank 1 of 3")
+    piped = pdtriage("bundle", "-", stdin=(failed_job / "console.log").read_bytes())
+    assert piped.code == 0
+    assert (tmp_path / "pdtriage-bundle.tar.zst").exists()
+
+
+def test_the_verb_refuses_clearly(pdtriage: Command, failed_job: Path) -> None:
+    assert pdtriage("bundle", "nowhere").code == 3
+    answer = pdtriage("bundle", failed_job, "-o", "no/such/b.tar.zst")
+    assert answer.code == 2
+    assert "cannot write the bundle" in answer.err
