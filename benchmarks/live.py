@@ -2,6 +2,7 @@
 
     python benchmarks/live.py load      CPU and memory while eight ranks write 100 lines/s each
     python benchmarks/live.py latency   from a line in a log to its announcement
+    python benchmarks/live.py verdict   from the first death to the end, report printed
     python benchmarks/live.py flood     CPU and memory while one rank writes many lines
 
 Each prints one JSON object.
@@ -21,6 +22,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from pdtriage.launch.record import read_records
 
 RUN = [sys.executable, "-m", "pdtriage", "run", "--log_level", "ERROR"]
 TICK = os.sysconf("SC_CLK_TCK")
@@ -55,9 +58,20 @@ time.sleep(4)
 """
 
 
+VERDICT = """
+import os, time
+for step in range(25):
+    print(f"epoch: 0, step: {step}, loss: 0.5", flush=True)
+    time.sleep(0.1)
+if os.environ["PADDLE_TRAINER_ID"] == "3":
+    raise OSError(5, "Input/output error", "/data/part-7")
+time.sleep(30)
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["load", "latency", "flood"])
+    parser.add_argument("what", choices=["load", "latency", "verdict", "flood"])
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument("--tries", type=int, default=5)
@@ -66,6 +80,8 @@ def main() -> None:
         result = measure_load(asked.seconds)
     elif asked.what == "flood":
         result = measure_flood(asked.lines)
+    elif asked.what == "verdict":
+        result = measure_verdict(asked.tries)
     else:
         result = measure_latency(asked.tries)
     print(json.dumps(result, indent=1))
@@ -114,6 +130,22 @@ def measure_latency(tries: int) -> dict[str, object]:
             written = re.search(r"^at (\S+)", (logs / "workerlog.1").read_text(), re.M)
             assert written
             delays.append(seen - float(written[1]))
+    return {
+        "seconds": {"median": round(statistics.median(delays), 3), "most": round(max(delays), 3)}
+    }
+
+
+def measure_verdict(tries: int) -> dict[str, object]:
+    """Eight ranks, one of which fails after a few seconds; the others obey SIGTERM."""
+    delays = []
+    for _ in range(tries):
+        with script(VERDICT) as (path, logs):
+            process = start(path, logs, 8)
+            _, said = process.communicate()
+            ended = time.time()
+            assert "FAILED: rank 3 of 8" in said, said
+            first = min(death.time for death in read_records(logs)[-1].deaths)
+            delays.append(ended - first)
     return {
         "seconds": {"median": round(statistics.median(delays), 3), "most": round(max(delays), 3)}
     }
