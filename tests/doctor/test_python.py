@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,9 @@ def test_run_check_that_never_ends(
 ) -> None:
     monkeypatch.setattr(python_family, "RUN_CHECK_SECONDS", 0.5)
     python = stand_in_python(tmp_path, "paddlepaddle==3.0.0", first="sleep 47.11")
+    began = time.monotonic()
     found = machine.look("run-check", f"--python={python}", wishes=Wishes(run_check=True))
+    assert time.monotonic() - began < 20, "it is ended, not waited for"
     assert (found.status, "did not end" in found.seen.en) == ("failed", True)
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     assert "sleep 47.11" not in listed.stdout, "nothing of it is left"
