@@ -115,6 +115,7 @@ class FileScanner:
         self._bytes = begin
         self._found = _Found()
         self._dropped: dict[str, int] = {}
+        self._most_events = 4 * MOST_EVENTS
         self._head = bytearray()  # of a console only, for the launcher's tables
 
     def feed(self, chunk: bytes) -> None:
@@ -178,10 +179,11 @@ class FileScanner:
         found = self._found
         if len(found.progress) > 8 * MOST_PROGRESS:
             found.progress = sampled(found.progress, found.events)
-        if len(found.events) > 4 * MOST_EVENTS:
+        if len(found.events) > self._most_events:
             breaks = [step.line for step in found.progress]
             found.events, dropped = capped(fold(found.events, breaks))
             self._dropped = added(self._dropped, dropped)
+            self._most_events = max(4 * MOST_EVENTS, 2 * len(found.events))
         if len(found.stamps) > 4 * MOST_STAMPS:
             found.stamps = turning(found.stamps)
 

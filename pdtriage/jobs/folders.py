@@ -45,6 +45,7 @@ class NodeFolder:
     backups: list[FileFacts] = field(default_factory=list)
     endpoints: list[FileFacts] = field(default_factory=list)
     records: list[RunRecord] = field(default_factory=list)
+    by_index: dict[tuple[Role, int], Log] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass
@@ -84,12 +85,14 @@ def sort_files(
 def _place(node: NodeFolder, found: FileFacts) -> None:
     kind = found.file.kind
     if kind in PROCESS_KINDS:
-        role = PROCESS_KINDS[kind]
-        for log in node.logs:
-            if log.role == role and log.index == found.file.index and log.index is not None:
-                log.pieces.append(found)
-                return
-        node.logs.append(Log(role, found.file.index, [found]))
+        role, index = PROCESS_KINDS[kind], found.file.index
+        known = None if index is None else node.by_index.get((role, index))
+        if known is not None:
+            known.pieces.append(found)
+            return
+        node.logs.append(Log(role, index, [found]))
+        if index is not None:
+            node.by_index[role, index] = node.logs[-1]
         return
     {
         "env": node.environments,

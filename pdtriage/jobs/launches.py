@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
@@ -42,13 +43,18 @@ class NodeRun:
     first_ranks: dict[int, int | None] = field(default_factory=dict, repr=False, compare=False)
     """Global rank of its first process, by the number of nodes: looked for once, asked by each."""
 
+    @cached_property
+    def environments(self) -> list[Mapping[str, str]]:
+        """What is known of its members' environments; to be asked when all of them are there."""
+        return [member.values for member in self.members if member.values]
+
     @property
     def endpoints(self) -> tuple[str, ...]:
         """Endpoints of all ranks of the job in rank order, where a file of this run tells them."""
         if self.record and self.record.endpoints:
             return self.record.endpoints
-        for member in self.members:
-            listed = member.values.get("PADDLE_TRAINER_ENDPOINTS", "")
+        for values in self.environments:
+            listed = values.get("PADDLE_TRAINER_ENDPOINTS", "")
             if listed:
                 return tuple(listed.split(","))
         listed = self.console.values.get("PADDLE_TRAINER_ENDPOINTS", "")

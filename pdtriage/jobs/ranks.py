@@ -43,6 +43,7 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         exit=_exit(member.death) or told or _aborted(run.console, who.rank),
         last_time=max(times, default=None),
         modified=member.log.modified if last.is_last else None,
+        environment=member.values,
     )
 
 
@@ -170,8 +171,8 @@ def _aborted(console: ConsoleFacts, rank: int | None) -> Exit | None:
 def node_rank(run: NodeRun) -> int | None:
     if run.record:
         return run.record.node_rank
-    for member in run.members:
-        rank, size = member.values.get("PADDLE_GLOBAL_RANK"), member.values.get("PADDLE_LOCAL_SIZE")
+    for values in run.environments:
+        rank, size = values.get("PADDLE_GLOBAL_RANK"), values.get("PADDLE_LOCAL_SIZE")
         if rank and size and rank.isdecimal() and size.isdecimal() and int(size):
             return int(rank) // int(size)
     return None
