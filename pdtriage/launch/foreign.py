@@ -168,7 +168,7 @@ class ForeignLauncher:
     def _died(self, death: Death) -> None:
         self.alive.discard(death.pid)
         process = self.processes[death.pid]
-        failed_before = any(has_failed(earlier) for earlier in self.deaths)
+        failed_before = any(_failed_itself(earlier) for earlier in self.deaths)
         record = DeathRecord(
             order=len(self.deaths),
             role=process.role,
@@ -182,14 +182,20 @@ class ForeignLauncher:
             core=death.core,
             # Paddle's launcher ends the rest with SIGTERM, and nobody else is around to do so.
             stopped=death.signal == signal.SIGTERM
-            and (failed_before or self.interrupted_by is not None),
+            and (failed_before or self.interrupted_by is not None or self._only_served(process)),
         )
         self.deaths.append(record)
         self.recorder.write("death", record._asdict())
-        first = has_failed(record) and not failed_before
+        first = _failed_itself(record) and not failed_before
         if first:
             self.tell_at = death.monotonic + self.flags.settle
         self.observer.notice(Died(record, first))
+
+    def _only_served(self, process: ProcessRecord) -> bool:
+        """Not a trainer, and there is none left: this is how Paddle ends its servers."""
+        trainers = {pid for pid, other in self.processes.items() if other.role == "worker"}
+        serves = process.role in ("server", "heter", "coordinator")
+        return serves and bool(trainers) and not trainers & self.alive
 
     def _told(self, number: int) -> None:
         again = self.interrupted_by is not None
@@ -220,7 +226,11 @@ class ForeignLauncher:
     def _reason(self) -> str:
         if self.interrupted_by is not None:
             return "interrupted"
-        return "failed" if any(has_failed(death) for death in self.deaths) else "completed"
+        return "failed" if any(_failed_itself(death) for death in self.deaths) else "completed"
+
+
+def _failed_itself(death: DeathRecord) -> bool:
+    return has_failed(death) and not death.stopped
 
 
 def _sizes_in(folder: str) -> dict[str, int]:

@@ -12,6 +12,10 @@ from pdtriage.launch.processes import environment_of
 from pdtriage.launch.record import ProcessRecord
 
 _ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
+_LISTS = {
+    "server": "PADDLE_PSERVERS_IP_PORT_LIST",
+    "heter": "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
+}
 
 
 class Seen(NamedTuple):
@@ -31,14 +35,19 @@ def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
         return None
     log = _log_of(pid)
     role = _ROLES.get(variables.get("TRAINING_ROLE", ""), "worker")
-    rank = _whole(variables.get("PADDLE_TRAINER_ID"))
+    served = "TRAINING_ROLE" in variables
+    endpoint = variables.get("PADDLE_CURRENT_ENDPOINT") or _served_endpoint(variables)
+    rank = _rank_of(role, endpoint, variables)
     local = variables.get("PADDLE_LOCAL_RANK", variables.get("PADDLE_RANK_IN_NODE"))
+    if local is None and log is not None:
+        local = log.rpartition(".")[2]
     process = ProcessRecord(
         role=role,
         rank=rank,
         local_rank=_whole(local),
-        device=_device_of(variables),
-        endpoint=variables.get("PADDLE_CURRENT_ENDPOINT"),
+        # Among servers Paddle selects card 0 on a CPU, too.
+        device=None if served else _device_of(variables),
+        endpoint=endpoint,
         pid=pid,
         log=log,
         offset=sizes.get(log or "", 0),
@@ -52,7 +61,10 @@ def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
         "master": variables.get("PADDLE_MASTER"),
         "nnodes": _whole(variables.get("PADDLE_NNODES")) or 1,
         "pod": variables.get("POD_NAME", ""),
-        "mode": "collective" if "TRAINING_ROLE" not in variables else "ps",
+        "roles": {
+            other: variables[name].split(",") for other, name in _LISTS.items() if name in variables
+        },
+        "mode": _mode_of(variables),
     }
     if process.endpoint:
         job["address"] = process.endpoint.rpartition(":")[0]
@@ -70,6 +82,24 @@ def _cluster_of(
     pods = [tuple(endpoints[i : i + size]) for i in range(0, len(endpoints), size)]
     hosts = tuple(pod[0].rpartition(":")[0] for pod in pods)
     return Cluster("master", rank // size, hosts, tuple(pods), master)
+
+
+def _mode_of(variables: Mapping[str, str]) -> str:
+    if "TRAINING_ROLE" not in variables:
+        return "collective"
+    return "ps-heter" if "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST" in variables else "ps"
+
+
+def _served_endpoint(variables: Mapping[str, str]) -> str | None:
+    host, port = variables.get("POD_IP"), variables.get("PADDLE_PORT")
+    return f"{host}:{port}" if host and port else None
+
+
+def _rank_of(role: str, endpoint: str | None, variables: Mapping[str, str]) -> int | None:
+    listed = variables.get(_LISTS.get(role, ""), "").split(",")
+    if endpoint in listed:
+        return listed.index(endpoint)
+    return _whole(variables.get("PADDLE_TRAINER_ID"))
 
 
 def _log_of(pid: int) -> str | None:

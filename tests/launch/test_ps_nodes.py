@@ -30,7 +30,7 @@ def trained(launch: Launch, rank: int, local_rank: int = 0) -> bool:
 @pytest.mark.root
 def test_servers_wait_for_the_trainers_of_the_other_node(nodes: Nodes) -> None:
     """Node 0 is ready long before node 1, whose trainers still need its server."""
-    short, long = (nodes.start(i, *LISTS, NET, f"steps={steps}") for i, steps in ((0, 2), (1, 60)))
+    short, long = (nodes.start(i, *LISTS, NET, f"steps={steps}") for i, steps in ((0, 2), (1, 30)))
     for local in (0, 1):
         assert wait_until(lambda local=local: trained(short, local, local), 20), short.log(local)
     assert long.finish(60).code == 0, long.err
@@ -45,7 +45,7 @@ def test_servers_wait_for_the_trainers_of_the_other_node(nodes: Nodes) -> None:
 def test_both_nodes_blame_the_same_process(nodes: Nodes, culprit: tuple[str, int]) -> None:
     role, rank = culprit
     heter = f"--heter_workers={ADDRESSES[1]}:36180"
-    words = (*LISTS, heter, NET, "steps=0", f"{role}:{rank}=exit:21:2")
+    words = (*LISTS, heter, NET, "steps=0", f"{role}:{rank}=exit:21:1.5")
     launches = [nodes.start(i, *words, module="pdtriage run") for i in (0, 1)]
     for launch in launches:
         assert launch.finish(60).code == 21, launch.err

@@ -227,3 +227,22 @@ def test_a_platform_starts_each_process_by_itself(launcher: Launcher, tmp_path: 
     process = pods[0].record().processes[0]
     assert (process.role, process.rank, process.log) == ("server", 0, "serverlog.0")
     assert wait_until(lambda: not is_running(process.pid))
+
+
+@pytest.mark.live
+def test_under_paddles_own_launcher(launcher: Launcher, tmp_path: Path) -> None:
+    """It waits for its trainers one after another, and ends with 0 whatever became of them."""
+    paddle = ("--launcher=paddle", *ONE_TWO, NET)
+    well = launcher.start(*paddle, log_dir=tmp_path / "well").finish(60)
+    assert well.code == 0, well.err
+    started = [(p.role, p.rank, p.log) for p in well.record().processes[1:]]
+    assert sorted(started) == [
+        ("server", 0, "serverlog.0"),
+        ("worker", 0, "workerlog.0"),
+        ("worker", 1, "workerlog.1"),
+    ]
+    assert analyze(well.log_dir).verdict == "succeeded"
+    words = ("steps=60", "worker:1=exit:9:1")
+    badly = launcher.start(*paddle, *words, log_dir=tmp_path / "badly").finish(60)
+    assert badly.code == 9, badly.err
+    assert blamed(analyze(badly.log_dir)) == [("worker", 1)]

@@ -24,7 +24,8 @@ WORDS = dict(word.split("=", 1) for word in sys.argv[1:])
 
 def check():
     assert int(ENV["PADDLE_TRAINERS_NUM"]) == len(WORKERS)
-    assert ENV["PADDLE_ROLE"] == ENV["TRAINING_ROLE"]
+    # The legacy launcher knows one of the two names only.
+    assert ENV.get("PADDLE_ROLE", ENV["TRAINING_ROLE"]) == ENV["TRAINING_ROLE"]
     if ROLE == "worker":
         assert int(ENV["PADDLE_TRAINER_ID"]) == RANK
     if "STAGE_ID" in ENV:
