@@ -25,8 +25,9 @@ LONG_STRIDE = 1 << 17
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
 MOST_NEAR = 64
-READ_AT_ENDS, READ_BETWEEN = 8, 8
+READ_AT_ENDS, READ_BETWEEN = 4, 4
 """Lines read of one region; of a mere window only the first and the last."""
+READ_ALL = 24
 READ_AFTER = 4
 """Lines read behind an event."""
 MOST_REFINED = 8
@@ -70,7 +71,7 @@ def chosen(places: Sequence[Place], near: Sequence[int], is_window: bool) -> lis
     count = len(places)
     if is_window:
         return sorted({0, count - 1}) if count else []
-    if count <= 2 * READ_AT_ENDS + READ_BETWEEN:
+    if count <= READ_ALL:
         return list(range(count))
     picked = {*range(READ_AT_ENDS), *range(count - READ_AT_ENDS, count)}
     picked.update(range(0, count, count // READ_BETWEEN + 1))
