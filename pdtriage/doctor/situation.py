@@ -16,7 +16,7 @@ from pdtriage.launch.cluster import how_to_meet, is_cloud, node_count, own_rank
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.interpreter import PaddleWheel, choose_python, wheel_in
-from pdtriage.launch.network import own_address
+from pdtriage.launch.network import address_towards, is_loopback, own_address
 from pdtriage.launch.probe import SystemProbe
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.support import mode_of
@@ -175,7 +175,12 @@ class Situation:
     def address(self) -> str:
         if isinstance(self.node_rank, int) and self.node_rank < len(self.node_addresses):
             return self.node_addresses[self.node_rank]
-        return own_address(self.flags.host)
+        own = own_address(self.flags.host)
+        if self.flags.host or not is_loopback(own):
+            return own
+        # Many hosts resolve their own name to a loopback address, which says nothing to others.
+        place = (self.flags.master or "").removeprefix("etcd://").removeprefix("http://")
+        return address_towards(place.rpartition(":")[0] or None) or own
 
     @cached_property
     def nvml(self) -> Nvml | None:

@@ -11,6 +11,7 @@ from pdtriage.doctor import Finding, Situation
 from pdtriage.doctor.reaching import reach
 from pdtriage.doctor.situation import Wishes
 from pdtriage.launch.kv import KVClient, KVServer
+from pdtriage.launch.network import address_towards, is_loopback, own_address
 
 from .conftest import Machine, free_port, judged
 
@@ -136,6 +137,16 @@ def test_the_port_of_the_rendezvous_is_never_opened(machine: Machine) -> None:
             seen.add(reach("127.0.0.1", port))
             time.sleep(0.05)
     assert seen == {"free"}
+
+
+def test_a_node_is_named_as_others_reach_it(machine: Machine) -> None:
+    """Where its own name resolves to a loopback address, the way to the master decides."""
+    words = ("--nnodes=2", "--master=127.0.0.2:9")
+    assert machine.situation(*words, "--host=node1.example").address == "node1.example"
+    if is_loopback(own_address(None)):
+        assert machine.situation(*words).address == address_towards("127.0.0.2")
+    else:
+        assert machine.situation(*words).address == own_address(None)
 
 
 def test_nonsense_from_a_stranger_is_not_heard(machine: Machine) -> None:
