@@ -213,6 +213,12 @@ def _stuck(case: Case) -> list[Suspect]:
     return waiting.stuck(case.readings, case.kernel)
 
 
+def _stopped_in_midst(case: Case) -> list[Suspect]:
+    if case.facts.running or case.facts.started_by == "pdtriage":
+        return []  # our own record knows better
+    return waiting.stopped_in_midst(case.readings, case.launcher)
+
+
 def _failed_somehow(case: Case) -> list[Suspect]:
     """The launcher says that the job failed, and nothing here says why."""
     if not case.says_failed:
@@ -243,6 +249,7 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _all_were_stopped,
     _stuck,
     _failed_somehow,
+    _stopped_in_midst,
 )
 """Strongest first."""
 

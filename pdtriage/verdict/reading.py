@@ -41,6 +41,8 @@ class Reading:
     """Not survived; those that point at an earlier event of this rank."""
     explained: list[Found] = field(default_factory=list)
     """Not survived, but only following from another event of this rank."""
+    context: list[Found] = field(default_factory=list)
+    """Lines that support a cause of their category and mean nothing alone."""
     survived: list[Found] = field(default_factory=list)
     """Causes after which steps were made; they count only when nothing else explains the end."""
     stopped: Found | None = None
@@ -83,6 +85,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     reading.stopped = next((f for f in stops if "sender" in f.event.fields), None) or next(
         iter(stops), None
     )
+    reading.context = [f for f in found if f.event.role == "context" and f.event.category]
     reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
     telling = [f for f in found if f.event.role in ("cause", "symptom")]
     telling = _often_enough(telling, rank)

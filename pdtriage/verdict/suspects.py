@@ -94,9 +94,14 @@ def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation])
 
 
 def _near(primary: Found, reading: Reading) -> list[Found]:
-    """What followed from the cause, nearest first: lines people look for in a report."""
-    same = [f for f in reading.explained if f.file == primary.file]
-    return sorted(same, key=lambda f: abs(f.event.line - primary.event.line))[:2]
+    """What followed from the cause or hinted at it: lines people look for in a report."""
+
+    def distance(found: Found) -> int:
+        return abs(found.event.line - primary.event.line)
+
+    followed = [f for f in reading.explained if f.file == primary.file]
+    hinted = [f for f in reading.context if f.category == primary.category]
+    return sorted(followed, key=distance)[:2] + sorted(hinted, key=distance)[:1]
 
 
 def revived_suspects(

@@ -10,6 +10,7 @@ from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
+RUNNING_STATES = frozenset({"launch.watching-pod", "launch.proc"})
 _IPS = re.compile(r"[\w.:-]+")
 
 
@@ -85,6 +86,20 @@ def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect
     suspect.last_words = tuple(r.rank for r in spoken[:2])
     if len(spoken) == 1:
         suspect.rank, suspect.host = spoken[0].rank, spoken[0].rank.host
+    return [suspect]
+
+
+def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:
+    """The launcher last said that all run; then nobody says anything more, not even an end."""
+    states = [f for f in launcher if f.event.signature in RUNNING_STATES]
+    spoken = [r for r in readings if r.rank.lines]
+    silent = all(r.quiet and not (r.ended or r.stopped or r.rank.exit) for r in readings)
+    if not states or not spoken or not silent or launcher[-1].event.role == "end":
+        return []
+    furthest = max(spoken, key=lambda r: r.position)
+    suspect = suspect_of("verdict.stuck", "hang", None, [])
+    suspect.why.append(words.hung_or_running())
+    suspect.last_words = (furthest.rank,)
     return [suspect]
 
 

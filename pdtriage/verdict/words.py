@@ -220,6 +220,13 @@ def stopped_moving() -> Text:
     )
 
 
+def hung_or_running() -> Text:
+    return Text(
+        "the launcher started all and saw nobody end, and the logs just stop; or it still runs",
+        "启动器已启动全部进程且未见任何退出，日志就此中断；也可能仍在运行",
+    )
+
+
 def ips_differ(first: str, second: str) -> Text:
     return Text(
         f"one node was given --ips {first}, another {second}",
