@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from pdtriage import exit_codes
+from pdtriage.bilingual import Text
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import LANGUAGE, said
-from pdtriage.model import Text
 
 PROCESSES = 4
 
