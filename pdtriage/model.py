@@ -39,6 +39,18 @@ VerdictWord = Literal["failed", "succeeded", "interrupted", "hung", "running", "
 Mode = Literal["collective", "ps", "ps-heter", "rpc", "unknown"]
 Launcher = Literal["pdtriage", "paddle", "paddle-legacy", "unknown"]
 VictimReason = Literal["stopped", "peer", "collateral"]
+DifferenceKind = Literal[
+    "reached",  # how far it came
+    "printed",  # what only this run printed
+    "missing",  # what only the good run printed
+    "size",
+    "hosts",
+    "arguments",
+    "environment",
+    "version",
+    "launcher",
+    "ranks",  # ranks of this run that were started unlike each other
+]
 RankStatus = Literal["failed", "victim", "finished", "running", "silent", "unknown"]
 
 SIGNATURE_ROLES: tuple[str, ...] = get_args(SignatureRole)
@@ -262,6 +274,8 @@ class Rank:
     last_time: float | None = None
     modified: float | None = None
     """Last change of its newest file, where the file system tells."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Allow-listed variables it was started with, where a file tells."""
 
     @property
     def key(self) -> tuple[str, int, int, str]:
@@ -306,6 +320,10 @@ class RunFacts:
     """How our own record says it ended: `completed`, `failed`, `interrupted`, None if unknown."""
     running: bool = False
     """The launcher of our own record is alive."""
+    arguments: tuple[str, ...] = ()
+    """The command line, by our own record, or the flags the launcher's console shows."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of pdtriage, Python and installed wheels, by our own record."""
     notes: tuple[Text, ...] = ()
 
 
@@ -384,6 +402,25 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Baseline:
+    """The good run that this one was compared with."""
+
+    run: int
+    path: str | None = None
+    """Where it was found, if not among the runs of this report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One way in which this run is unlike the good one, or its ranks unlike each other."""
+
+    kind: DifferenceKind
+    text: Text
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobRow:
     id: str | None
     mode: Mode
@@ -407,6 +444,8 @@ class Report:
     timeline: tuple[Moment, ...]
     redactions: int = 0
     notes: tuple[Text, ...] = ()
+    baseline: Baseline | None = None
+    differences: tuple[Difference, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values, schema `pdtriage.report/1`."""

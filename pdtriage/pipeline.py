@@ -9,21 +9,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from pdtriage.baseline import GoodRun, earlier_success, last_success, no_success
 from pdtriage.events import Engine
 from pdtriage.jobs import assemble
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
 from pdtriage.model import (
+    Baseline,
     JobRow,
     Language,
     Report,
     Run,
     RunFacts,
     Text,
+    VerdictWord,
 )
-from pdtriage.reading import SIDE_KINDS, read_sources
+from pdtriage.reading import SIDE_KINDS, Tick, read_sources
 from pdtriage.sources import Found, find
 from pdtriage.verdict import Judgement, judge
+from pdtriage.verdict.differences import differences_between, differences_of_ranks
 from pdtriage.verdict.timeline import timeline_of
 
 Which = int | Literal["last"]
@@ -48,9 +52,18 @@ def analyze(
     parsers: Sequence[Path] = (),
     stdin: BinaryIO | None = None,
     redact: bool = True,
+    baseline: int | str | Path | None = None,
+    tick: Tick | None = None,
 ) -> Report:
-    """The report on one run of the job whose logs lie at `paths` (default: `log`)."""
-    return _job(paths, parsers, stdin).report(run, language, redact)
+    """The report on one run of the job whose logs lie at `paths` (default: `log`).
+
+    `baseline` is a good run to compare it with: a number among the runs found, or another place.
+    Without one it is the last earlier run that succeeded, if there is any. `tick` is told how many
+    bytes were read, of how many.
+    """
+    job = _job(paths, parsers, stdin, tick)
+    good = None if baseline is None else _good_run(baseline, job, parsers)
+    return job.report(run, language, redact, good)
 
 
 def analyze_all_runs(
@@ -59,9 +72,10 @@ def analyze_all_runs(
     parsers: Sequence[Path] = (),
     stdin: BinaryIO | None = None,
     redact: bool = True,
+    tick: Tick | None = None,
 ) -> list[Report]:
     """One report per run found, oldest first."""
-    job = _job(paths, parsers, stdin)
+    job = _job(paths, parsers, stdin, tick)
     return [job.report(facts.run.index, language, redact) for facts in job.runs]
 
 
@@ -77,11 +91,15 @@ class Job:
         problems = tuple(Text(problem, problem) for problem in knowledge.problems)
         self.notes = (*notes, *problems)
 
-    def report(self, which: Which, language: Language, redact: bool = True) -> Report:
+    def report(
+        self, which: Which, language: Language, redact: bool = True, good: GoodRun | None = None
+    ) -> Report:
         from pdtriage.report.redact import redacted
 
         chosen = self._index(which)
         facts, judgement = self.runs[chosen], self.judgements[chosen]
+        good = good or earlier_success(self.runs, self.verdicts, chosen)
+        unlike = differences_between(facts, good.facts, self.knowledge) if good else ()
         report = Report(
             verdict=judgement.verdict,
             language=language,
@@ -93,8 +111,19 @@ class Job:
             ranks=judgement.ranks,
             timeline=timeline_of(facts, judgement, self.knowledge),
             notes=tuple(dict.fromkeys((*facts.notes, *self.notes))),
+            baseline=good.baseline if good else None,
+            differences=(*unlike, *differences_of_ranks(facts)),
         )
         return redacted(report) if redact else report
+
+    @property
+    def verdicts(self) -> list[VerdictWord]:
+        return [judgement.verdict for judgement in self.judgements]
+
+    def good_run(self, number: int) -> GoodRun:
+        """A run of this very job, by its number."""
+        facts = self.runs[self._index(number)]
+        return GoodRun(Baseline(facts.run.index), facts)
 
     def _index(self, which: Which) -> int:
         if which == "last":
@@ -116,15 +145,30 @@ class Job:
         ]
 
 
-def _job(paths: Sequence[str | Path], parsers: Sequence[Path], stdin: BinaryIO | None) -> Job:
+def _job(
+    paths: Sequence[str | Path],
+    parsers: Sequence[Path],
+    stdin: BinaryIO | None,
+    tick: Tick | None = None,
+) -> Job:
     engine = _engine(tuple(parsers), os.environ.get(ENVIRONMENT_VARIABLE, ""))
     found = find(list(paths) or ["log"], stdin)
     _refuse_nothing(found, paths)
-    facts, records, notes = read_sources(found, engine)
+    facts, records, notes = read_sources(found, engine, tick=tick)
     runs = assemble(facts, records)
     if not runs:
         raise NothingToAnalyse(_nothing(paths))
     return Job(runs, engine.knowledge, (*found.notes, *notes))
+
+
+def _good_run(baseline: int | str | Path, job: Job, parsers: Sequence[Path]) -> GoodRun:
+    if isinstance(baseline, int):
+        return job.good_run(baseline)
+    other = _job([baseline], parsers, None)
+    good = last_success(other.runs, other.verdicts, str(baseline))
+    if good is None:
+        raise NothingToAnalyse(no_success(str(baseline)))
+    return good
 
 
 @lru_cache(maxsize=2)

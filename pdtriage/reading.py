@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -28,24 +28,29 @@ WORTH_A_POOL = 24 << 20
 BATCH = 4 << 20
 """Bytes handed to a process at once: many small files travel together."""
 
+Tick = Callable[[int, int], None]
 Read = tuple[FileFacts, tuple[Text, ...]]
 
 _engine: Engine | None = None  # inherited by the processes of a pool
 
 
 def read_sources(
-    found: Found, engine: Engine, known: Mapping[str, FileFacts] | None = None
+    found: Found,
+    engine: Engine,
+    known: Mapping[str, FileFacts] | None = None,
+    tick: Tick | None = None,
 ) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
     """The facts of every file, the run records with their folders, and what to note.
 
-    `known` are the facts of files that were followed while they grew, by path.
+    `known` are the facts of files that were followed while they grew, by path; `tick` is told now
+    and then how many bytes were read, of how many.
     """
     known = known or {}
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
     notes: list[Text] = []
     logs = [s for s in found.sources if _is_log(s) and s.file.path not in known]
-    scanned = _scanned(logs, engine)
+    scanned = _scanned(logs, engine, tick or _untold)
     for source in found.sources:
         kind = source.file.kind
         if kind in UNREAD_KINDS:
@@ -71,12 +76,15 @@ def _is_log(source: Source) -> bool:
     return source.file.kind not in UNREAD_KINDS | SIDE_KINDS | {"record"}
 
 
-def _scanned(sources: Sequence[Source], engine: Engine) -> Iterator[Read]:
+def _untold(_done: int, _whole: int) -> None:
+    pass
+
+
+def _scanned(sources: Sequence[Source], engine: Engine, tick: Tick) -> Iterator[Read]:
     """In the order given, whoever read them."""
-    whole = sum(source.file.size or 0 for source in sources)
+    whole = _size(sources)
     if whole < WORTH_A_POOL or len(sources) < 2 or not _may_fork():
-        for source in sources:
-            yield _read(source, engine)
+        yield from _one_after_another(sources, engine, tick, 0, whole)
         return
     done = 0
     try:
@@ -84,9 +92,28 @@ def _scanned(sources: Sequence[Source], engine: Engine) -> Iterator[Read]:
             for batch in pool.map(_read_batch, _batches(sources)):
                 yield from batch
                 done += len(batch)
+                tick(_size(sources[:done]), whole)
     except BrokenExecutor:  # somebody killed one of them; the files are still there
-        for source in sources[done:]:
-            yield _read(source, engine)
+        yield from _one_after_another(sources[done:], engine, tick, _size(sources[:done]), whole)
+
+
+def _one_after_another(
+    sources: Sequence[Source], engine: Engine, tick: Tick, before: int, whole: int
+) -> Iterator[Read]:
+    for source in sources:
+        yield scan(source.file, _told(source.chunks(), tick, before, whole), engine), source.notes()
+        before += source.file.size or 0
+
+
+def _told(pieces: Iterator[bytes], tick: Tick, done: int, whole: int) -> Iterator[bytes]:
+    for piece in pieces:
+        tick(done, whole)
+        done += len(piece)
+        yield piece
+
+
+def _size(sources: Sequence[Source]) -> int:
+    return sum(source.file.size or 0 for source in sources)
 
 
 def _may_fork() -> bool:

@@ -13,6 +13,7 @@ import typer
 
 from pdtriage import exit_codes
 from pdtriage.commands.options import LanguageOption, Parsers
+from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
@@ -88,6 +89,17 @@ NoRedact = Annotated[
     bool,
     typer.Option("--no-redact", help=said("Do not mask secrets.", "不遮盖敏感信息。")),
 ]
+BaselineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="RUN|PATH",
+        help=said(
+            "A good run to compare with. Default: the last earlier run that succeeded.",
+            "用作对比的正常运行。默认：此前最近一次成功的运行。",
+        ),
+    ),
+]
 ColorOption = Annotated[
     When,
     typer.Option(
@@ -111,11 +123,17 @@ def analyze(
     exit_zero: ExitZero = False,
     parsers: Parsers = None,
     no_redact: NoRedact = False,
+    baseline: BaselineOption = None,
     color: ColorOption = When.auto,
 ) -> None:
     from pdtriage.report.deliver import deliver
 
     which = _run(run, all_runs)
+    if baseline is not None and all_runs:
+        raise RefusalError(
+            said("give either --baseline or --all-runs", "--baseline 和 --all-runs 只能给一个"),
+            exit_codes.USAGE,
+        )
     targets = _targets(formats or [], output)
     reports = _reports(
         tuple(paths) if paths else DEFAULT_PATHS,
@@ -123,6 +141,7 @@ def analyze(
         lang.language if lang else LANGUAGE,
         tuple(parsers or ()),
         not no_redact,
+        baseline,
     )
     try:
         deliver(targets, reports, all_runs=all_runs, color=color.value, quiet=quiet)
@@ -141,27 +160,32 @@ def _reports(
     language: Language,
     parsers: Sequence[Path],
     redact: bool,
+    baseline: str | None,
 ) -> Sequence[Report]:
     from pdtriage import pipeline  # a wrong flag is answered without loading it
     from pdtriage.knowledge import KnowledgeError
 
     try:
-        if run == "all":
-            return pipeline.analyze_all_runs(
+        with reading_bar() as tick:
+            if run == "all":
+                return pipeline.analyze_all_runs(
+                    *paths,
+                    language=language,
+                    parsers=parsers,
+                    stdin=sys.stdin.buffer,
+                    redact=redact,
+                    tick=tick,
+                )
+            report = pipeline.analyze(
                 *paths,
+                run=run,
                 language=language,
                 parsers=parsers,
                 stdin=sys.stdin.buffer,
                 redact=redact,
+                baseline=int(baseline) if baseline and baseline.isdecimal() else baseline,
+                tick=tick,
             )
-        report = pipeline.analyze(
-            *paths,
-            run=run,
-            language=language,
-            parsers=parsers,
-            stdin=sys.stdin.buffer,
-            redact=redact,
-        )
         return [report]
     except pipeline.NothingToAnalyse as nothing:
         raise RefusalError(nothing.message.in_(language), exit_codes.NOTHING) from nothing

@@ -100,6 +100,8 @@ def _run_facts(
         launcher_pids=frozenset(r.record.pid for r in group if r.record and r.record.pid),
         ended_by_record=next((r.record.reason for r in group if r.record), None),
         running=any(r.record is not None and r.record.is_live() for r in group),
+        arguments=_arguments(group),
+        versions=next((r.record.versions for r in group if r.record), {}),
         notes=_notes(group, ranks),
     )
 
@@ -207,6 +209,14 @@ def _job_id(group: list[NodeRun]) -> str | None:
         if told:
             return told
     return None
+
+
+def _arguments(group: list[NodeRun]) -> tuple[str, ...]:
+    recorded = next((run.record.argv for run in group if run.record and run.record.argv), ())
+    if recorded:
+        return recorded
+    shown = group[0].console.values.items()
+    return tuple(f"{name}={value}" for name, value in shown if name.startswith("--"))
 
 
 def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:

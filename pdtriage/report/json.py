@@ -8,7 +8,9 @@ from typing import TextIO
 
 import pdtriage
 from pdtriage.model import (
+    Baseline,
     Cause,
+    Difference,
     Evidence,
     Frame,
     JobRow,
@@ -43,6 +45,8 @@ def as_json(report: Report) -> dict[str, object]:
         "timeline": [_moment(moment, language) for moment in report.timeline],
         "redactions": report.redactions,
         "notes": _sentences(report.notes, language),
+        "baseline": None if report.baseline is None else _baseline(report.baseline),
+        "differences": [_difference(found, language) for found in report.differences],
     }
 
 
@@ -152,6 +156,19 @@ def _moment(moment: Moment, language: Language) -> dict[str, object]:
         "rank": moment.rank,
         "kind": moment.kind,
         "text": moment.text.in_(language),
+    }
+
+
+def _baseline(baseline: Baseline) -> dict[str, object]:
+    return {"run": baseline.run, "path": baseline.path}
+
+
+def _difference(found: Difference, language: Language) -> dict[str, object]:
+    return {
+        "kind": found.kind,
+        "text": found.text.in_(language),
+        "before": found.before,
+        "after": found.after,
     }
 
 

@@ -14,6 +14,7 @@ from pdtriage.report.marking import block, cell, code, prose
 from pdtriage.report.wording import (
     CONFIDENCES,
     VERDICTS,
+    baseline_title,
     culprit,
     headline,
     moment_time,
@@ -28,6 +29,7 @@ from pdtriage.report.wording import (
 OTHER_CAUSES = 8
 FATES_SHOWN = 20
 RUNS_SHOWN = 20
+DIFFERENCES_SHOWN = 20
 _DAY = 86_400
 
 
@@ -52,7 +54,7 @@ def as_markdown(
     """One run. What does not fit into `most_bytes` is left out from the end, and said so."""
     sections: list[Callable[[Report], str]] = [_verdict, _answer]
     if not quiet:
-        sections += [_others, _notes, _timeline, _ranks]
+        sections += [_others, _differences, _notes, _timeline, _ranks]
         sections += [_runs, _footer] if alone else [_footer]
     left_out = _say(report, "*Shortened: the rest did not fit.*", "*已截短：其余内容放不下。*")
     room = None if most_bytes is None else most_bytes - len(left_out.encode()) - 2
@@ -137,6 +139,11 @@ def _others(report: Report) -> str:
         more = len(others) - OTHER_CAUSES
         rows.append("- " + _say(report, f"{more} more", f"另有 {more} 个"))
     return _titled(report, Text("Other causes found", "其他原因"), rows)
+
+
+def _differences(report: Report) -> str:
+    said = [f"- {prose(found.text.in_(report.language))}" for found in report.differences]
+    return _titled(report, baseline_title(report), said[:DIFFERENCES_SHOWN])
 
 
 def _notes(report: Report) -> str:

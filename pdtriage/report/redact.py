@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
+from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, Report, Text
 from pdtriage.report.secrets import MASK, masked_text
 
 __all__ = ["MASK", "masked_text", "redacted"]
@@ -20,6 +20,7 @@ def redacted(report: Report) -> Report:
         root_causes=tuple(masker.cause(cause) for cause in report.root_causes),
         timeline=tuple(masker.moment(moment) for moment in report.timeline),
         notes=masker.sentences(report.notes),
+        differences=tuple(masker.difference(found) for found in report.differences),
     )
     return replace(masked, redactions=report.redactions + masker.count)
 
@@ -49,6 +50,14 @@ class _Masker:
 
     def moment(self, moment: Moment) -> Moment:
         return replace(moment, text=self.sentence(moment.text))
+
+    def difference(self, found: Difference) -> Difference:
+        return replace(
+            found,
+            text=self.sentence(found.text),
+            before=found.before and self.text(found.before),
+            after=found.after and self.text(found.after),
+        )
 
     def evidence(self, evidence: Evidence) -> Evidence:
         """Lines together, because a private key goes over several."""

@@ -14,6 +14,7 @@ from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.wording import (
     CONFIDENCES,
     VERDICTS,
+    baseline_title,
     culprit,
     headline,
     moment_time,
@@ -29,6 +30,7 @@ ADVICE_STEPS = 3
 TIMELINE_MOMENTS = 6
 OTHER_CAUSES = 4
 RUNS_LISTED = 6
+DIFFERENCES = 6
 _DAY = 86_400
 
 _VERDICT_COLOURS = {
@@ -84,6 +86,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
         _victims(report, page, columns(page.say(Text("victims", "受牵连"))))
     _timeline(report.timeline, page)
     _other_causes(report, page)
+    _differences(report, page)
     if alone:
         _runs(report, page)
     _notes(report, page)
@@ -229,6 +232,18 @@ def _other_causes(report: Report, page: Page) -> None:
                 Text(f"  ({more} more in --format json)", f"  （--format json 中另有 {more} 个）")
             )
         )
+
+
+def _differences(report: Report, page: Page) -> None:
+    if not report.differences:
+        return
+    page.line()
+    page.line(page.say(baseline_title(report)), BOLD)
+    for found in report.differences[:DIFFERENCES]:
+        page.wrapped(page.say(found.text), indent=4, first="  -")
+    more = len(report.differences) - DIFFERENCES
+    if more > 0:
+        page.line("  " + page.say(Text(f"({more} more)", f"（另有 {more} 条）")), DIM)
 
 
 def _runs(report: Report, page: Page) -> None:

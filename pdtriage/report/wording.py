@@ -144,6 +144,16 @@ def redactions_line(masked: int) -> Text:
     )
 
 
+def baseline_title(report: Report) -> Text:
+    """`Unlike run 2, which went well`."""
+    if report.baseline is None:
+        return Text("Ranks started unlike each other", "各 rank 启动环境不一致")
+    number, path = report.baseline.run, report.baseline.path
+    if path:
+        return Text(f"Unlike run {number} of {path}", f"与 {path} 的第 {number} 次运行相比")
+    return Text(f"Unlike run {number}, which went well", f"与成功的第 {number} 次运行相比")
+
+
 def moment_time(seconds: float, with_date: bool) -> str:
     """The hour as the log itself wrote it, wherever it is read."""
     return _as_logged(seconds).strftime("%m-%d %H:%M:%S" if with_date else "%H:%M:%S")

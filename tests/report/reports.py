@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pdtriage.model import (
+    Baseline,
     Cause,
+    Difference,
     Evidence,
     Frame,
     JobRow,
@@ -123,6 +125,15 @@ def failed() -> Report:
             Moment(None, 2, "victim", Text("stopped by the launcher", "被启动器停止")),
         ),
         notes=(Text("log/workerlog.9 is empty", "log/workerlog.9 是空文件"),),
+        baseline=Baseline(3, "/good/log"),
+        differences=(
+            Difference(
+                "reached",
+                Text("the good run reached step 900, this one step 120", "正常的运行到达第 900 步"),
+                "step 900",
+                "step 120",
+            ),
+        ),
     )
 
 
@@ -139,6 +150,8 @@ def succeeded() -> Report:
         ),
         timeline=(),
         notes=(),
+        baseline=None,
+        differences=(),
     )
 
 

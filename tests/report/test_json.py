@@ -58,6 +58,11 @@ def test_words_of_the_model(definition: str, words: tuple[str, ...]) -> None:
     assert tuple(SCHEMA["$defs"][definition]["enum"]) == words
 
 
+def test_differences_of_the_model() -> None:
+    kinds = SCHEMA["$defs"]["difference"]["properties"]["kind"]["enum"]
+    assert tuple(kinds) == get_args(model.DifferenceKind)
+
+
 def test_categories_of_the_model() -> None:
     assert tuple(SCHEMA["$defs"]["cause"]["properties"]["category"]["enum"]) == model.CATEGORIES
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pdtriage.model import Evidence, Moment, Text
+from pdtriage.model import Difference, Evidence, Moment, Text
 from pdtriage.report.redact import masked_text, redacted
 from tests.report import reports
 
@@ -123,6 +123,7 @@ def test_every_sentence_of_a_report_is_looked_at() -> None:
         root_causes=(cause,),
         timeline=(Moment(None, 1, "cause", both),),
         notes=(both,),
+        differences=(Difference("arguments", both, secret, secret),),
     )
     masked = redacted(report)
     assert A not in repr(masked)

@@ -81,6 +81,7 @@ def _run(report: Report, name: str) -> Html:
         timeline(report, name),
         graph(report, name),
         sections.evidence(report, name),
+        sections.differences(report, name),
         sections.runs(report, name),
         sections.notes(report, name),
     )

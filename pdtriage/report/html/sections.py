@@ -11,7 +11,13 @@ from pdtriage.report.html.build import Child, Html, join, tag
 from pdtriage.report.html.prose import prose
 from pdtriage.report.html.words import culprit_of, group_of, headline_of, victims_of
 from pdtriage.report.layout import cut
-from pdtriage.report.wording import CONFIDENCES, VERDICTS, redactions_line, run_time
+from pdtriage.report.wording import (
+    CONFIDENCES,
+    VERDICTS,
+    baseline_title,
+    redactions_line,
+    run_time,
+)
 
 MOST_CAUSES = 20
 MOST_EVIDENCE, MOST_OF_OTHERS = 6, 2
@@ -59,6 +65,13 @@ def evidence(report: Report, name: str) -> Html:
     )
     title = Text("Evidence", "证据")
     return _section(name, "evidence", title, *parts, more)
+
+
+def differences(report: Report, name: str) -> Html:
+    said = [tag("li", prose(found.text)) for found in report.differences[:MOST_NOTES]]
+    if not said:
+        return Html("")
+    return _section(name, "unlike", baseline_title(report), tag("ul", *said))
 
 
 def runs(report: Report, name: str) -> Html:

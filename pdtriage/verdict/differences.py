@@ -1,0 +1,219 @@
+"""What a bad run has, lacks or was given that the last good one did not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pdtriage.knowledge import Knowledge
+from pdtriage.model import Difference, DifferenceKind, Event, Rank, RunFacts, Text
+
+MOST_PRINTED = 12
+SHOWN = 200
+# They name one run, one node or one rank, and are never the same twice.
+_OF_ONE_RUN = frozenset(
+    {
+        *("PADDLE_CURRENT_ENDPOINT", "PADDLE_MASTER", "PADDLE_PORT", "PADDLE_TRAINER_ENDPOINTS"),
+        *("PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_HETER_TRAINER_IP_PORT_LIST", "POD_NAME"),
+        *("PADDLE_ELASTIC_JOB_ID", "PADDLE_JOB_ID", "POD_IP"),
+    }
+)
+_OF_ONE_RANK = _OF_ONE_RUN | {
+    *("PADDLE_TRAINER_ID", "PADDLE_GLOBAL_RANK", "PADDLE_LOCAL_RANK", "PADDLE_RANK_IN_NODE"),
+    *("FLAGS_selected_gpus", "FLAGS_selected_xpus", "FLAGS_selected_npus"),
+    *("FLAGS_selected_accelerators", "PADDLE_LOCAL_DEVICE_IDS", "TRAINING_ROLE", "PADDLE_ROLE"),
+    *("CUDA_VISIBLE_DEVICES", "STAGE_ID", "HETER_DEVICE_TYPE"),
+}
+_TELLING = ("cause", "symptom", "context", "start", "end")
+
+
+def differences_between(
+    bad: RunFacts, good: RunFacts, knowledge: Knowledge
+) -> tuple[Difference, ...]:
+    """How the bad run differs from the good one, the most telling first."""
+    return (
+        *_reached(bad, good),
+        *_size(bad, good),
+        *_changed("launcher", {"launcher": bad.started_by}, {"launcher": good.started_by}),
+        *_changed("launcher", {"mode": bad.mode}, {"mode": good.mode}),
+        *_changed("version", bad.versions, good.versions),
+        *_arguments(bad, good),
+        *_environment(bad, good),
+        *_printed(bad, good, knowledge),
+    )
+
+
+def differences_of_ranks(facts: RunFacts) -> tuple[Difference, ...]:
+    """Variables that should be the same on every rank of a role, and are not."""
+    found = []
+    for role in dict.fromkeys(rank.role for rank in facts.ranks):
+        ranks = [rank for rank in facts.ranks if rank.role == role and rank.environment]
+        for name in sorted({n for rank in ranks for n in rank.environment} - _OF_ONE_RANK):
+            values: dict[str, list[str]] = {}
+            for rank in ranks:
+                values.setdefault(rank.environment.get(name, ""), []).append(_name(rank))
+            if len(values) > 1:
+                found.append(_unlike(name, values))
+    return tuple(found)
+
+
+def _reached(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
+    ours, theirs = _furthest(bad.ranks), _furthest(good.ranks)
+    if theirs is None or (ours is not None and ours >= theirs):
+        return
+    before, after = _step(theirs), _step(ours)
+    yield Difference(
+        "reached",
+        Text(
+            f"the good run reached {before.en}, this one {after.en}",
+            f"正常的运行到达{before.zh}，这次{after.zh}",
+        ),
+        before.en,
+        after.en,
+    )
+
+
+def _furthest(ranks: Iterable[Rank]) -> tuple[int, int] | None:
+    steps = [(step.epoch or 0, step.step) for rank in ranks for step in rank.progress]
+    return max(steps, default=None)
+
+
+def _step(reached: tuple[int, int] | None) -> Text:
+    if reached is None:
+        return Text("no step", "没有完成任何一步")
+    epoch, step = reached
+    if not epoch:
+        return Text(f"step {step}", f"第 {step} 步")
+    return Text(f"epoch {epoch} step {step}", f"第 {epoch} 轮第 {step} 步")
+
+
+def _size(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
+    if bad.world_size and good.world_size and bad.world_size != good.world_size:
+        before, after = str(good.world_size), str(bad.world_size)
+        yield Difference(
+            "size",
+            Text(f"{before} ranks before, {after} now", f"之前 {before} 个 rank，现在 {after} 个"),
+            before,
+            after,
+        )
+    ours, theirs = _hosts(bad), _hosts(good)
+    if ours and theirs and ours != theirs:
+        gone, new = sorted(theirs - ours), sorted(ours - theirs)
+        before, after = ", ".join(gone) or "-", ", ".join(new) or "-"
+        yield Difference(
+            "hosts",
+            Text(f"hosts gone: {before}; new: {after}", f"少了主机：{before}；多了：{after}"),
+            ", ".join(sorted(theirs)),
+            ", ".join(sorted(ours)),
+        )
+
+
+def _hosts(facts: RunFacts) -> set[str]:
+    named = {rank.host for rank in facts.ranks} | {node.host for node in facts.nodes}
+    return {host for host in named if host}
+
+
+def _arguments(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
+    if not (bad.arguments and good.arguments) or bad.arguments == good.arguments:
+        return
+    before, after = " ".join(good.arguments), " ".join(bad.arguments)
+    gone = [word for word in good.arguments if word not in bad.arguments]
+    new = [word for word in bad.arguments if word not in good.arguments]
+    shown = (" ".join(gone) or "-")[:SHOWN], (" ".join(new) or "-")[:SHOWN]
+    yield Difference(
+        "arguments",
+        Text(
+            f"arguments before: {shown[0]}; now: {shown[1]}",
+            f"参数之前是：{shown[0]}；现在是：{shown[1]}",
+        ),
+        before,
+        after,
+    )
+
+
+def _environment(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
+    """The same change on many ranks is told once."""
+    theirs = {(rank.role, rank.rank): rank.environment for rank in good.ranks}
+    changes: dict[tuple[str, str, str], list[str]] = {}
+    for rank in bad.ranks:
+        before = theirs.get((rank.role, rank.rank))
+        if not before or not rank.environment:
+            continue
+        for name in sorted({*before, *rank.environment} - _OF_ONE_RUN):
+            values = (before.get(name, ""), rank.environment.get(name, ""))
+            if values[0] != values[1]:
+                changes.setdefault((name, *values), []).append(_name(rank))
+    for (name, old, new), ranks in changes.items():
+        yield from _changed("environment", {name: new}, {name: old}, _few(ranks))
+
+
+def _changed(
+    kind: DifferenceKind, ours: Mapping[str, str], theirs: Mapping[str, str], where: str = ""
+) -> Iterator[Difference]:
+    if not ours or not theirs:
+        return
+    place = f" ({where})" if where else ""
+    for name in sorted({*ours, *theirs}):
+        before, after = theirs.get(name, ""), ours.get(name, "")
+        if before == after or "unknown" in (before, after):
+            continue
+        old, new = before[:SHOWN] or "-", after[:SHOWN] or "-"
+        yield Difference(
+            kind,
+            Text(
+                f"{name}: {old} before, {new} now{place}", f"{name}：之前 {old}，现在 {new}{place}"
+            ),
+            before or None,
+            after or None,
+        )
+
+
+def _printed(bad: RunFacts, good: RunFacts, knowledge: Knowledge) -> Iterator[Difference]:
+    ours, theirs = _spoken(bad), _spoken(good)
+    for kind, only in (("printed", ours.keys() - theirs), ("missing", theirs.keys() - ours)):
+        places = ours if kind == "printed" else theirs
+        known = {
+            knowledge.signatures[name].title.en: name
+            for name in reversed(places)
+            if name in only and name in knowledge.signatures
+        }
+        for name in list(reversed(known.values()))[:MOST_PRINTED]:
+            file, event = places[name]
+            title = knowledge.signatures[name].title
+            if kind == "printed":
+                said = Text(
+                    f"only this run: {title.en} ({file}:{event.line})",
+                    f"只有这次出现：{title.zh}（{file}:{event.line}）",
+                )
+                yield Difference("printed", said, None, event.text)
+            else:
+                said = Text(f"only the good run: {title.en}", f"只有正常的运行出现：{title.zh}")
+                yield Difference("missing", said, event.text, None)
+
+
+def _spoken(facts: RunFacts) -> dict[str, tuple[str, Event]]:
+    """The first place of every kind of event, causes first."""
+    spoken = [pair for rank in facts.ranks for pair in rank.events]
+    spoken += facts.launcher
+    telling = [(file, event) for file, event in spoken if event.role in _TELLING]
+    telling.sort(key=lambda pair: _TELLING.index(pair[1].role))
+    found: dict[str, tuple[str, Event]] = {}
+    for file, event in telling:
+        found.setdefault(event.signature, (file, event))
+    return found
+
+
+def _unlike(name: str, values: Mapping[str, list[str]]) -> Difference:
+    parts = [f"{value[:SHOWN] or '-'} ({_few(ranks)})" for value, ranks in values.items()]
+    shown = "; ".join(parts[:4])
+    return Difference(
+        "ranks", Text(f"{name} differs: {shown}", f"{name} 不一致：{shown}"), None, shown
+    )
+
+
+def _name(rank: Rank) -> str:
+    number = rank.rank if rank.rank is not None else rank.local_rank
+    return f"{'rank' if rank.role == 'worker' else rank.role} {'?' if number is None else number}"
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} ... {len(names)}"
