@@ -201,6 +201,9 @@ class FileScanner:
         passages = find_passages(lines, openings, found.passages + 1)
         found.passages += len(passages)
         before = len(found.events)
+        end = max((passage.end for passage in passages), default=upto)
+        if end > upto:  # what a passage holds behind the border is decided together with it
+            worth.lines += budget.spend(self._hits(upto, end), lines, end).lines
         candidates = [
             Candidate(lines.start_of(group[0][0]), group[0][0], {literals[i] for _, i in group})
             for group in worth.lines
@@ -209,7 +212,7 @@ class FileScanner:
         self._claim_exceptions(found, lines, passages, before)
         found.events[before:] = sorted(found.events[before:], key=lambda e: (e.line, e.signature))
         self._sample(found, lines, begin, upto, found.events[before:], is_end)
-        return max((p.end for p in passages), default=upto)
+        return end
 
     def _hits(self, begin: int, upto: int) -> list[Hit]:
         hits = self._engine.detector.find(memoryview(self._buffer)[begin:upto])

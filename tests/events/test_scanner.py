@@ -129,3 +129,14 @@ def test_broken_passages_never_raise_and_pieces_do_not_matter(
 def _told(facts: FileFacts) -> list[tuple[object, ...]]:
     """Block numbers may differ: they count passages, not meaning."""
     return [(e.signature, e.line, e.offset, e.text, e.frame, e.count) for e in facts.events]
+
+
+def test_what_a_passage_holds_behind_the_border_of_a_piece_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scanning, "PIECE", 512)
+    monkeypatch.setattr(scanning, "AHEAD", 8192)
+    frames = b'  File "a.py", line 1, in f\n    f()\n' * 40
+    raw = b"Traceback (most recent call last):\n" + frames
+    raw += b"ModuleNotFoundError: No module named 'paddleocr'\n" + b"quiet\n" * 3000
+    assert [event.category for event in telling(facts_of(raw))] == ["code.import"]

@@ -1,0 +1,61 @@
+"""Given a log that screams, when it is scanned, then little is read and all is accounted for."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.events import budget as budgeting
+from pdtriage.events import scanner as scanning
+
+from .builders import facts_of, telling
+
+SCREAM = b"W0101 10:00:00.000001 7 x.cc:1] OSError: [Errno 5] Input/output error: '/data/%d.jpg'\n"
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budgeting, "FREE_LINES", 100)
+    monkeypatch.setattr(scanning, "PIECE", 4096)
+    monkeypatch.setattr(scanning, "AHEAD", 4096)
+
+
+def test_what_was_not_read_is_counted() -> None:
+    facts = facts_of(b"".join(SCREAM % number for number in range(2000)))
+    read = sum(event.count for event in facts.events if "Errno 5" in event.text)
+    note = facts.notes[-1].en
+    assert read < 300
+    assert "more places" in note
+    assert "[Errno 5] Input/output error" in note
+
+
+def test_a_new_word_is_read_in_the_middle_of_the_noise() -> None:
+    screams = [SCREAM % number for number in range(2000)]
+    screams[1000] = b"ModuleNotFoundError: No module named 'paddleocr'\n"
+    facts = facts_of(b"".join(screams))
+    assert [event.line for event in facts.events if event.category == "code.import"] == [1001]
+
+
+def test_a_new_word_under_a_header_that_came_often_keeps_its_traceback() -> None:
+    common = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
+    pages = [common + SCREAM[32:] % number for number in range(500)]
+    pages[250] = common + b"ModuleNotFoundError: No module named 'paddleocr'\n"
+    facts = facts_of(b"".join(pages))
+    event = next(event for event in facts.events if event.category == "code.import")
+    assert event.frame is not None
+    assert event.frame.file == "a.py"
+
+
+def test_the_end_is_read_whatever_came_before() -> None:
+    raw = b"".join(SCREAM % number for number in range(2000))
+    facts = facts_of(raw)
+    assert max(event.last_seen for event in telling(facts)) == 2000
+
+
+def test_a_silent_log_has_no_such_note() -> None:
+    assert facts_of(b"epoch 1 step 2 loss 0.5\n" * 3000).notes == ()
+
+
+@pytest.mark.parametrize("piece", [977, 100_000])
+def test_how_it_is_fed_does_not_matter(piece: int) -> None:
+    raw = b"".join(SCREAM % number for number in range(2000))
+    assert facts_of(raw, piece=piece) == facts_of(raw, piece=3000)
