@@ -79,6 +79,8 @@ class Console:
         elif isinstance(happening, Died):
             self._died(happening)
         elif isinstance(happening, Trained):
+            if happening.unheard:
+                self._say("WARNING", ps_console.unheard(happening.unheard).in_(self.language))
             self._say("INFO", ps_console.ALL_TRAINED)
         elif isinstance(happening, Stopping) and happening.reason == "finished":
             self._say("DEBUG", _sentence(happening).in_(self.language))

@@ -75,6 +75,9 @@ class Stopping(NamedTuple):
 class Trained(NamedTuple):
     """All trainers of the job have ended well; its servers are not needed any more."""
 
+    unheard: tuple[int, ...] = ()
+    """Nodes that did not tell whether theirs have."""
+
 
 class Interrupted(NamedTuple):
     """Somebody told us to stop; `again` means now."""

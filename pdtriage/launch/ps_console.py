@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.environment import LAUNCH_VARIABLE
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.plan import Plan
@@ -43,6 +44,15 @@ def where_to_look(plan: Plan) -> str:
     return (
         f"Please check servers, workers and heter_worker logs in {folder}/workerlog.*, "
         f"{folder}/serverlog.* and {folder}/heterlog.*"
+    )
+
+
+def unheard(nodes: Sequence[int]) -> Text:
+    listed = ", ".join(map(str, nodes[:8]))
+    return Text(
+        f"node {listed} does not tell whether its trainers have finished: the servers of this "
+        "node are stopped all the same",
+        f"节点 {listed} 没有告知其训练进程是否结束：本节点的服务进程照常停止",
     )
 
 

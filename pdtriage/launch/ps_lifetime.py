@@ -80,6 +80,10 @@ class Lifetime:
             return not self._serves_only
         return self._waited_enough() and not any(map(self._is_heard, self._training))
 
+    def unheard(self) -> tuple[int, ...]:
+        """Nodes that may still train, for all we know."""
+        return tuple(sorted(self._training))
+
     def next_look(self) -> float | None:
         """When that may change without any news; None for never."""
         if self._trained_at is None or self._is_heard is None or self._waited_enough():

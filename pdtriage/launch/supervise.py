@@ -189,10 +189,13 @@ class Supervisor:
 
     def _act_on_time(self) -> None:
         moment = time.monotonic()
-        if self._is_trained():
-            self.observer.notice(Trained())
+        if self.lifetime is not None and self._is_trained(self.lifetime):
             self._trained = True
             self._stop_at = moment
+            unheard = self.lifetime.unheard()
+            if unheard:
+                self.recorder.note(f"servers stopped; not heard of node {unheard[0]}")
+            self.observer.notice(Trained(unheard))
         if self._stop_at is not None and moment >= self._stop_at:
             self._stop_at = None
             if self._kill_at is None:
@@ -204,11 +207,9 @@ class Supervisor:
             self._kill_at = moment + 1.0
             self._signal_all(signal.SIGKILL)
 
-    def _is_trained(self) -> bool:
+    def _is_trained(self, lifetime: Lifetime) -> bool:
         """Only servers are left, and nobody trains any more."""
-        if self.lifetime is None or self.reason is not None or self._trained:
-            return False
-        return self.lifetime.is_over()
+        return self.reason is None and not self._trained and lifetime.is_over()
 
     def _announce(self) -> None:
         if self.reason == "failed" and not self._announced:

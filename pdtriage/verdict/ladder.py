@@ -85,8 +85,9 @@ class Case:
 def climb(case: Case) -> list[Suspect]:
     """The suspects of the strongest rung that names any."""
     if case.went_well:
-        # The legacy launcher may end a parameter-server job with 0 although a trainer failed.
-        return _strong(case) if case.facts.mode in ("ps", "ps-heter") else []
+        # Paddle's launchers may end a parameter-server job with 0 although a trainer failed.
+        doubtful = case.facts.mode in ("ps", "ps-heter") and case.facts.started_by != "pdtriage"
+        return _strong(case) if doubtful else []
     for rung in LADDER:
         found = rung(case)
         if found:

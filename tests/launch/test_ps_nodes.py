@@ -66,6 +66,17 @@ def test_a_node_with_servers_only(nodes: Nodes) -> None:
     assert [death.role for death in serving.record().deaths] == ["server"]
 
 
+@pytest.mark.root
+def test_without_an_exchange_the_own_trainers_decide(nodes: Nodes) -> None:
+    """As in Paddle; here the other node never comes, and nobody can know."""
+    workers = ",".join(f"{address}:36171" for address in ADDRESSES)
+    lists = (f"--servers={ADDRESSES[0]}:36170", f"--workers={workers}")
+    launch = nodes.start(0, "--facts-port=0", *lists, NET).finish(30)
+    assert launch.code == 0, launch.err
+    assert "node 1 does not tell whether its trainers have finished" in launch.err
+    assert "not heard of node 1" in launch.record().notes[0]
+
+
 @pytest.mark.parametrize(
     "modules",
     [

@@ -170,6 +170,13 @@ def test_a_server_that_ignores_sigterm_does_not_keep_the_job(launcher: Launcher)
     assert analyze(launch.log_dir).verdict == "succeeded"
 
 
+def test_an_error_that_was_taken_care_of_is_no_failure(launcher: Launcher) -> None:
+    launch = launcher.run(*ONE_TWO, NET, "grumble=worker:1")
+    assert launch.code == 0
+    assert "no cache" in launch.log(1)
+    assert analyze(launch.log_dir).verdict == "succeeded"
+
+
 def test_ctrl_c(launcher: Launcher) -> None:
     launch = launcher.start(*ONE_TWO, NET, "steps=0")
     launch.wait_for_log("step 1 ", 2)
