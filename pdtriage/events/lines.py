@@ -141,8 +141,18 @@ class Prefix:
 
 def find_prefix(head: bytes, patterns: list[re.Pattern[str]]) -> Prefix | None:
     """The wrapper prefix that most of the first lines carry, if there is one."""
-    lines = [clean(visible(raw)) for raw in head.split(b"\n")[:60] if raw.strip()]
+    raws = [raw for raw in head.split(b"\n", 60)[:60] if raw.strip()]
+    may_miss = len(raws) // 5
+    lines: list[str] = []  # cleaned as far as anybody looked
     for pattern in patterns:
-        if lines and sum(bool(pattern.match(line)) for line in lines) * 10 >= len(lines) * 8:
-            return Prefix(pattern)
+        missed = 0
+        for place, raw in enumerate(raws):
+            if place == len(lines):
+                lines.append(clean(visible(raw)))
+            missed += not pattern.match(lines[place])
+            if missed > may_miss:
+                break
+        else:
+            if raws:
+                return Prefix(pattern)
     return None

@@ -13,6 +13,8 @@ from pdtriage.model import Progress
 
 LONGEST_COUNTER = 12
 """Digits; a longer number is an id, not a step."""
+NO_TIME_IN = 4
+"""Lines of a counter without a time before no other is searched for one."""
 
 
 class Counters:
@@ -21,6 +23,7 @@ class Counters:
     def __init__(self, patterns: Sequence[regex.Pattern[str]]) -> None:
         self._patterns = patterns
         self._last: int | None = None
+        self._unstamped: dict[int, int] = {}
 
     def read(
         self,
@@ -42,7 +45,7 @@ class Counters:
             if step is None:
                 continue
             self._last = number
-            stamp = clock.read(line.text)
+            stamp = self._stamp(number, line.text, clock)
             return Progress(
                 line=line.number,
                 offset=base + line.start,
@@ -53,6 +56,15 @@ class Counters:
                 time=stamp[0] if stamp else None,
             )
         return None
+
+    def _stamp(self, number: int, text: str, clock: Clock) -> tuple[float, int | None] | None:
+        """Lines of one counter look alike: if the first ones carry no time, the others do not."""
+        if self._unstamped.get(number, 0) >= NO_TIME_IN:
+            return None
+        stamp = clock.read(text)
+        if stamp is None:
+            self._unstamped[number] = self._unstamped.get(number, 0) + 1
+        return stamp
 
     def _order(self, likely: Sequence[int] | None) -> list[int]:
         """As in the file, but what fitted the last time comes first."""

@@ -14,7 +14,7 @@ from pdtriage.events.detect import CounterDetector
 from pdtriage.events.sampling import merged
 from pdtriage.model import Event, Progress
 
-DENSE = 1 << 14
+DENSE = 1 << 13
 """Bytes at both ends of a file that are looked at whole."""
 WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""

@@ -309,6 +309,10 @@ class FileScanner:
         return lines.number_at(start), self._base + start
 
     def _tail(self) -> tuple[str, ...]:
-        raw = self._buffer[-HISTORY:].split(b"\n")[-4 * TAIL_LINES :]
-        texts = [shown(clean(visible(line)).rstrip()) for line in raw]
-        return tuple([text for text in texts if text][-TAIL_LINES:])
+        texts: list[str] = []
+        for raw in reversed(self._buffer[-HISTORY:].split(b"\n")[-4 * TAIL_LINES :]):
+            text = shown(clean(visible(raw)).rstrip())
+            texts += [text] if text else []
+            if len(texts) == TAIL_LINES:
+                break
+        return tuple(reversed(texts))
