@@ -1,0 +1,242 @@
+"""Measures `pdtriage analyze` end to end against tools that only search.
+
+    python benchmarks/scan.py [a b c d small growth] [--mb 1000] [--rounds 3] [--into FILE]
+
+Makes the logs (benchmarks/logs.py) under --scratch, measures every tool on the same files in the
+same run, keeps the best of the rounds, and removes the logs again. `rg` gets the patterns of the
+same signatures (literals where a pattern needs look-around) and, because those slow it down, also
+the literals alone; `grep` gets the literals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from logs import write_set
+
+from pdtriage.knowledge import Signature, load_knowledge
+
+OURS = [sys.executable, "-m", "pdtriage"]
+LONGEST = 300
+"""Seconds; what takes longer is said to."""
+HELLO = """
+import typer
+app = typer.Typer(add_completion=False)
+@app.command()
+def main(name: str = "world") -> None:
+    print(f"hello {name}")
+app()
+"""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Of one command: wall clock, and the peak of memory that is not file mappings."""
+
+    seconds: float | None
+    megabytes: float = 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", default=["a", "b", "c", "d", "small", "growth"])
+    parser.add_argument("--mb", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scratch", type=Path)
+    parser.add_argument("--into", type=Path, help="append the tables to this file, too")
+    arguments = parser.parse_args()
+    scratch = Path(tempfile.mkdtemp(prefix="pdtriage-bench-", dir=arguments.scratch))
+    try:
+        tables = [_about()]
+        sets = [name for name in arguments.what if name in ("a", "b", "c", "d")]
+        if sets:
+            tables.append(scan_table(sets, scratch, arguments.mb, arguments.rounds))
+        if "small" in arguments.what:
+            tables.append(small_table(scratch, 4 * arguments.rounds))
+        if "growth" in arguments.what:
+            tables.append(growth_table(scratch, arguments.mb, arguments.rounds))
+    finally:
+        shutil.rmtree(scratch)
+    text = "\n\n".join(tables) + "\n"
+    print(text)
+    if arguments.into:
+        with arguments.into.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+def scan_table(sets: Sequence[str], scratch: Path, megabytes: int, rounds: int) -> str:
+    patterns, literals = _pattern_files(scratch)
+    rg = ["rg", "-a", "--no-unicode", "--regex-size-limit=1G", "--dfa-size-limit=1G", "-c"]
+    rows = [
+        "| set | MB | pdtriage | peak MB | rg, patterns | rg, literals | grep -F | ratio to rg |"
+    ]
+    rows.append("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name in sets:
+        folder = write_set(name, scratch / name, megabytes)
+        size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+        ours = [*OURS, "analyze", str(folder), "--exit-zero", "-f", "json", "-o", os.devnull]
+        taken = best(
+            [
+                ours,
+                [*rg, "-f", str(patterns), str(folder)],
+                ["rg", "-c", "-a", "-F", "-f", str(literals), str(folder)],
+                ["grep", "-r", "-c", "-a", "-F", "-f", str(literals), str(folder)],
+            ],
+            rounds,
+        )
+        cells = [_seconds(it) for it in taken]
+        cells.insert(1, f"{taken[0].megabytes:.0f}")
+        rows.append(f"| {name} | {size:.0f} | {' | '.join(cells)} | {_ratio(taken[1], taken[0])} |")
+        shutil.rmtree(folder)
+    return "\n".join(rows)
+
+
+def small_table(scratch: Path, rounds: int) -> str:
+    folder = write_set("small", scratch / "small", 1)
+    hello = scratch / "hello.py"
+    hello.write_text(HELLO)
+    taken = best(
+        [
+            [sys.executable, str(hello)],
+            [*OURS, "analyze", str(folder), "--exit-zero", "-f", "json", "-o", os.devnull],
+            [*OURS, "--version"],
+        ],
+        rounds,
+    )
+    rows = ["| small folder (8 ranks, 1 MB) | ms | to typer's hello world |", "|---|---:|---:|"]
+    names = ("hello world with typer", "pdtriage analyze -f json", "pdtriage --version")
+    for name, it in zip(names, taken, strict=True):
+        milliseconds = "-" if it.seconds is None else f"{it.seconds * 1000:.0f}"
+        rows.append(f"| {name} | {milliseconds} | {_ratio(it, taken[0])} |")
+    return "\n".join(rows)
+
+
+def growth_table(scratch: Path, megabytes: int, rounds: int) -> str:
+    rows = ["| one file, MB | pdtriage s | MB/s | peak MB |", "|---:|---:|---:|---:|"]
+    for size in (megabytes // 10, megabytes):
+        folder = write_set("a", scratch / f"growth{size}", size)
+        ours = [*OURS, "analyze", str(folder), "--exit-zero", "-f", "json", "-o", os.devnull]
+        [taken] = best([ours], rounds)
+        speed = size / taken.seconds if taken.seconds else 0
+        rows.append(f"| {size} | {_seconds(taken)} | {speed:.0f} | {taken.megabytes:.0f} |")
+        shutil.rmtree(folder)
+    return "\n".join(rows)
+
+
+def best(commands: Sequence[Sequence[str]], rounds: int) -> list[Taken]:
+    """In turn, so that a noisy machine is noisy for all; who was too slow is not asked again."""
+    results: list[list[Taken]] = [[] for _ in commands]
+    for _ in range(rounds):
+        for place, command in enumerate(commands):
+            if not results[place] or results[place][-1].seconds is not None:
+                results[place].append(measured(command))
+    return [min(taken, key=lambda it: it.seconds or float("inf")) for taken in results]
+
+
+def measured(command: Sequence[str]) -> Taken:
+    if shutil.which(command[0]) is None:
+        return Taken(None)
+    began = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        peak = 0.0
+        while process.poll() is None:
+            took = time.perf_counter() - began
+            if took > LONGEST:
+                process.kill()
+                return Taken(None)
+            if took > 0.3:  # short ones are not disturbed
+                peak = max(peak, _private_megabytes(process.pid))
+                time.sleep(0.05)
+            else:
+                time.sleep(0.001)
+    if process.returncode not in (0, 1):
+        return Taken(None)
+    return Taken(time.perf_counter() - began, peak)
+
+
+def _private_megabytes(pid: int) -> float:
+    """Memory of its own of a process and its children."""
+    total = 0.0
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for each in (str(pid), *children):
+            status = Path(f"/proc/{each}/status").read_text()
+            total += int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1000  # type: ignore[index]
+    except (OSError, TypeError):
+        return total
+    return total
+
+
+def _pattern_files(scratch: Path) -> tuple[Path, Path]:
+    signatures = [s for s in load_knowledge().signatures.values() if s.trigger == "literal"]
+    patterns, literals = scratch / "patterns", scratch / "literals"
+    patterns.write_text("\n".join(it for s in signatures for it in _rust_patterns(s)) + "\n")
+    words = dict.fromkeys(literal for s in signatures for literal in s.literals)
+    literals.write_text("\n".join(words) + "\n", encoding="utf-8")
+    return patterns, literals
+
+
+def _rust_patterns(signature: Signature) -> list[str]:
+    if signature.pattern:
+        unnamed = _bytes_of(re.sub(r"\(\?P<\w+>", "(?:", signature.pattern))
+        tried = subprocess.run(
+            ["rg", "--no-unicode", "-e", unnamed, os.devnull], capture_output=True, check=False
+        )
+        if tried.returncode != 2:
+            return [unnamed]
+    return [
+        _bytes_of(re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", literal))
+        for literal in signature.literals
+    ]
+
+
+def _bytes_of(pattern: str) -> str:
+    """Chinese as the bytes of its UTF-8: `--no-unicode` knows no characters."""
+    return "".join(
+        char if char.isascii() else "(?-u:" + "".join(f"\\x{b:02X}" for b in char.encode()) + ")"
+        for char in pattern
+    )
+
+
+def _seconds(taken: Taken) -> str:
+    return "-" if taken.seconds is None else f"{taken.seconds:.2f} s"
+
+
+def _ratio(slow: Taken, fast: Taken) -> str:
+    return f"{slow.seconds / fast.seconds:.1f}×" if slow.seconds and fast.seconds else "-"
+
+
+def _about() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    cpu = next((row.split(":")[1].strip() for row in lines if row.startswith("model name")), "")
+    names = ("pdtriage", "hyperscan", "regex", "typer")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    tools = ", ".join(_first_line([name, "--version"]) for name in ("rg", "grep"))
+    return (
+        f"{cpu or platform.machine()}, {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.release()}, Python {platform.python_version()}; {versions}; {tools}; "
+        f"load {os.getloadavg()[0]:.1f} when it began"
+    )
+
+
+def _first_line(command: Sequence[str]) -> str:
+    if shutil.which(command[0]) is None:
+        return f"no {command[0]}"
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return told.splitlines()[0] if told else command[0]
+
+
+if __name__ == "__main__":
+    main()
