@@ -14,7 +14,7 @@ SOURCES := pdtriage tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit check docs wheel clean
+.PHONY: help demo test lint types unit check docs wheel clean bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 
 wheel: $(VENV)/.ready ## build dist/*.whl
 	$(VENV)/bin/python -m build --wheel
+
+bench: $(VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
+	@rm -f benchmarks/results.md
+	$(VENV)/bin/python benchmarks/scan.py --into benchmarks/results.md
+	$(VENV)/bin/python benchmarks/blame.py --into benchmarks/results.md
 
 clean: ## remove the environments and everything built
 	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

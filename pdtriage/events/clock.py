@@ -25,22 +25,21 @@ class Clock:
         self._patterns = patterns
         self._newest = modified
         self._year = time.gmtime(modified).tm_year if modified is not None else 1970
-        self._last: int | None = None
+        self._order = list(range(len(patterns)))
+        """As in the file, but what fitted the last time comes first."""
 
     def read(self, text: str) -> tuple[float, int | None] | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
         head = text[:LOOKED_AT]
         if not _DIGIT.search(head):
             return None
-        order = list(range(len(self._patterns)))
-        if self._last is not None:
-            order.remove(self._last)
-            order.insert(0, self._last)
-        for number in order:
+        for number in self._order:
             found = _search(self._patterns[number], head)
             if found is None:
                 continue
-            self._last = number
+            if number != self._order[0]:
+                others = (it for it in range(len(self._patterns)) if it != number)
+                self._order = [number, *others]
             groups = found.groupdict()
             stamp = self._seconds(groups)
             if stamp is not None:

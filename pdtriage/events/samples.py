@@ -25,7 +25,7 @@ LONG_STRIDE = 1 << 17
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
 MOST_NEAR = 64
-READ_AT_ENDS, READ_BETWEEN = 4, 4
+READ_AT_ENDS, READ_BETWEEN = 3, 3
 """Lines read of one region; of a mere window only the first and the last."""
 READ_ALL = 24
 READ_AFTER = 4
