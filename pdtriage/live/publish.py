@@ -8,7 +8,9 @@ from typing import TextIO
 
 from pdtriage.launch.record import FOLDER
 from pdtriage.model import Report
-from pdtriage.report import Options, reporter_for_file, reporter_named
+from pdtriage.report import Options, reporter_named
+from pdtriage.report.deliver import deliver, surroundings
+from pdtriage.report.targets import targets_named, usual_format
 
 NAME = "report.json"
 FILE_WIDTH = 80
@@ -16,9 +18,9 @@ FILE_WIDTH = 80
 
 def show(report: Report, stream: TextIO) -> None:
     """For people, after the last line of the log."""
-    options = Options(width=_width(stream), color=_colored(stream))
+    options = surroundings(width=_width(stream), color=_colored(stream))
     stream.write("\n")
-    reporter_named("text").write(report, stream, options)
+    reporter_named(usual_format(os.environ)).write(report, stream, options)
     stream.flush()
 
 
@@ -33,12 +35,13 @@ def store(report: Report, folder: str) -> Path:
     return target
 
 
-def write_to(report: Report, path: Path) -> None:
-    """In the format the name asks for; text where it asks for none."""
-    reporter = reporter_for_file(path) or reporter_named("text")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", errors="replace") as stream:
-        reporter.write(report, stream, Options(width=FILE_WIDTH))
+def write_to(report: Report, files: Path) -> None:
+    """One file or several, separated by commas: in the format of the name, or FORMAT=FILE."""
+    targets = targets_named(str(files))
+    for target in targets:
+        if target.path is not None:
+            target.path.parent.mkdir(parents=True, exist_ok=True)
+    deliver(targets, [report])
 
 
 def _width(stream: TextIO) -> int:

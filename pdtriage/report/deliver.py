@@ -48,19 +48,24 @@ def _write(
     color: Color,
     quiet: bool,
 ) -> None:
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    options = Options(
-        width=_width(stream),
-        color=_colored(stream, color),
-        quiet=quiet,
-        repository=repository_around(Path.cwd(), os.environ),
-        summary=Path(summary) if summary else None,
-    )
+    options = surroundings(_width(stream), _colored(stream, color), quiet)
     if all_runs:
         reporter.write_all(reports, stream, options)
     else:
         reporter.write(reports[0], stream, options)
     stream.flush()
+
+
+def surroundings(width: int, color: bool, quiet: bool = False) -> Options:
+    """What to show, with the repository and the summary that CI systems tell of."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    return Options(
+        width=width,
+        color=color,
+        quiet=quiet,
+        repository=repository_around(Path.cwd(), os.environ),
+        summary=Path(summary) if summary else None,
+    )
 
 
 def _standard_output() -> TextIO:

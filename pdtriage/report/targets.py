@@ -51,10 +51,28 @@ def targets_of(
     elif output is not None:
         targets.insert(0, Target(reporter_for_file(output) or reporter_named("text"), output))
     else:
-        usual = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
-        targets.insert(0, Target(reporter_named(usual)))
+        targets.insert(0, Target(reporter_named(usual_format(environment))))
     _refuse_same_file(targets)
     return targets
+
+
+def targets_named(files: str) -> list[Target]:
+    """Files separated by commas, each in the format of its name or as FORMAT=FILE."""
+    targets = []
+    for word in filter(None, files.split(",")):
+        name, _, file = word.partition("=")
+        if file and name in FORMATS:
+            targets.append(Target(reporter_named(name), Path(file)))
+        else:
+            targets.append(
+                Target(reporter_for_file(Path(word)) or reporter_named("text"), Path(word))
+            )
+    return targets
+
+
+def usual_format(environment: Mapping[str, str]) -> str:
+    """What people and the CI system around them read."""
+    return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
 
 
 def _to_file(word: str) -> Target:

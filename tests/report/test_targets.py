@@ -8,7 +8,7 @@ import pytest
 
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.places import Place, place_of, repository_around
-from pdtriage.report.targets import BadTarget, targets_of
+from pdtriage.report.targets import BadTarget, targets_named, targets_of
 from tests.report import reports
 
 HERE: dict[str, str] = {}
@@ -39,6 +39,16 @@ def test_files_of_their_own_leave_the_terminal_its_text() -> None:
         ("sarif", "a=b.sarif"),
     ]
     assert asked("junit=triage.xml", environment=GITHUB)[0] == ("github", None)
+
+
+def test_files_for_a_launch_are_separated_by_commas() -> None:
+    found = targets_named("a.html,junit=b.xml,c=d.md,plain")
+    assert [(target.reporter.name, str(target.path)) for target in found] == [
+        ("html", "a.html"),
+        ("junit", "b.xml"),
+        ("markdown", "c=d.md"),
+        ("text", "plain"),
+    ]
 
 
 def test_one_format_may_go_to_the_terminal_or_to_output() -> None:

@@ -29,7 +29,7 @@ def test_the_first_lines_name_culprit_and_failure() -> None:
 
 
 def test_the_common_case_fits_one_screen() -> None:
-    report = replace(reports.failed(), notes=())
+    report = replace(reports.failed(), notes=(), differences=())
     assert len(shown(report).splitlines()) <= 25
     assert len(shown(reports.in_chinese(report)).splitlines()) <= 25
 
