@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -86,6 +84,8 @@ def _scanned(sources: Sequence[Source], engine: Engine, tick: Tick) -> Iterator[
     if whole < WORTH_A_POOL or len(sources) < 2 or not _may_fork():
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
+    from concurrent.futures import BrokenExecutor  # small folders must not pay for a pool
+
     done = 0
     try:
         with _pool(engine) as pool:
@@ -124,6 +124,7 @@ def _may_fork() -> bool:
 
 @contextmanager
 def _pool(engine: Engine) -> Iterator[ProcessPoolExecutor]:
+    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     global _engine

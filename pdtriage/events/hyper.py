@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ class Database:
     """A block-mode database of these expressions; ids are their positions in the list."""
 
     def __init__(self, name: str, expressions: Sequence[bytes]) -> None:
-        key = cache.key_of(version("hyperscan").encode(), _machine(), *expressions)
+        key = cache.key_of(_version(), _machine(), *expressions)
         database = _loaded(cache.load(name, key))
         if database is None:
             database = _compiled(expressions)
@@ -55,6 +54,11 @@ def _loaded(body: bytes | None) -> Any | None:
     except hyperscan.HyperscanError:  # of another version or processor
         return None
     return database
+
+
+def _version() -> bytes:
+    """The package's own word: asking importlib.metadata reads every installed package."""
+    return str(getattr(hyperscan, "__version__", "")).encode()
 
 
 def _machine() -> bytes:
