@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
 from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.network import free_ports, is_local, is_loopback, refuse_taken
+from pdtriage.launch.network import free_ports, is_local, refuse_taken
+from pdtriage.launch.ps_refusals import (
+    differing,
+    nobody,
+    refuse_mixed_loopback,
+    refuse_none,
+    refuse_twice,
+    unnamed_role,
+)
 from pdtriage.launch.refusal import RefusedError
 
 LOOPBACK = "127.0.0.1"
@@ -61,14 +68,14 @@ def roles_of(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles
     wanted = _wanted(flags, mode)
     hosts = list(dict.fromkeys(host for role in wanted for host, _ in role.listed))
     if len(hosts) > 1 and (unnamed := [r for r in wanted if r.number and not r.listed]):
-        raise _unnamed_role(unnamed[0], hosts)
-    _refuse_mixed_loopback(hosts)
+        raise unnamed_role(unnamed[0].flag, hosts)
+    refuse_mixed_loopback(hosts)
     host = hosts[0] if hosts else flags.host or LOOPBACK
     single = len(hosts) < 2
     placed, notes = _place(wanted, flags, environ, host if single else None)
     servers, workers, coordinators, *stages = placed
     nodes = tuple(hosts) or (host,)
-    _refuse_twice([endpoint for role in placed for endpoint in role])
+    refuse_twice([endpoint for role in placed for endpoint in role])
     node_rank = 0
     if not (single and is_local(host)):
         node_rank = own_rank(flags._replace(rank=-1), nodes, named="--servers/--workers")
@@ -93,7 +100,7 @@ def counts_of(flags: LaunchFlags) -> tuple[int, int]:
         1 if flags.trainer_num is None else flags.trainer_num,
     )
     for name, count in zip(("server_num", "worker_num"), counts, strict=True):
-        _refuse_none(name, count)
+        refuse_none(name, count)
     return counts
 
 
@@ -170,9 +177,9 @@ def _heter_stages(flags: LaunchFlags) -> list[_Wanted]:
     lists = flags.heter_workers.split(";") if flags.heter_workers else []
     numbers = [_number(part) for part in (flags.heter_worker_num or "").split(";") if part.strip()]
     if lists and numbers and len(lists) != len(numbers):
-        raise _differing("heter_workers", "heter_worker_num", len(lists), len(numbers))
+        raise differing("heter_workers", "heter_worker_num", len(lists), len(numbers))
     if not lists and not numbers:
-        raise _nobody("heter_workers", "heter_worker_num")
+        raise nobody("heter_workers", "heter_worker_num")
     stages = max(len(lists), len(numbers))
     return [
         _role(
@@ -188,11 +195,11 @@ def _heter_stages(flags: LaunchFlags) -> list[_Wanted]:
 def _role(flag: str, number_flag: str, text: str, count: int | None) -> _Wanted:
     listed = tuple(_entry(flag, part.strip()) for part in text.split(",") if part.strip())
     if count is not None:
-        _refuse_none(number_flag, count)
+        refuse_none(number_flag, count)
     if listed and count is not None and count != len(listed):
-        raise _differing(flag, number_flag, len(listed), count)
+        raise differing(flag, number_flag, len(listed), count)
     if not listed and count is None:
-        raise _nobody(flag, number_flag)
+        raise nobody(flag, number_flag)
     return _Wanted(flag, len(listed) or count or 0, listed)
 
 
@@ -255,79 +262,6 @@ def _number(text: str) -> int:
             ),
             Text("It takes numbers, one for each stage: 2;2.", "它的值应为各阶段的数字，如 2;2。"),
         ) from None
-
-
-def _refuse_none(number_flag: str, count: int) -> None:
-    if count < 1:
-        raise RefusedError(
-            Text(f"--{number_flag} cannot be {count}.", f"--{number_flag} 不能是 {count}。"),
-            Text("It takes 1 or more.", "它至少为 1。"),
-        )
-
-
-def _refuse_mixed_loopback(hosts: Sequence[str]) -> None:
-    loopback = [host for host in hosts if is_loopback(host)]
-    if loopback and len(hosts) > 1:
-        raise RefusedError(
-            Text(
-                f"{loopback[0]} means a different machine on every node.",
-                f"{loopback[0]} 在每个节点上都指向它自己。",
-            ),
-            Text(
-                "Write in --servers and --workers the addresses by which the nodes reach each "
-                "other.",
-                "请在 --servers 与 --workers 中写各节点能互相访问的地址。",
-            ),
-        )
-
-
-def _refuse_twice(endpoints: Sequence[str]) -> None:
-    for endpoint, times in Counter(endpoints).items():
-        if times > 1:
-            raise RefusedError(
-                Text(
-                    f"{endpoint} is given to {times} processes.",
-                    f"{endpoint} 被分配给 {times} 个进程。",
-                ),
-                Text(
-                    "Give every server and every trainer a port of its own.",
-                    "请为每个服务进程和训练进程指定不同的端口。",
-                ),
-            )
-
-
-def _differing(flag: str, number_flag: str, listed: int, count: int) -> RefusedError:
-    return RefusedError(
-        Text(
-            f"--{flag} names {listed}, but --{number_flag} says {count}.",
-            f"--{flag} 有 {listed} 项，但 --{number_flag} 为 {count}。",
-        ),
-        Text("Correct one of them, or leave the number out.", "请更正其一，或省略数量。"),
-    )
-
-
-def _nobody(flag: str, number_flag: str) -> RefusedError:
-    return RefusedError(
-        Text(
-            f"Neither --{flag} nor --{number_flag} is given.",
-            f"没有给出 --{flag} 或 --{number_flag}。",
-        ),
-        Text(
-            f"Write --{number_flag}=2 for this machine alone, or --{flag}=host:port,… for several.",
-            f"单机请写 --{number_flag}=2，多机请写 --{flag}=host:port,…。",
-        ),
-    )
-
-
-def _unnamed_role(role: _Wanted, hosts: Sequence[str]) -> RefusedError:
-    listed = ", ".join(hosts)
-    return RefusedError(
-        Text(
-            f"The job spans {listed}, and nothing says where the {role.flag} run.",
-            f"作业分布在 {listed} 上，但没有说明 {role.flag} 在哪里运行。",
-        ),
-        Text(f"Add --{role.flag}=host:port,….", f"请加上 --{role.flag}=host:port,…。"),
-    )
 
 
 def _some_without_port(flag: str, ports: range) -> Text:

@@ -150,5 +150,5 @@ def test_the_table_of_exit_codes() -> None:
     assert of_run("hung", signal=9, stopped=True) == 1
     assert of_run("interrupted", interrupted_by=2) == 130
     assert of_run("unknown") == 1
-    assert {row[0] for row in exit_codes.TABLE} == {"analyze", "run"}
+    assert {row[0] for row in exit_codes.TABLE} == {"analyze", "doctor", "run"}
     assert SCRIPTS.is_dir()
