@@ -20,6 +20,7 @@ from pdtriage.knowledge import load_knowledge
 SETS = ("a", "b", "c", "d", "small")
 STARTED = 1_700_000_000
 STEPS_PER_EPOCH = 5_000
+VARIETY = 200
 ALARMING_ROLES = frozenset({"cause", "symptom", "victim"})
 
 END = b"""Traceback (most recent call last):
@@ -92,39 +93,56 @@ def _opening(rank: int) -> bytes:
 def _pages(seed: int, alarming: bool) -> Iterator[bytes]:
     """About a hundred lines each; the counters rise from page to page."""
     dice = random.Random(seed)
-    alarms = _alarms() if alarming else []
+    shapes = [_shape(dice, seed) for _ in range(VARIETY)]
+    alarms = [alarm.encode() for alarm in _alarms()] if alarming else []
     step = 0
     while True:
-        lines: list[str] = []
+        lines: list[bytes] = []
         for _ in range(20):
             step += 10
-            lines += _step_lines(dice, step, seed)
+            lines += (dice.choice(shapes) % _told(step)).split(b"\n")
         if alarms:
             lines = [
-                dice.choice(alarms) + f" #{step}" if dice.random() < 0.2 else line for line in lines
+                dice.choice(alarms) + b" #%d" % step if dice.random() < 0.2 else line
+                for line in lines
             ]
-        yield "\n".join(lines).encode() + b"\n"
+        yield b"\n".join(lines) + b"\n"
 
 
-def _step_lines(dice: random.Random, step: int, rank: int) -> list[str]:
+def _told(step: int) -> dict[bytes, object]:
+    """What a step says of itself, for the placeholders of a shape."""
     epoch, iteration = divmod(step, STEPS_PER_EPOCH)
     now = time.gmtime(STARTED + step // 2)
-    date, glog = time.strftime("%Y-%m-%d %H:%M:%S", now), time.strftime("%m%d %H:%M:%S", now)
-    loss, micro = 2.0 + dice.random(), dice.randrange(1_000_000)
+    clock = b"%02d:%02d:%02d" % now[3:6]
     done = iteration * 30 // STEPS_PER_EPOCH
-    return [
-        f"[{date},{micro // 1000:03d}] [    INFO] - loss: {loss:.6f}, learning_rate: 0.0003, "
-        f"global_step: {step}, current_memory_allocated: {dice.randrange(30)}.1, "
-        f"interval_runtime: 0.{micro:06d}, progress_or_epoch: {epoch}.{iteration:04d}",
-        f"I{glog}.{micro:06d}  {8800 + rank} process_group_nccl.cc:{dice.randrange(900)}] "
-        f"all_reduce seq {step} of ring {dice.randrange(4)}, {dice.randrange(1 << 20)} elements",
-        f"\repoch {epoch}: {100 * iteration // STEPS_PER_EPOCH:3d}%|{'█' * done}{' ' * (30 - done)}"
-        f"| {iteration}/{STEPS_PER_EPOCH} [00:{iteration % 60:02d}<01:10, {dice.random():.2f}it/s]",
-        f"{date} 训练日志：第 {epoch} 轮，第 {iteration} 步，损失 {loss:.4f}，"
+    return {
+        b"step": step,
+        b"epoch": epoch,
+        b"iteration": iteration,
+        b"percent": 100 * iteration // STEPS_PER_EPOCH,
+        b"bar": "█".encode() * done + b" " * (30 - done),
+        b"date": b"%d-%02d-%02d %s" % (*now[:3], clock),
+        b"glog": b"%02d%02d %s" % (*now[1:3], clock),
+    }
+
+
+def _shape(dice: random.Random, rank: int) -> bytes:
+    """The lines of one step, with its own noise and placeholders for the rest."""
+    loss, micro, pid = 2.0 + dice.random(), dice.randrange(1_000_000), 8800 + rank
+    lines = [
+        f"[%(date)s,{micro // 1000:03d}] [    INFO] - loss: {loss:.6f}, learning_rate: 0.0003, "
+        f"global_step: %(step)d, current_memory_allocated: {dice.randrange(30)}.1, "
+        f"interval_runtime: 0.{micro:06d}, progress_or_epoch: %(epoch)d.%(iteration)04d",
+        f"I%(glog)s.{micro:06d}  {pid} process_group_nccl.cc:{dice.randrange(900)}] "
+        f"all_reduce seq %(step)d of ring {dice.randrange(4)}, {dice.randrange(1 << 20)} elements",
+        "\repoch %(epoch)d: %(percent)3d%%|%(bar)s| "
+        f"%(iteration)d/{STEPS_PER_EPOCH} [00:41<01:10, {dice.random():.2f}it/s]",
+        f"%(date)s 训练日志：第 %(epoch)d 轮，第 %(iteration)d 步，损失 {loss:.4f}，"
         f"学习率 0.0003，样本 {dice.randrange(1 << 30)}，用时 {dice.random():.3f} 秒",
-        f"reader: batch {step} from shard-{dice.randrange(512):05d} took {dice.random():.4f}s, "
+        f"reader: batch %(step)d from shard-{dice.randrange(512):05d} took {dice.random():.4f}s, "
         f"queue {dice.randrange(64)}/64, cache hit {dice.random():.3f}",
     ]
+    return "\n".join(lines).encode()
 
 
 def _alarms() -> list[str]:
