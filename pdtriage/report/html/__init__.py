@@ -65,7 +65,7 @@ def page(reports: Sequence[Report]) -> str:
     )
     body = tag(
         "body",
-        tag("a", Text("Skip to the evidence", "跳到证据"), href="#r-evidence", class_="skip"),
+        tag("a", Text("Skip to the answer", "跳到结论"), href="#r-answer", class_="skip"),
         tag("header", tag("span", "pdtriage", class_="brand"), _languages(newest)),
         tag("main", _run(newest, "r"), *(_earlier(r) for r in reversed(reports[:-1]))),
         sections.footer(newest),

@@ -280,6 +280,7 @@ def _moments(report: Report, scale: Scale | None) -> Html | None:
         tag("th", Text("who", "进程"), scope="col"),
         tag("th", Text("what", "事件"), scope="col"),
     )
-    title = Text(f"{len(rows)} moments as a table", f"以表格查看 {len(rows)} 个事件")
+    many = "moment" if len(rows) == 1 else "moments"
+    title = Text(f"{len(rows)} {many} as a table", f"以表格查看 {len(rows)} 个事件")
     table = tag("table", tag("thead", head), tag("tbody", *rows))
     return tag("details", tag("summary", title), tag("div", table, class_="scroll"))

@@ -45,7 +45,7 @@ def answer(report: Report, name: str) -> Html:
         parts.append(_facts(cause, report))
     elif report.victims:
         parts.append(tag("dl", *_fact(Text("Victims", "受牵连"), victims_of(report.victims))))
-    return tag("section", *parts, class_="answer", id=f"{name}-answer")
+    return tag("section", *parts, class_="answer", id=f"{name}-answer", tabindex=-1)
 
 
 def evidence(report: Report, name: str) -> Html:
