@@ -218,7 +218,7 @@ def _labelled(report: Report, label: Text, said: str) -> str:
 
 
 def _titled(report: Report, title: Text, rows: Sequence[str]) -> str:
-    return "\n".join([f"**{title.in_(report.language)}**", "", *rows]) if rows else ""
+    return "\n".join([f"**{prose(title.in_(report.language))}**", "", *rows]) if rows else ""
 
 
 def _folded(report: Report, title: Text, rows: Sequence[str]) -> str:

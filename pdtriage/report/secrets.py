@@ -38,6 +38,11 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE,
 )
+_CUT_SHORT = re.compile(  # a line too long to keep ends so, perhaps in the middle of a key
+    r"(?P<keep>)(?P<secret>\b(?:AKIA|ASIA|LTAI|AKID|ALTAK|AIza|gh[pousr]_|github_pat_|gl(?:pat|rt)-|"
+    r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…$)",
+    re.M,
+)
 _PRIVATE_KEY = re.compile(
     r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
     r"(?P<secret>(?:(?!-----END)[\s\S])+)"
@@ -236,6 +241,7 @@ _SUBSTITUTIONS = (
     _groups(_KEY_LINE, _always),
     _dumps,
     _shapes,
+    _groups(_CUT_SHORT, _always),
     _groups(_URL, _always),
     _groups(_HEADER, _always),
     _groups(_COOKIE, _always),

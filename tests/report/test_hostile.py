@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from pdtriage.model import Evidence, Frame, Moment, Report, Text
+from pdtriage.model import Baseline, Difference, Evidence, Frame, Moment, Report, Text
 from pdtriage.pipeline import analyze
 from pdtriage.report import FORMATS, Options
 from tests.report import reports
@@ -200,6 +200,8 @@ def _everywhere(evil: str) -> Report:
         ranks=tuple(replace(row, host=evil, device=evil) for row in report.ranks),
         timeline=(Moment(1.0, 1, evil, both), Moment(None, None, "error", both, "launcher")),
         notes=(both,),
+        baseline=Baseline(1, evil),
+        differences=(Difference("printed", both, evil, evil),),
     )
 
 

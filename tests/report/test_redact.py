@@ -82,6 +82,11 @@ def test_lines_without_a_secret_stay(line: str) -> None:
     assert masked_text(line) == (line, 0)
 
 
+def test_a_key_cut_in_the_middle_is_masked_too() -> None:
+    assert masked_text("x " * 50 + "ghp_" + A[:9] + "…")[0].endswith(" ***…")
+    assert masked_text("see sk-learn...") == ("see sk-learn...", 0)
+
+
 def test_what_is_around_a_secret_stays() -> None:
     assert masked_text(f"https://bob:{A}@mirror.example/simple")[0] == (
         "https://bob:***@mirror.example/simple"
