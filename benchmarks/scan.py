@@ -149,7 +149,10 @@ def measured(command: Sequence[str]) -> Taken:
     if shutil.which(command[0]) is None:
         return Taken(None)
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with (
+        tempfile.TemporaryFile() as output,  # into /dev/null grep stops at the first match
+        subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL) as process,
+    ):
         peak = 0.0
         while process.poll() is None:
             took = time.perf_counter() - began

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
+MARKED = 1 << 15
 
 _CONTROL_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -72,18 +73,30 @@ class Lines:
     ) -> None:
         """`number` is that of the line at the position `numbered_at`."""
         self.buffer = buffer
-        self._number = number
-        self._start = numbered_at
+        self._origin = numbered_at
+        self._marks = [number]
+        self._asked = (numbered_at, number)
         self._prefix = prefix
 
     def number_at(self, start: int) -> int:
-        """Line number of a position; cheap near the one that was asked before."""
-        if start < self._start:
-            self._number -= self.buffer.count(b"\n", start, self._start)
+        """Line number of a position, counted from the nearest place where it is known.
+
+        There is a mark every `MARKED` bytes, so that no part of the buffer is counted often.
+        """
+        count, marks = self.buffer.count, self._marks
+        place = max(0, start - self._origin) // MARKED
+        while len(marks) <= place:
+            end = self._origin + len(marks) * MARKED
+            marks.append(marks[-1] + count(b"\n", end - MARKED, end))
+        known, number = self._origin + place * MARKED, marks[place]
+        if abs(start - self._asked[0]) < abs(start - known):
+            known, number = self._asked
+        if start < known:
+            number -= count(b"\n", start, known)
         else:
-            self._number += self.buffer.count(b"\n", self._start, start)
-        self._start = start
-        return self._number
+            number += count(b"\n", known, start)
+        self._asked = (start, number)
+        return number
 
     def start_of(self, position: int) -> int:
         return self.buffer.rfind(b"\n", 0, position) + 1

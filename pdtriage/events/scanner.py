@@ -133,7 +133,7 @@ class FileScanner:
         """What is known now; the undecided rest is read as if the file ended here."""
         rest = _Found(passages=self._found.passages)
         budget = self._budget.copy()
-        self._read(rest, len(self._buffer), budget, is_end=True)
+        _, line = self._read(rest, len(self._buffer), budget, is_end=True)
         echoes = self._opening.echoes_with(
             self._buffer, self._decided, self._base, self._decided_line
         )
@@ -148,7 +148,7 @@ class FileScanner:
             stamps=(*self._found.stamps, *rest.stamps),
             echoes=tuple(echoes),
             environments=tuple(console_blocks(bytes(self._head))),
-            lines=self._line_at(len(self._buffer)) - self._ends_with_newline(),
+            lines=line - self._ends_with_newline(),
             bytes=self._bytes,
             tail=self._tail(),
             last_line=last_line,
@@ -166,9 +166,9 @@ class FileScanner:
         """Decides everything before `upto`; a single line longer than a piece is cut there."""
         if upto <= self._decided:
             upto = self._decided + self._piece
-        end = max(upto, self._read(self._found, upto, self._budget))
+        end, line = self._read(self._found, upto, self._budget)
         self._opening.look(self._buffer, self._decided, end, self._base, self._decided_line)
-        self._decided_line = self._line_at(end)
+        self._decided_line = line
         keep = self._buffer.rfind(b"\n", 0, max(0, end - HISTORY)) + 1
         self._base += keep
         self._buffer = self._buffer[keep:]
@@ -187,12 +187,10 @@ class FileScanner:
         if len(found.stamps) > 4 * MOST_STAMPS:
             found.stamps = turning(found.stamps)
 
-    def _line_at(self, position: int) -> int:
-        """Number of the line at a position that is not before the decided part."""
-        return self._decided_line + self._buffer.count(b"\n", self._decided, position)
-
-    def _read(self, found: _Found, upto: int, budget: Budget, is_end: bool = False) -> int:
-        """Adds what stands between the decided part and `upto`; returns where it stopped."""
+    def _read(
+        self, found: _Found, upto: int, budget: Budget, is_end: bool = False
+    ) -> tuple[int, int]:
+        """Adds what stands between the decided part and `upto`; where it stopped, and the line."""
         begin = self._decided
         lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
         worth = budget.spend(self._hits(begin, upto), lines, upto - AHEAD if is_end else upto)
@@ -201,7 +199,7 @@ class FileScanner:
         passages = find_passages(lines, openings, found.passages + 1)
         found.passages += len(passages)
         before = len(found.events)
-        end = max((passage.end for passage in passages), default=upto)
+        end = max([upto, *(min(passage.end, len(self._buffer)) for passage in passages)])
         if end > upto:  # what a passage holds behind the border is decided together with it
             worth.lines += budget.spend(self._hits(upto, end), lines, end).lines
         candidates = [
@@ -212,7 +210,7 @@ class FileScanner:
         self._claim_exceptions(found, lines, passages, before)
         found.events[before:] = sorted(found.events[before:], key=lambda e: (e.line, e.signature))
         self._sample(found, lines, begin, upto, found.events[before:], is_end)
-        return end
+        return end, lines.number_at(end)
 
     def _hits(self, begin: int, upto: int) -> list[Hit]:
         hits = self._engine.detector.find(memoryview(self._buffer)[begin:upto])
