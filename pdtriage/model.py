@@ -388,6 +388,10 @@ class RankRow:
     signal: int | None = None
     last_step: int | None = None
     last_seen: float | None = None
+    first_seen: float | None = None
+    """By its own first event or step with a time."""
+    last_progress: float | None = None
+    """When it reached `last_step`, where its log tells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,8 @@ def _rank(row: RankRow) -> dict[str, object]:
         "signal": row.signal,
         "last_step": row.last_step,
         "last_seen": row.last_seen,
+        "first_seen": row.first_seen,
+        "last_progress": row.last_progress,
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.model import (
     Cause,
+    Rank,
     RankRow,
     RankStatus,
     Role,
@@ -81,9 +82,16 @@ def rank_rows(
                 signal=rank.exit.signal if rank.exit else None,
                 last_step=rank.progress[-1].step if rank.progress else None,
                 last_seen=rank.last_time,
+                first_seen=_first_seen(rank),
+                last_progress=rank.progress[-1].time if rank.progress else None,
             )
         )
     return tuple(rows)
+
+
+def _first_seen(rank: Rank) -> float | None:
+    times = [step.time for step in rank.progress[:1]] + [event.time for _, event in rank.events]
+    return min((time for time in times if time is not None), default=None)
 
 
 def _status(

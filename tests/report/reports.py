@@ -115,6 +115,8 @@ def failed() -> Report:
                 signal=None if rank == 1 else 15,
                 last_step=120,
                 last_seen=START + 90 + rank,
+                first_seen=START + 4,
+                last_progress=START + 85,
             )
             for rank in range(4)
         ),
@@ -204,6 +206,8 @@ def large(ranks: int = 1024) -> Report:
                 signal=None if rank == cause.rank else (6 if rank % 4 == 0 else 15),
                 last_step=120 + rank % 3,
                 last_seen=START + 90 + rank / 100,
+                first_seen=START + 5,
+                last_progress=START + 80,
             )
             for rank in range(ranks)
         ),

@@ -106,6 +106,13 @@ def test_all_lanes_are_there_and_folded() -> None:
     assert text.count('<details class="fate">') == 3
 
 
+def test_a_lane_begins_ends_and_shows_the_last_step() -> None:
+    text = written(reports.failed(), "html")  # 95 seconds, seen from 4 on, last step at 85
+    bars = re.findall(r'<rect x="(\d+)" y="6" width="(\d+)"', text)
+    assert ("42", "916") in bars
+    assert text.count('class="m-progress" d="M895 4V16"') == 5
+
+
 def test_a_job_too_large_to_draw_says_so() -> None:
     text = written(reports.large(4096), "html")
     assert len(text.encode()) < 1_000_000

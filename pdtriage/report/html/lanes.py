@@ -73,7 +73,8 @@ def timeline(report: Report, name: str) -> Html:
 def _scale(report: Report) -> Scale | None:
     run = next((run for run in report.runs if run.index == report.run), None)
     times = [moment.t for moment in report.timeline if moment.t is not None]
-    times += [row.last_seen for row in report.ranks if row.last_seen is not None]
+    seen = [time for row in report.ranks for time in (row.first_seen, row.last_seen)]
+    times += [time for time in seen if time is not None]
     if run is not None:
         times += [time for time in (run.started, run.ended) if time is not None]
     return Scale(min(times), max(times)) if times else None
@@ -88,7 +89,6 @@ def _group(
     own = [m for row in fate.rows for m in moments.get((row.role, row.rank), ())]
     if len(fate.rows) == 1:
         return _lane(fate.rows[0], fate, scale, own)
-    last = max((row.last_seen for row in fate.rows if row.last_seen is not None), default=None)
     count = len(fate.rows)
     names = group_of(fate.role, fate.known_ranks, count)
     short = Text(cut(names.en, NAME_COLUMNS), cut(names.zh, NAME_COLUMNS))
@@ -96,7 +96,7 @@ def _group(
         "summary",
         tag("b", short, tag("i", f" \u00d7 {count}"), title=names.en),
         tag("span", _hosts(fate), class_="where"),
-        _drawing(scale, last, own),
+        _drawing(scale, fate.rows, own),
         tag("span", _with_step(fate_words(fate), steps(fate.rows)), class_="end"),
         class_=f"lane {fate.part}",
     )
@@ -127,7 +127,7 @@ def _lane(row: RankRow, fate: Fate, scale: Scale | None, moments: Sequence[Momen
         "div",
         tag("b", process_of(row.role, row.rank, row.local_rank, row.host)),
         tag("span", where, class_="where"),
-        _drawing(scale, row.last_seen, moments),
+        _drawing(scale, [row], moments),
         tag("span", _with_step(words, step), class_="end"),
         class_=f"lane {fate.part}",
         data_host=row.host,
@@ -146,21 +146,27 @@ def _launcher_lane(
         "div",
         tag("b", Text("launcher", "启动器")),
         tag("span", "", class_="where"),
-        _drawing(scale, None, own),
+        _drawing(scale, [], own),
         tag("span", "", class_="end"),
         class_="lane launcher",
     )
 
 
-def _drawing(scale: Scale | None, last: float | None, moments: Iterable[Moment]) -> Html:
-    """The life of a process as a bar, and what happened as marks on it."""
+def _drawing(scale: Scale | None, rows: Sequence[RankRow], moments: Iterable[Moment]) -> Html:
+    """The life of processes as a bar, and what happened as marks on it."""
     if scale is None:
         return tag("span", class_="life")
-    parts: list[Html] = []
     moments = [moment for moment in moments if moment.t is not None]
-    if last is not None:
-        last = max(last, *(moment.t for moment in moments if moment.t is not None), last)
-        parts.append(tag("rect", y=6, width=max(2, scale.place(last)), height=8))
+    parts: list[Html] = []
+    seen = [row.last_seen for row in rows if row.last_seen is not None]
+    if seen:
+        end = scale.place(max(*seen, *(moment.t or 0 for moment in moments), seen[0]))
+        begun = [row.first_seen for row in rows if row.first_seen is not None]
+        begin = min(scale.place(min(begun)) if begun else 0, end)
+        parts.append(tag("rect", x=begin or None, y=6, width=max(2, end - begin), height=8))
+    steps_ = [row.last_progress for row in rows if row.last_progress is not None]
+    if steps_:
+        parts.append(tag("path", class_="m-progress", d=f"M{scale.place(max(steps_))} 4V16"))
     for moment in moments:
         if moment.t is not None:
             at = scale.place(moment.t)
@@ -246,6 +252,7 @@ def _button(act: str, label: str | Text, title: str) -> Html:
 def _legend() -> Html:
     marks = (
         ("start", Text("start", "启动")),
+        ("progress", Text("last step", "最后一步")),
         ("error", Text("error", "错误")),
         ("symptom", Text("symptom", "症状")),
         ("signal", Text("signal", "信号")),
