@@ -1,8 +1,8 @@
 """Which rank failed first, on which host and card, why, and what to do.
 
-    import pdtriage
-    report = pdtriage.analyze("log/")
-    print(report.verdict, report.root_causes[0].title.en)
+>>> import pdtriage
+>>> report = pdtriage.analyze("log/")
+>>> print(report.verdict, report.root_causes[0].title.en)
 """
 
 from __future__ import annotations
