@@ -88,11 +88,12 @@ class Launcher:
         log_dir: Path | None = None,
         env: dict[str, str] | None = None,
         module: str = "pdtriage.launch",
+        python: Path = Path(sys.executable),
         **options: object,
     ) -> Launch:
         logs = self.folder / "log" if log_dir is None else log_dir
         process: subprocess.Popen[str] = subprocess.Popen(
-            [sys.executable, "-m", module, "--log_dir", str(logs), *arguments],
+            [python, "-m", *module.split(), "--log_dir", str(logs), *arguments],
             cwd=SCRIPTS,
             env=clean_environment() | (env or {}),
             stdin=subprocess.DEVNULL,
