@@ -20,7 +20,7 @@ WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
 STRIDE = 1 << 16
 BEGINNING = 2 << 20
-LONG_STRIDE = 1 << 17
+LONG_STRIDE = 1 << 18
 """… and more rarely behind it."""
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
