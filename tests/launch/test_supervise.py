@@ -6,6 +6,7 @@ import os
 import pty
 import random
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -99,23 +100,22 @@ def test_eight_trainers_dying_within_moments_are_recorded_in_order(
     launcher: Launcher, tmp_path: Path
 ) -> None:
     order = random.Random(7).sample(range(8), 8)
-    launch = _dominoes(launcher, tmp_path, order)
-    (tmp_path / "go").touch()
+    launch = launcher.start("--nproc_per_node=8", "dominoes.py", str(tmp_path))
+    _topple(tmp_path, order)
     launch.finish()
-    deaths = launch.record().deaths
-    assert [death.rank for death in deaths] == order
-    assert launch.code == 10
+    assert [death.rank for death in launch.record().deaths] == order
+    assert f"rank=[{order[0]}] was aborted" in launch.err
+    assert launch.code == 128 + signal.SIGKILL
 
 
 def test_order_survives_even_when_pdtriage_sleeps_through_the_deaths(
     launcher: Launcher, tmp_path: Path
 ) -> None:
     order = random.Random(8).sample(range(8), 8)
-    launch = _dominoes(launcher, tmp_path, order)
+    launch = launcher.start("--nproc_per_node=8", "dominoes.py", str(tmp_path))
+    assert wait_until(lambda: all((tmp_path / str(rank)).exists() for rank in order))
     launch.signal(signal.SIGSTOP)
-    (tmp_path / "go").touch()
-    pids = [int((tmp_path / str(rank)).read_text()) for rank in order]
-    assert wait_until(lambda: not any(is_running(pid) for pid in pids))
+    _topple(tmp_path, order)
     launch.signal(signal.SIGCONT)
     launch.finish()
     deaths = launch.record().deaths
@@ -123,18 +123,9 @@ def test_order_survives_even_when_pdtriage_sleeps_through_the_deaths(
     assert [death.rank for death in deaths] == order
 
 
-def _dominoes(launcher: Launcher, folder: Path, order: list[int]) -> Launch:
-    words = ",".join(str(rank) for rank in order)
-    launch = launcher.start("--nproc_per_node=8", "dominoes.py", str(folder), words)
-    first = order[0]
-    assert wait_until(
-        lambda: all(
-            (folder / str(rank)).exists() and (rank == first or "armed" in launch.log(rank))
-            for rank in range(8)
-        ),
-        20,
-    )
-    return launch
+def _topple(folder: Path, order: list[int]) -> None:
+    words = [str(SCRIPTS / "dominoes.py"), str(folder), ",".join(map(str, order))]
+    subprocess.run([sys.executable, *words], check=True, timeout=30)
 
 
 @pytest.mark.parametrize("ending", ["0", "3"])

@@ -1,29 +1,49 @@
-"""Trainers that die one after another: each at the very moment its predecessor is dead.
+"""Trainers that die within moments, each only when the one before it is dead.
 
-argv: folder, then the ranks in the order in which they are to die. Exit code: 10 + place.
+As a trainer, `dominoes.py FOLDER` leaves its pid in the folder and becomes a small sleeping
+process. Started by hand, `dominoes.py FOLDER 3,0,2,…` kills the ranks in that order and prints how
+many milliseconds lay between the first and the last death.
 """
 
 import os
 import select
+import signal
 import sys
 import time
+from pathlib import Path
 
-folder, order = sys.argv[1], sys.argv[2].split(",")
-rank = os.environ["PADDLE_TRAINER_ID"]
-with open(f"{folder}/{rank}.part", "w") as stream:
-    stream.write(str(os.getpid()))
-os.rename(f"{folder}/{rank}.part", f"{folder}/{rank}")
-place = order.index(rank)
-if place == 0:
-    while not os.path.exists(f"{folder}/go"):
-        time.sleep(0.005)
+folder = Path(sys.argv[1])
+
+
+def sleep_as(rank):
+    part = folder / f"{rank}.part"
+    part.write_text(str(os.getpid()))
+    part.rename(folder / rank)
+    os.execvp("sleep", ["sleep", "300"])
+
+
+def topple(order):
+    fallen = []
+    for pid in [sleeping(folder / rank) for rank in order]:
+        death = select.epoll()
+        death.register(os.pidfd_open(pid), select.EPOLLIN)
+        os.kill(pid, signal.SIGKILL)
+        death.poll()
+        fallen.append(time.monotonic())
+    print(round((fallen[-1] - fallen[0]) * 1000, 2))
+
+
+def sleeping(path):
+    """The pid of a trainer, once it is nothing but asleep: a big process takes long to die."""
+    while not path.exists():
+        time.sleep(0.01)
+    pid = int(path.read_text())
+    while Path(f"/proc/{pid}/comm").read_text().strip() != "sleep":
+        time.sleep(0.01)
+    return pid
+
+
+if len(sys.argv) > 2:
+    topple(sys.argv[2].split(","))
 else:
-    before = f"{folder}/{order[place - 1]}"
-    while not os.path.exists(before):
-        time.sleep(0.005)
-    with open(before) as stream:
-        descriptor = os.pidfd_open(int(stream.read()))
-    print("armed", flush=True)
-    select.select([descriptor], [], [])
-print("armed", flush=True)
-os._exit(10 + place)
+    sleep_as(os.environ["PADDLE_TRAINER_ID"])

@@ -1,6 +1,8 @@
-"""Starts three kinds of grandchildren and writes down their pids; then does as act.py would.
+"""Starts three kinds of grandchildren and writes down their pids; then does what it is told.
 
 plain: same group; other: own session; daemon: own session and its parent gone.
+`stay` sleeps, `write` logs numbered lines and keeps count of them in written.N, a number is the
+exit code of rank 0.
 """
 
 import os
@@ -24,6 +26,12 @@ with open(os.path.join(folder, f"pids.{rank}.part"), "w") as stream:
     stream.write(f"{plain.pid} {other.pid} {int(daemon)}")
 os.rename(os.path.join(folder, f"pids.{rank}.part"), os.path.join(folder, f"pids.{rank}"))
 print("family is up", flush=True)
+if sys.argv[2] == "write":
+    with open(os.path.join(folder, f"written.{rank}"), "wb", buffering=0) as count:
+        for number in range(100_000):
+            os.write(1, b"line %d of rank %s\n" % (number, rank.encode()))
+            os.pwrite(count.fileno(), b"%08d" % (number + 1), 0)
+            time.sleep(0.003)
 if sys.argv[2] == "stay":
     time.sleep(300)
 if rank == "0":
