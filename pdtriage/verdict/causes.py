@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.knowledge import Knowledge
+from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Cause, Confidence, Evidence, Role, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.fingerprint import fingerprint, shape
@@ -13,6 +13,8 @@ from pdtriage.verdict.suspects import Suspect, fold_equal
 
 MOST_CAUSES = 5
 MOST_EVIDENCE = 6
+TITLE_QUOTE = 90
+"""Characters of a message that a general title carries."""
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
 
 
@@ -64,7 +66,7 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     return Cause(
         category=top.category,
         signature=top.signature,
-        title=signature.title,
+        title=_title(signature, top.found),
         role=role,
         rank=number,
         ranks=tuple(sorted(named)) or ((number,) if number is not None else ()),
@@ -79,6 +81,15 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
         advice=signature.advice,
         fingerprint=fingerprint(top.signature, top.category, text, frame),
     )
+
+
+def _title(signature: Signature, found: Found | None) -> Text:
+    """A general title says nothing at three in the morning: the message itself goes with it."""
+    if found is None or not signature.generic:
+        return signature.title
+    said = found.event.text.strip()
+    said = said if len(said) <= TITLE_QUOTE else said[: TITLE_QUOTE - 1].rstrip() + "…"
+    return Text(f"{signature.title.en}: {said}", f"{signature.title.zh}：{said}")
 
 
 def _told_rank(suspect: Suspect) -> int | None:

@@ -67,6 +67,8 @@ def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
 def _bad_end(case: Case, top: Suspect) -> VerdictWord:
     if top.signature in ("launch.signal", "verdict.interrupted"):
         return "interrupted"
+    if top.signature == "verdict.stuck" and case.facts.started_by == "unknown":
+        return "unknown"  # a lone text that stops is no proof of a job that hangs
     if top.category == "hang":
         return "hung"
     if case.interrupted and top.signature in ("verdict.never-joined", "verdict.rank-clash"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict import words
@@ -11,7 +13,7 @@ MOST = 40
 
 
 def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> tuple[Moment, ...]:
-    """Start, errors, signals and exits; those without a time last."""
+    """Start, errors, signals and exits, in the order of time as far as there is one."""
     moments: list[Moment] = []
     if facts.run.started is not None:
         moments.append(
@@ -42,8 +44,18 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
         if signature and event.signature in _TOLD:
             moments.append(Moment(event.time, None, "launcher", signature.title, "launcher"))
     moments = list(dict.fromkeys(moments))
-    moments.sort(key=lambda m: (m.t is None, m.t or 0.0))
-    return tuple(moments[:MOST])
+    return tuple(sorted(moments, key=_order(moments))[:MOST])
+
+
+def _order(moments: list[Moment]) -> Callable[[Moment], tuple[bool, float, bool]]:
+    """By time; what a rank said without a time stands before its death, where that is known."""
+    deaths = {(m.role, m.rank): m.t for m in moments if m.kind == "exit" and m.t is not None}
+
+    def place(moment: Moment) -> tuple[bool, float, bool]:
+        time = deaths.get((moment.role, moment.rank)) if moment.t is None else moment.t
+        return time is None, time or 0.0, moment.t is not None
+
+    return place
 
 
 _TOLD = frozenset(
