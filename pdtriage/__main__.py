@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
-from pdtriage import __version__, exit_codes
+from pdtriage import __version__, exit_codes, streams
 
 DEBUG_VARIABLE = "PDTRIAGE_DEBUG"
 
@@ -14,48 +16,77 @@ DEBUG_VARIABLE = "PDTRIAGE_DEBUG"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `pdtriage` and exit; nothing that goes wrong in here shows a traceback."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments in (["--version"], ["-V"]):
-        print(f"pdtriage {__version__}")
-        return
+    streams.make_usable()
     try:
-        if arguments[:1] == ["run"]:
-            from pdtriage.commands.run import run  # a launcher starts without waiting for typer
-
-            sys.exit(run(arguments[1:]))
-        if arguments[:1] == ["doctor"]:
-            from pdtriage.commands.doctor import doctor  # its flags are those of run
-
-            sys.exit(doctor(arguments[1:]))
-        from pdtriage.cli import obey  # typer is slow to import
-
-        obey(arguments)
+        try:
+            _obey(arguments)
+        finally:
+            sys.stdout.flush()  # at exit it would be too late to say what went wrong
     except KeyboardInterrupt:
         sys.exit(exit_codes.of_signal(2))
     except BrokenPipeError:
-        _leave_pipe()
+        streams.forget_output()
+        sys.exit(exit_codes.of_signal(13))
     except Exception as error:
+        if isinstance(error, OSError) and streams.is_full(error):
+            streams.forget_output()
+            sys.exit(_complaint(error))
         if os.environ.get(DEBUG_VARIABLE):
             raise
         sys.exit(_apology(error))
 
 
-def _leave_pipe() -> None:
-    """The reader of our output has gone; the interpreter must not complain about it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(exit_codes.of_signal(13))
+def _obey(arguments: Sequence[str]) -> None:
+    if arguments in (["--version"], ["-V"]):
+        print(f"pdtriage {__version__}")
+        return
+    if arguments[:1] == ["run"]:
+        _end_at_ctrl_c()
+        from pdtriage.commands.run import run  # a launcher starts without waiting for typer
+
+        sys.exit(run(arguments[1:]))
+    if arguments[:1] == ["doctor"]:
+        from pdtriage.commands.doctor import doctor  # its flags are those of run
+
+        sys.exit(doctor(arguments[1:]))
+    from pdtriage.cli import obey  # typer is slow to import
+
+    obey(arguments)
+
+
+def _end_at_ctrl_c() -> None:
+    """Until the launcher listens to signals, Ctrl-C ends us at once.
+
+    As an exception it could get lost: Python drops what is raised in a callback, and each import
+    ends with one. The job would then start although it was told not to.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _complaint(error: OSError) -> int:
+    _say(
+        f"pdtriage: the output cannot be written: {error.strerror}",
+        f"pdtriage：无法写出输出：{error.strerror}",
+    )
+    return exit_codes.USAGE
 
 
 def _apology(error: Exception) -> int:
-    from pdtriage.bilingual import Text
-    from pdtriage.language import language_of
-
     what = f"{type(error).__name__}: {error}".replace("\n", " ")
-    said = Text(
+    _say(
         f"pdtriage: internal error: {what} (set {DEBUG_VARIABLE}=1 to see where)",
         f"pdtriage：内部错误：{what}（设置 {DEBUG_VARIABLE}=1 可查看位置）",
     )
-    print(said.in_(language_of()), file=sys.stderr)
     return exit_codes.INTERNAL
+
+
+def _say(en: str, zh: str) -> None:
+    from pdtriage.bilingual import Text
+    from pdtriage.language import language_of
+
+    with contextlib.suppress(OSError):  # stderr may be as full as stdout
+        print(Text(en, zh).in_(language_of()), file=sys.stderr)
 
 
 if __name__ == "__main__":

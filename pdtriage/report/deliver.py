@@ -6,8 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -34,7 +32,7 @@ def deliver(
     """
     for target in sorted(targets, key=lambda target: target.path is None):
         if target.path is None:
-            _write(target.reporter, reports, all_runs, _standard_output(), color, quiet)
+            _write(target.reporter, reports, all_runs, sys.stdout, color, quiet)
             continue
         with target.path.open("w", encoding="utf-8", errors="replace") as stream:
             _write(target.reporter, reports, all_runs, stream, color, quiet)
@@ -66,13 +64,6 @@ def surroundings(width: int, color: bool, quiet: bool = False) -> Options:
         repository=repository_around(Path.cwd(), os.environ),
         summary=Path(summary) if summary else None,
     )
-
-
-def _standard_output() -> TextIO:
-    if isinstance(sys.stdout, TextIOWrapper):  # a terminal of another encoding shows `?`
-        with suppress(ValueError):  # closed or detached; writing to it will say so
-            sys.stdout.reconfigure(errors="replace")
-    return sys.stdout
 
 
 def _width(stream: TextIO) -> int:
