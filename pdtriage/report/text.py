@@ -26,6 +26,8 @@ from pdtriage.report.wording import (
 
 CONTEXT_BEFORE, CONTEXT_AFTER = 2, 1
 EVIDENCE_ROWS = 3
+LEAST_TEXT = 32
+"""Columns of a further line that must fit beside its place."""
 ADVICE_STEPS = 3
 TIMELINE_MOMENTS = 6
 OTHER_CAUSES = 4
@@ -142,8 +144,22 @@ def _where(cause: Cause, page: Page) -> None:
     for number, text in zip(count(shown.line + 1), after, strict=False):
         _log_line(page, number, text, gutter)
     for evidence in others[:2]:
-        page.line(cut(inert_line(f"  {_place(evidence)}  {evidence.text}"), page.width), DIM)
+        _also(page, evidence)
     page.line()
+
+
+def _also(page: Page, evidence: Evidence) -> None:
+    """A further line: beside its place if a good part of it fits there, else below it.
+
+    The place itself is never cut or broken: people copy it.
+    """
+    place = "  " + inert_line(_place(evidence))
+    text = inert_line(evidence.text)
+    if page.width - columns(place) - 2 >= min(columns(text), LEAST_TEXT):
+        page.line(cut(f"{place}  {text}", page.width), DIM)
+        return
+    page.line(place, DIM)
+    page.line(cut(f"      {text}", page.width), DIM)
 
 
 def _log_line(page: Page, number: int, text: str, gutter: int, rows: int = 0) -> None:
