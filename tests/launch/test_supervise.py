@@ -221,3 +221,31 @@ def test_overwrite_begins_anew(launcher: Launcher) -> None:
     second = launcher.run("--log_overwrite", "true", "act.py", "0=exit:4")
     assert second.log().count("rank 0") == 1
     assert second.record().processes[0].offset == 0
+
+
+def test_ctrl_c_before_the_launcher_listens_is_not_lost(tmp_path: Path) -> None:
+    """Python drops exceptions of callbacks, and each import ends with one: such a moment is this."""
+    program = """
+import signal, sys, weakref
+from pdtriage.__main__ import main
+
+class Lock:
+    pass
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pdtriage.commands.run":
+            lock = Lock()
+            alarm = weakref.ref(lock, lambda _: signal.raise_signal(signal.SIGINT))
+            del lock
+
+sys.meta_path.insert(0, Finder())
+main(["run", "--log_dir", sys.argv[1], "act.py"])
+"""
+    logs = tmp_path / "log"
+    words = [sys.executable, "-c", program, str(logs)]
+    done = subprocess.run(
+        words, cwd=SCRIPTS, env=clean_environment(), capture_output=True, timeout=30
+    )
+    assert done.returncode == -signal.SIGINT, done.stderr
+    assert not list(logs.glob("workerlog.*"))
