@@ -41,7 +41,7 @@ def _obey(arguments: Sequence[str]) -> None:
         print(f"pdtriage {__version__}")
         return
     if arguments[:1] == ["run"]:
-        _end_at_ctrl_c()
+        end_at_ctrl_c()
         from pdtriage.commands.run import run  # a launcher starts without waiting for typer
 
         sys.exit(run(arguments[1:]))
@@ -54,7 +54,7 @@ def _obey(arguments: Sequence[str]) -> None:
     obey(arguments)
 
 
-def _end_at_ctrl_c() -> None:
+def end_at_ctrl_c() -> None:
     """Until the launcher listens to signals, Ctrl-C ends us at once.
 
     As an exception it could get lost: Python drops what is raised in a callback, and each import

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from pdtriage.__main__ import end_at_ctrl_c
 from pdtriage.launch import run
 
+end_at_ctrl_c()
 sys.exit(run(sys.argv[1:]).exit_code)
