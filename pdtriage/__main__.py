@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 from collections.abc import Sequence
 
 from pdtriage import __version__, exit_codes, streams
-
-DEBUG_VARIABLE = "PDTRIAGE_DEBUG"
+from pdtriage.debugging import DEBUG_VARIABLE, debugging
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(error, OSError) and streams.is_full(error):
             streams.forget_output()
             sys.exit(_complaint(error))
-        if os.environ.get(DEBUG_VARIABLE):
+        if debugging():
             raise
         sys.exit(_apology(error))
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Mapping
 
 from pdtriage.bilingual import Text
+from pdtriage.debugging import debugging
+from pdtriage.language import language_of
 from pdtriage.launch.happenings import Happening, Noted, Observer
 from pdtriage.launch.outcome import Analyst, Conclusion, ExitOrderAnalyst
 from pdtriage.launch.record import RunRecord
@@ -30,10 +32,15 @@ class ShieldedObserver:
         assert self._observer is not None
         try:
             action(self._observer)
-        except Exception:
+        except Exception as error:
             self._observer = None
             self.beat_seconds = None
-            _tell("pdtriage: the view failed and is switched off; the job goes on")
+            text = Text(
+                f"pdtriage: the view failed ({_named(error)}) and is switched off; the job goes on",
+                f"pdtriage：显示出错（{_named(error)}），已关闭；作业继续运行",
+            )
+            print(text.in_(language_of()), file=sys.stderr)
+            _show_where()
 
 
 class ShieldedAnalyst:
@@ -60,14 +67,19 @@ class ShieldedAnalyst:
 
     def _report(self, error: Exception) -> None:
         text = Text(
-            f"the analysis failed ({type(error).__name__}: {error}); judging by exit order alone",
-            f"分析失败（{type(error).__name__}: {error}）；仅按退出顺序判断",
+            f"the analysis failed ({_named(error)}); judging by exit order alone",
+            f"分析失败（{_named(error)}）；仅按退出顺序判断",
         )
         self._observer.notice(Noted(text, "ERROR"))
-        _tell("pdtriage: the analysis failed")
+        _show_where()
 
 
-def _tell(heading: str) -> None:
-    import traceback
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".replace("\n", " ")
 
-    print(f"{heading}\n{traceback.format_exc()}", file=sys.stderr)
+
+def _show_where() -> None:
+    if debugging():
+        import traceback
+
+        traceback.print_exc()

@@ -10,6 +10,7 @@ import pytest
 
 import pdtriage as package
 from pdtriage import __main__ as front_door
+from pdtriage.debugging import DEBUG_VARIABLE
 from tests.cli.conftest import Command
 
 HEAVY = ("typer", "rich", "regex", "hyperscan", "zstandard", "watchdog")
@@ -38,7 +39,7 @@ def test_an_unexpected_error_is_one_line(
 ) -> None:
     monkeypatch.setattr("pdtriage.cli.obey", _fall_over)
     monkeypatch.setenv("LC_ALL", "C")
-    monkeypatch.delenv(front_door.DEBUG_VARIABLE, raising=False)
+    monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
     with pytest.raises(SystemExit) as left:
         front_door.main(["analyze"])
     assert left.value.code == 4
@@ -50,7 +51,7 @@ def test_an_unexpected_error_is_one_line(
 
 def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pdtriage.cli.obey", _fall_over)
-    monkeypatch.setenv(front_door.DEBUG_VARIABLE, "1")
+    monkeypatch.setenv(DEBUG_VARIABLE, "1")
     with pytest.raises(ZeroDivisionError):
         front_door.main(["analyze"])
 

@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from pdtriage.launch.record import RunRecord, read_records
 
 from .conftest import SCRIPTS, clean_environment, is_running, wait_until
@@ -54,7 +56,8 @@ def test_a_view_that_breaks_does_not_break_the_job(tmp_path: Path) -> None:
     assert "the job goes on" in done.stderr
 
 
-def test_an_analysis_that_breaks_leaves_the_exit_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("debugging", [False, True])
+def test_an_analysis_that_breaks_leaves_the_exit_order(tmp_path: Path, debugging: bool) -> None:
     done = call(
         tmp_path,
         """
@@ -65,9 +68,11 @@ def test_an_analysis_that_breaks_leaves_the_exit_order(tmp_path: Path) -> None:
                 raise ValueError("bad log")
         go("act.py", "0=exit:6", analyst=Broken())
         """,
+        PDTRIAGE_DEBUG="1" if debugging else "",
     )
     assert done.returncode == 6
-    assert "judging by exit order alone" in done.stderr
+    assert "(ValueError: bad log); judging by exit order alone" in done.stderr
+    assert ("Traceback" in done.stderr) == debugging
 
 
 def test_the_analyst_decides_who_is_to_blame(tmp_path: Path) -> None:
