@@ -224,7 +224,7 @@ def test_overwrite_begins_anew(launcher: Launcher) -> None:
 
 
 def test_ctrl_c_before_the_launcher_listens_is_not_lost(tmp_path: Path) -> None:
-    """Python drops exceptions of callbacks; each import ends with one. Ctrl-C comes in such a one."""
+    """Python drops what callbacks raise, and each import ends with one: it comes right there."""
     program = """
 import signal, sys, weakref
 from pdtriage.__main__ import main
