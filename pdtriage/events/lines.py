@@ -65,6 +65,12 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
     return raw[begin:end]
 
 
+def near_start(buffer: bytes, position: int) -> int:
+    """Where the line around a position begins, but no further back than a line is read."""
+    low = max(0, position - LONGEST)
+    return max(low, buffer.rfind(b"\n", low, position) + 1)
+
+
 class Lines:
     """A buffer seen as numbered lines; `prefix` is a compiled line prefix of a wrapper, if any."""
 

@@ -14,6 +14,8 @@ MOST_ECHOES = 64
 """What comes more often is part of the training, not of the start."""
 SHORTEST = 6
 SHORTEST_NEEDLE = 4
+FARTHEST = 1 << 12
+"""Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
 _NUMBER = re.compile(rb"(?:\\?[0-9a-fA-FxX]*\d)+")
 
@@ -62,12 +64,14 @@ class Opening:
         if len(self._needle) < SHORTEST_NEEDLE:
             yield from (found.start() for found in self._pattern.finditer(buffer, start, end))
             return
-        at = start
+        at, tried = start, -1
         while (at := buffer.find(self._needle, at, end)) >= 0:
-            place = buffer.rfind(b"\n", start, at) + 1 or start
-            for _ in range(self._needle_line):
+            low = max(start, at - FARTHEST)
+            place = max(low, buffer.rfind(b"\n", low, at) + 1)
+            for _ in range(self._needle_line if place > low or low == start else 0):
                 place = buffer.rfind(b"\n", start, max(start, place - 1)) + 1 or start
-            match = self._pattern.match(buffer, place, end)
+            match = self._pattern.match(buffer, place, end) if place != tried else None
+            tried = place
             if match:
                 yield place
             at = max(at + len(self._needle), match.end() if match else 0)

@@ -79,9 +79,11 @@ def find_passages(
     """Every passage once, from the positions of structural literals in rising order."""
     passages: list[Passage] = []
     covered = -1
+    tried: dict[str, int] = {}  # ends of the lines where each literal was seen last
     for position, literal in openings:
-        if position < covered:
+        if position < max(covered, tried.get(literal, -1)):
             continue
+        tried[literal] = lines.end_of(position)
         passage = _read(lines, position, literal, first_number + len(passages))
         if passage is None:
             continue

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pdtriage.events.detect import CounterDetector
+from pdtriage.events.lines import near_start
 from pdtriage.events.sampling import merged
 from pdtriage.model import Event, Progress
 
@@ -92,7 +93,7 @@ def steps_of(
     places: list[Place] = []
     picked: list[int] = []
     for start, end, is_window in wanted:
-        start = buffer.rfind(b"\n", 0, start) + 1 if start else 0
+        start = near_start(buffer, start)
         found = [(start + at, fits) for at, fits in detector.find(buffer[start:end])]
         inside = [it for it in near if start <= it < end][:MOST_NEAR]
         picked += [len(places) + place for place in chosen(found, inside, is_window)]

@@ -13,7 +13,7 @@ from pdtriage.events.clock import Clock
 from pdtriage.events.console_tables import console_blocks
 from pdtriage.events.detect import CounterDetector, Detector, Hit, literals_of
 from pdtriage.events.engines import EngineName
-from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, shown, visible
+from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, near_start, shown, visible
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
@@ -36,7 +36,9 @@ PIECE = 1 << 20
 """Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
 AHEAD = 1 << 16
 HISTORY = 1 << 14
-"""Bytes kept of what is already decided, for looking back."""
+"""Bytes kept of what is already decided, for looking back …"""
+LONGEST_HISTORY = 1 << 18
+"""… with the beginning of the line there, unless that one is longer than any sensible line."""
 TAIL_LINES = 12
 CONSOLE_HEAD = 4 << 20
 """Bytes of a console that are searched for the launcher's tables."""
@@ -169,7 +171,8 @@ class FileScanner:
         end, line = self._read(self._found, upto, self._budget)
         self._opening.look(self._buffer, self._decided, end, self._base, self._decided_line)
         self._decided_line = line
-        keep = self._buffer.rfind(b"\n", 0, max(0, end - HISTORY)) + 1
+        oldest = max(0, end - LONGEST_HISTORY)
+        keep = max(oldest, self._buffer.rfind(b"\n", oldest, max(0, end - HISTORY)) + 1)
         self._base += keep
         self._buffer = self._buffer[keep:]
         self._decided = end - keep
@@ -272,7 +275,7 @@ class FileScanner:
         counters = self._engine.counters
         found.progress.extend(steps_of(counters, self._buffer, wanted, near, read))
         for start, end, _ in wanted:
-            start = self._buffer.rfind(b"\n", 0, start) + 1 if start else 0
+            start = near_start(self._buffer, start)
             found.stamps.extend(self._glog_stamps(lines, self._buffer[start:end], start))
 
     def _is_progress(self, line: bytes) -> bool:
