@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -31,18 +33,30 @@ def facts(story: str) -> list[FileFacts]:
     return reading.read_sources(find([SCENARIOS / story]), ENGINE)[0]
 
 
-@pytest.mark.usefixtures("spread")
 @pytest.mark.parametrize("story", ["data-errno5-worker", "nodes-segfault", "ps-server-dies"])
 @on_two_cores
-def test_spread_over_processes(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pools = []
-    make_pool = reading._pool
-    monkeypatch.setattr(reading, "_pool", lambda engine: pools.append(1) or make_pool(engine))
-    spread_out = facts(story)
-    assert pools == [1]
-    monkeypatch.setattr(reading, "_may_fork", lambda: False)
-    assert facts(story) == spread_out
-    assert pools == [1]
+def test_spread_over_processes(story: str) -> None:
+    """In a process of its own: beside the threads of other tests nothing would be forked."""
+    subprocess.run([sys.executable, "-c", SPREAD, str(SCENARIOS / story)], check=True, timeout=60)
+
+
+SPREAD = """
+import sys
+from pdtriage import reading
+from pdtriage.events import Engine
+from pdtriage.knowledge import load_knowledge
+from pdtriage.sources import find
+
+reading.WORTH_A_POOL, reading.BATCH = 0, 1
+pools, make_pool = [], reading._pool
+reading._pool = lambda engine: pools.append(1) or make_pool(engine)
+engine = Engine(load_knowledge())
+spread_out = reading.read_sources(find([sys.argv[1]]), engine)[0]
+assert pools == [1], pools
+reading._may_fork = lambda: False
+alone = reading.read_sources(find([sys.argv[1]]), engine)[0]
+assert repr(alone) == repr(spread_out) and pools == [1]
+"""
 
 
 @pytest.mark.usefixtures("spread")
