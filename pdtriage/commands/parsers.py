@@ -12,7 +12,7 @@ from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.knowledge import Signature
-from pdtriage.model import Language
+from pdtriage.model import CATEGORIES, Language
 from pdtriage.report.layout import padded
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
@@ -60,6 +60,14 @@ Output = Annotated[
 def list_(
     category: CategoryOption = None, lang: LanguageOption = None, parsers: Parsers = None
 ) -> None:
+    if category is not None and category not in CATEGORIES:
+        raise RefusalError(
+            said(
+                f"no category is called {category}; choose {', '.join(CATEGORIES)}",
+                f"没有类别 {category}；可选 {'、'.join(CATEGORIES)}",
+            ),
+            exit_codes.USAGE,
+        )
     language = lang.language if lang else LANGUAGE
     signatures = [
         signature
@@ -136,6 +144,7 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
         typer.echo(text, nl=False)
         return
     try:
+        output.parent.mkdir(parents=True, exist_ok=True)
         with output.open("a", encoding="utf-8") as file:
             file.write(text if file.tell() == 0 else "\n" + text)
     except OSError as error:

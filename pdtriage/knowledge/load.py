@@ -37,6 +37,9 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
     problems: list[str] = []
     for path in _toml_files([shipped_folder()]):
         _read(path, signatures, formats)
+    for folder in _environment_folders():
+        if not folder.exists():
+            problems.append(f"{ENVIRONMENT_VARIABLE}: {folder}: no such folder of parsers")
     for path in _toml_files([*_packages_folders(), *_environment_folders()]):
         try:  # a broken parser of another package must not stop the triage of a dead job
             _read(path, signatures, formats)

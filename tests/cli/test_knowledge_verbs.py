@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pdtriage.knowledge import load_knowledge
+from pdtriage.model import CATEGORIES
 from tests.cli.conftest import Command
 
 
@@ -32,7 +33,26 @@ def test_list_of_a_category(pdtriage: Command) -> None:
     lines = pdtriage("parsers", "list", "--category", "memory.shm").out.splitlines()
     assert lines
     assert all(line.split()[2] == "memory.shm" for line in lines)
-    assert pdtriage("parsers", "list", "--category", "no.such").out == ""
+
+
+def test_an_unknown_category_is_refused_with_those_there_are(pdtriage: Command) -> None:
+    answer = pdtriage("parsers", "list", "--category", "no.such")
+    assert (answer.code, answer.out) == (2, "")
+    assert "no category is called no.such" in answer.err
+    assert all(category in answer.err for category in CATEGORIES)
+
+
+def test_a_missing_folder_of_the_environment_is_told(pdtriage: Command, failed_job: Path) -> None:
+    told = "PDTRIAGE_PARSERS: nowhere: no such folder of parsers"
+    listed = pdtriage("parsers", "list", PDTRIAGE_PARSERS="nowhere")
+    assert (listed.code, listed.err) == (0, f"pdtriage: {told}\n")
+    assert told in pdtriage("analyze", failed_job, "-f", "json", PDTRIAGE_PARSERS="nowhere").out
+
+
+def test_new_makes_the_folder_of_its_file(pdtriage: Command, tmp_path: Path) -> None:
+    words = ("new", "data.tape-jammed", "--sample", "tape 3 jammed", "-o", "mine/own/data.toml")
+    assert pdtriage("parsers", *words).code == 0
+    assert "tape 3 jammed" in (tmp_path / "mine" / "own" / "data.toml").read_text()
 
 
 def test_show(pdtriage: Command) -> None:
