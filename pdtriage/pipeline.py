@@ -34,11 +34,15 @@ Which = int | Literal["last"]
 
 
 class NothingToAnalyse(Exception):  # noqa: N818 - reads as what it says
-    """There is no log here; `message` says what was looked for and what to give instead."""
+    """There is no log here; `message` says what was looked for and what to give instead.
 
-    def __init__(self, message: Text) -> None:
+    `notes` say what was there and could not be used.
+    """
+
+    def __init__(self, message: Text, notes: Sequence[Text] = ()) -> None:
         super().__init__(message.en)
         self.message = message
+        self.notes = tuple(dict.fromkeys(notes))
 
 
 class NoSuchRun(NothingToAnalyse):
@@ -156,9 +160,10 @@ def _job(
     _refuse_nothing(found, paths)
     facts, records, notes = read_sources(found, engine, tick=tick)
     runs = assemble(facts, records)
+    noted = (*found.notes, *notes)
     if not runs:
-        raise NothingToAnalyse(_nothing(paths))
-    return Job(runs, engine.knowledge, (*found.notes, *notes))
+        raise NothingToAnalyse(_nothing(paths), noted)
+    return Job(runs, engine.knowledge, noted)
 
 
 def _good_run(baseline: int | str | Path, job: Job, parsers: Sequence[Path]) -> GoodRun:
@@ -188,9 +193,10 @@ def _refuse_nothing(found: Found, paths: Sequence[str | Path]) -> None:
                 "(paddle.distributed.launch writes ./log by default)",
                 f"{missing}：文件或目录不存在；请指定作业的日志目录"
                 "（paddle.distributed.launch 默认写入 ./log）",
-            )
+            ),
+            found.notes,
         )
-    raise NothingToAnalyse(_nothing(paths))
+    raise NothingToAnalyse(_nothing(paths), found.notes)
 
 
 def _nothing(paths: Sequence[str | Path]) -> Text:

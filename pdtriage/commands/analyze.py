@@ -14,10 +14,10 @@ import typer
 from pdtriage import exit_codes
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.progress import reading_bar
-from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
-from pdtriage.report.targets import BadTarget, Target, targets_of
+from pdtriage.report.targets import BadTarget, Target, refuse_unwritable, targets_of
 
 DEFAULT_PATHS = ("log",)
 FAILURES = frozenset({"failed", "hung", "interrupted"})
@@ -188,7 +188,7 @@ def _reports(
             )
         return [report]
     except pipeline.NothingToAnalyse as nothing:
-        raise RefusalError(nothing.message.in_(language), exit_codes.NOTHING) from nothing
+        raise nothing_found(nothing, language) from nothing
     except KnowledgeError as error:
         raise RefusalError(str(error), exit_codes.USAGE) from error
 
@@ -216,7 +216,9 @@ def _run(text: str | None, all_runs: bool) -> int | Literal["last", "all"]:
 
 def _targets(formats: Sequence[str], output: Path | None) -> list[Target]:
     try:
-        return targets_of(formats, output, os.environ)
+        targets = targets_of(formats, output, os.environ)
+        refuse_unwritable(targets)
+        return targets
     except BadTarget as bad:
         raise RefusalError(bad.message.in_(LANGUAGE), exit_codes.USAGE) from bad
 

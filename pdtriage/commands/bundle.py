@@ -11,7 +11,7 @@ import typer
 from pdtriage import exit_codes
 from pdtriage.commands.analyze import DEFAULT_PATHS, Paths
 from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
 
 DEFAULT_OUTPUT = "pdtriage-bundle.tar.zst"
 Output = Annotated[
@@ -58,7 +58,7 @@ def bundle(
             stdin=sys.stdin.buffer,
         )
     except NothingToAnalyse as nothing:
-        raise RefusalError(nothing.message.in_(language), exit_codes.NOTHING) from nothing
+        raise nothing_found(nothing, language) from nothing
     except KnowledgeError as error:
         raise RefusalError(str(error), exit_codes.USAGE) from error
     except OSError as error:

@@ -70,6 +70,26 @@ def targets_named(files: str) -> list[Target]:
     return targets
 
 
+def refuse_unwritable(targets: Sequence[Target], made: Sequence[Path] = ()) -> None:
+    """What would be noticed only when the work is done; `made` are folders that will exist."""
+    to_be = {folder.absolute() for folder in made}
+    for path in filter(None, (target.path for target in targets)):
+        if path.is_dir():
+            raise BadTarget(
+                Text(
+                    f"{path} is a folder; give the name of a file",
+                    f"{path} 是目录；请给出文件名",
+                )
+            )
+        if not path.parent.is_dir() and path.parent.absolute() not in to_be:
+            raise BadTarget(
+                Text(
+                    f"cannot write the report {path}: there is no folder {path.parent}",
+                    f"无法写出报告 {path}：没有目录 {path.parent}",
+                )
+            )
+
+
 def usual_format(environment: Mapping[str, str]) -> str:
     """What people and the CI system around them read."""
     return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -140,3 +141,19 @@ def test_own_parsers_are_used(pdtriage: Command, tmp_path: Path) -> None:
     (tmp_path / "workerlog.0").write_text("step 1\nfrobnicator 3 ran completely dry\n")
     answer = pdtriage("analyze", "workerlog.0", "--parsers", "mine", "-f", "json")
     assert json.loads(answer.out)["root_causes"][0]["signature"] == "zebra.dry"
+
+
+@pytest.mark.parametrize("verb", ["analyze", "bundle"])
+def test_what_could_not_be_used_is_told_when_nothing_is_left(
+    pdtriage: Command, tmp_path: Path, verb: str
+) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    os.mkfifo(folder / "workerlog.0")
+    (folder / "logs.zip").write_bytes(b"PK\x03\x04 cut short")
+    answer = pdtriage(verb, folder)
+    assert answer.code == 3
+    first, *notes = answer.err.splitlines()
+    assert "no Paddle log found" in first
+    assert any("a socket, pipe or device" in note and "workerlog.0" in note for note in notes)
+    assert any("Damaged or incomplete archive" in note and "logs.zip" in note for note in notes)
