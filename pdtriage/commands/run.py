@@ -69,11 +69,20 @@ def _refuse_unusable(flags: LaunchFlags) -> None:
                 "--parsers 的值应为存放 *.toml 特征库的目录。",
             ),
         )
-    if flags.report is not None and os.path.isdir(flags.report):
+    if flags.report is not None:
+        _refuse_unwritable(flags.report, flags.log_dir)
+
+
+def _refuse_unwritable(report: str, log_dir: str) -> None:
+    from pdtriage.report.targets import BadTarget, refuse_unwritable, targets_named
+
+    try:
+        refuse_unwritable(targets_named(report), made=[Path(log_dir)])
+    except BadTarget as bad:
         raise RefusedError(
-            Text(f"{flags.report} is a folder.", f"{flags.report} 是目录。"),
-            Text("--report takes the name of a file.", "--report 的值应为文件名。"),
-        )
+            Text(f"{bad.message.en}.", f"{bad.message.zh}。"),
+            Text("Check --report.", "请检查 --report。"),
+        ) from None
 
 
 def _is_ranks(text: str) -> bool:

@@ -83,6 +83,7 @@ def watch(
     from pdtriage.live import publish
     from pdtriage.live.stage import ranks_asked
     from pdtriage.live.watching import Watcher, Wishes
+    from pdtriage.report.targets import BadTarget, refuse_unwritable, targets_named
 
     if not os.path.isdir(folder):
         raise RefusalError(
@@ -95,6 +96,11 @@ def watch(
             said(f"--ranks {ranks}: write 0,3 or all", f"--ranks {ranks}：请写成 0,3 或 all"),
             exit_codes.USAGE,
         ) from None
+    if report is not None:
+        try:
+            refuse_unwritable(targets_named(str(report)))
+        except BadTarget as bad:
+            raise RefusalError(bad.message.in_(LANGUAGE), exit_codes.USAGE) from None
     language = lang.language if lang else LANGUAGE
     wishes = Wishes(*(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ())))
     result = Watcher(wishes).run()

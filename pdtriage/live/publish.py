@@ -37,11 +37,7 @@ def store(report: Report, folder: str) -> Path:
 
 def write_to(report: Report, files: Path) -> None:
     """One file or several, separated by commas: in the format of the name, or FORMAT=FILE."""
-    targets = targets_named(str(files))
-    for target in targets:
-        if target.path is not None:
-            target.path.parent.mkdir(parents=True, exist_ok=True)
-    deliver(targets, [report])
+    deliver(targets_named(str(files)), [report])
 
 
 def _width(stream: TextIO) -> int:

@@ -14,7 +14,7 @@ from tests.report.test_ci_formats import commands
 
 
 def test_several_files_at_once(tmp_path: Path) -> None:
-    html, junit = tmp_path / "new" / "a.html", tmp_path / "b"
+    html, junit = tmp_path / "a.html", tmp_path / "b"
     publish.write_to(reports.failed(), Path(f"{html},junit={junit}"))
     assert html.read_text().startswith("<!doctype html>")
     assert JUnitXml.fromfile(str(junit)).failures == 1

@@ -56,6 +56,7 @@ def test_rank_0_streams_to_stdout_byte_for_byte(desk: Desk) -> None:
 
 def test_the_report_is_stored_and_valid(desk: Desk) -> None:
     desk.script(FAILING)
+    (desk.folder / "out").mkdir()
     desk.launch("--report", "out/triage.json").finish()
     report = stored(desk)
     assert report["verdict"] == "failed"
@@ -203,7 +204,12 @@ def test_a_silent_job_gets_a_hint_and_is_left_alone(desk: Desk) -> None:
 
 def test_wrong_wishes_are_refused_before_anything_starts(desk: Desk) -> None:
     desk.script("open('started', 'w')")
-    for words in (("--ranks=some",), ("--parsers=nowhere",), ("--report=.",)):
+    for words in (
+        ("--ranks=some",),
+        ("--parsers=nowhere",),
+        ("--report=.",),
+        ("--report=no/x.html",),
+    ):
         run = desk.launch(*words).finish()
         assert run.code == 2, words
         assert len(run.err) == 1, run.err
