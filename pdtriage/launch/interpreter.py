@@ -102,14 +102,30 @@ def _paths_of(python: str) -> list[str]:
             capture_output=True,
             text=True,
             timeout=20,
-            check=True,
+            check=False,
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise RefusedError(
-            Text(f"{python} does not run: {error}.", f"{python} 无法运行：{error}。"),
-            Text("Check --python.", "请检查 --python。"),
+    except subprocess.TimeoutExpired:
+        raise _not_a_python(
+            python, Text("it did not answer within 20 s", "20 秒内没有应答")
         ) from None
+    except OSError as error:
+        raise _not_a_python(python, Text(str(error.strerror), str(error.strerror))) from None
+    if answer.returncode != 0:
+        code = answer.returncode
+        raise _not_a_python(
+            python, Text(f"asked for its paths, it ended with {code}", f"查询路径时以 {code} 退出")
+        )
     return answer.stdout.splitlines()
+
+
+def _not_a_python(python: str, why: Text) -> RefusedError:
+    return RefusedError(
+        Text(
+            f"{python} does not work as a Python: {why.en}.",
+            f"{python} 不能作为 Python 使用：{why.zh}。",
+        ),
+        Text("Check --python.", "请检查 --python。"),
+    )
 
 
 def _names_in(path: str) -> list[str]:

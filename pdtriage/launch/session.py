@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
+from pdtriage.bilingual import Language
 from pdtriage.launch.bookkeeping import (
     common_head,
     conclude,
@@ -36,7 +36,7 @@ from pdtriage.launch.processes import become_subreaper, birth_of, send_to_group
 from pdtriage.launch.recorder import FolderLock, Recorder, now
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.shield import ShieldedAnalyst, ShieldedObserver
-from pdtriage.launch.spawn import Child, spawn
+from pdtriage.launch.spawn import Child, not_started, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
 from pdtriage.launch.support import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.watch import Watch
@@ -302,16 +302,7 @@ class _Session:
                 for started in children:
                     send_to_group(started.pid, signal.SIGKILL)
                 recorder.write("end", {"reason": "refused", **now()})
-                raise RefusedError(
-                    Text(
-                        f"{process.argv[0]} could not be executed: {error.strerror}.",
-                        f"无法执行 {process.argv[0]}：{error.strerror}。",
-                    ),
-                    Text(
-                        "Check its first line (#!) and its permissions.",
-                        "请检查脚本首行（#!）和权限。",
-                    ),
-                ) from None
+                raise not_started(process.argv[0], error) from None
             guardian.watch(child.pid, child.born)
             watch.add_child(child.pid)
             children.append(child)
