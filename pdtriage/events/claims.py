@@ -22,6 +22,8 @@ COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400
 SHOWN_ROLES = frozenset({"cause", "symptom", "victim"})
 CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
+LINES_ABOVE = 30
+"""Searched for a time where the line itself has none."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -175,26 +177,45 @@ def _below(lines: Lines, line: Line) -> tuple[str, ...]:
     return tuple(shown(later.text.rstrip()) for later, _ in following)[1:]
 
 
-def stamp_of(
-    lines: Lines, line: Line, passage: Passage | None, clock: Clock
-) -> tuple[float, int | None] | None:
-    """The stamp of the line itself, of its passage's lines, or of the nearest line before it."""
-    own = clock.read(line.text)
-    if own:
-        return own
-    if passage and not passage.tracebacks:
-        for inside in lines.onward(passage.begin):
-            if inside.start >= passage.end:
-                break
-            found = clock.read(inside.text)
-            if found:
+Stamped = tuple[float, int | None]
+
+
+class Stamps:
+    """Stamps of the lines of one buffer.
+
+    In a flood of errors without a time every line asks the same lines above; each is read once.
+    """
+
+    def __init__(self, lines: Lines, clock: Clock) -> None:
+        self._lines = lines
+        self._clock = clock
+        self._known: dict[int, Stamped | None] = {}
+
+    def of(self, line: Line, passage: Passage | None) -> Stamped | None:
+        """That of the line itself, of its passage's lines, or of the nearest line before it."""
+        own = self._clock.read(line.text)
+        if own:
+            return own
+        if passage and not passage.tracebacks:
+            for inside in self._lines.onward(passage.begin):
+                if inside.start >= passage.end:
+                    break
+                found = self._clock.read(inside.text)
+                if found:
+                    return found
+        return self._above(passage.begin if passage else line.start)
+
+    def _above(self, begin: int) -> Stamped | None:
+        start = self._lines.start_of(begin)
+        for _ in range(LINES_ABOVE):
+            if start == 0:
+                return None
+            start = self._lines.start_of(start - 1)
+            if start not in self._known:
+                self._known[start] = self._clock.read(self._lines.at(start).text)
+            if found := self._known[start]:
                 return found
-    begin = passage.begin if passage else line.start
-    for earlier in lines.back(begin, 30):
-        found = clock.read(earlier.text)
-        if found:
-            return found
-    return None
+        return None
 
 
 def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) -> list[Event]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pdtriage.events.budget import Budget, unread_note
-from pdtriage.events.claims import Candidate, Claims, build_event, fold, stamp_of
+from pdtriage.events.claims import Candidate, Claims, Stamps, build_event, fold
 from pdtriage.events.clock import Clock
 from pdtriage.events.console_tables import console_blocks
 from pdtriage.events.detect import CounterDetector, Detector, Hit, literals_of
@@ -209,8 +209,9 @@ class FileScanner:
             Candidate(lines.start_of(group[0][0]), group[0][0], {literals[i] for _, i in group})
             for group in worth.lines
         ]
-        self._claim_lines(found, lines, candidates, passages)
-        self._claim_exceptions(found, lines, passages, before)
+        stamps = Stamps(lines, self._clock)
+        self._claim_lines(found, lines, candidates, passages, stamps)
+        self._claim_exceptions(found, lines, passages, stamps, before)
         found.events[before:] = sorted(found.events[before:], key=lambda e: (e.line, e.signature))
         self._sample(found, lines, begin, upto, found.events[before:], is_end)
         return end, lines.number_at(end)
@@ -225,6 +226,7 @@ class FileScanner:
         lines: Lines,
         candidates: Iterable[Candidate],
         passages: list[Passage],
+        stamps: Stamps,
     ) -> None:
         at = 0
         for candidate in candidates:
@@ -233,13 +235,18 @@ class FileScanner:
             inside = at < len(passages) and passages[at].begin <= candidate.start
             passage = passages[at] if inside else None
             for signature, line, fields in self._claims.on_line(lines, candidate, passage):
-                stamp = stamp_of(lines, line, passage, self._clock)
+                stamp = stamps.of(line, passage)
                 found.events.append(
                     build_event(lines, signature, line, fields, self._base, passage, stamp)
                 )
 
     def _claim_exceptions(
-        self, found: _Found, lines: Lines, passages: list[Passage], before: int
+        self,
+        found: _Found,
+        lines: Lines,
+        passages: list[Passage],
+        stamps: Stamps,
+        before: int,
     ) -> None:
         """An exception that no signature claimed is still an exception."""
         claimed = {e.line for e in found.events[before:] if e.role not in ("context", "progress")}
@@ -253,7 +260,7 @@ class FileScanner:
                     continue
                 claim = self._claims.on_exception(traceback)
                 if claim:
-                    stamp = stamp_of(lines, raised, passage, self._clock)
+                    stamp = stamps.of(raised, passage)
                     found.events.append(
                         build_event(lines, claim[0], raised, claim[1], self._base, passage, stamp)
                     )

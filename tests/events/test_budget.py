@@ -6,6 +6,7 @@ import pytest
 
 from pdtriage.events import budget as budgeting
 from pdtriage.events import scanner as scanning
+from pdtriage.events.clock import Clock
 
 from .builders import facts_of, telling
 
@@ -59,3 +60,32 @@ def test_a_silent_log_has_no_such_note() -> None:
 def test_how_it_is_fed_does_not_matter(piece: int) -> None:
     raw = b"".join(SCREAM % number for number in range(2000))
     assert facts_of(raw, piece=piece) == facts_of(raw, piece=3000)
+
+
+def test_errors_without_a_time_do_not_read_the_same_lines_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(budgeting, "FREE_LINES", 1000)
+    texts: list[str] = []
+    read = Clock.read
+
+    def counted(clock: Clock, text: str) -> tuple[float, int | None] | None:
+        texts.append(text)
+        return read(clock, text)
+
+    monkeypatch.setattr(Clock, "read", counted)
+    line = b"[Errno 5] Input/output error gloo TIMEOUT Out of memory error on GPU 0 NCCL error\n"
+    facts = facts_of(line * 1000)
+    events = sum(event.count for event in facts.events)
+    assert events >= 1000
+    assert len(texts) < 2 * (events + 1000)
+
+
+def test_the_nearest_time_above_is_taken_up_to_thirty_lines() -> None:
+    error = b"OSError: [Errno 5] Input/output error: '/data/x.jpg'\n"
+    first, second = b"2023-05-06 07:08:09 begin\n", b"2023-05-06 07:09:10 go on\n"
+    quiet = b"nothing to see here\n"
+    far = quiet * 70
+    facts = facts_of(first + error + far + error + far + second + quiet * 29 + error)
+    times = [event.time for event in telling(facts)]
+    assert times == [1683356889.0, None, 1683356950.0]
