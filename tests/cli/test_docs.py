@@ -57,6 +57,15 @@ def test_formats() -> None:
         assert f"`{name}`" in section("analyze")
 
 
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_readmes_show_every_verb_and_every_folder(pdtriage: Command, name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    for verb in _verbs(pdtriage("--help").out):
+        assert f"$ pdtriage {verb} " in page, verb
+    for package in (ROOT / "pdtriage").glob("*/__init__.py"):
+        assert f"\npdtriage/{package.parent.name}/ " in page, package.parent.name
+
+
 def test_samples_in_the_readmes_are_real() -> None:
     assert _samples().stale() == [], "run `make docs`"
 
