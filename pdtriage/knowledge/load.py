@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -36,7 +37,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
     formats: dict[str, list[Format]] = {name: [] for name in FORMAT_TABLES.values()}
     problems: list[str] = []
     for path in _toml_files([shipped_folder()]):
-        _read(path, signatures, formats)
+        _read(path, signatures, formats, shipped=True)
     for folder in _environment_folders():
         if not folder.exists():
             problems.append(f"{ENVIRONMENT_VARIABLE}: {folder}: no such folder of parsers")
@@ -90,16 +91,48 @@ def _toml_files(folders: Iterable[Path], must_exist: bool = False) -> Iterator[P
             raise KnowledgeError(f"{folder}: no such folder of parsers; give a folder of *.toml")
 
 
-def _read(path: Path, signatures: dict[str, Signature], formats: dict[str, list[Format]]) -> None:
+def _read(
+    path: Path,
+    signatures: dict[str, Signature],
+    formats: dict[str, list[Format]],
+    shipped: bool = False,
+) -> None:
+    """Adds what a file says; patterns that ship are tested, and compiling them all takes long."""
     document = _document(path)
     unknown = set(document) - {"signature", *FORMAT_TABLES}
     if unknown:
         raise KnowledgeError(f"{path}: unknown table {sorted(unknown)[0]!r}")
-    for entry in document.get("signature", []):
+    for entry in _tables(document, "signature", path):
         signature = _signature(entry, path)
+        if not shipped:
+            _compile(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
+            _compile(signature.stack, f"{path}: signature {signature.id!r}: stack")
         signatures[signature.id] = signature
     for table, name in FORMAT_TABLES.items():
-        formats[name].extend(_format(entry, path) for entry in document.get(table, []))
+        for entry in _tables(document, table, path):
+            form = _format(entry, path)
+            if not shipped:
+                _compile(form.pattern, f"{path}: {table} {form.id!r}: pattern", table == "prefix")
+            formats[name].append(form)
+
+
+def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, object]]:
+    found = document.get(name, [])
+    if isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
+        return found
+    raise KnowledgeError(f"{path}: {name} must be a list of tables, each begun with [[{name}]]")
+
+
+def _compile(pattern: str | None, where: str, plain: bool = False) -> None:
+    """Refuses what does not compile; prefixes are `plain`, for the standard library."""
+    import regex
+
+    if pattern is None:
+        return
+    try:
+        re.compile(pattern) if plain else regex.compile(pattern)
+    except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise KnowledgeError(f"{where} does not compile: {error}") from error
 
 
 def _document(path: Path) -> dict[str, Any]:
