@@ -13,7 +13,7 @@ import regex
 
 from pdtriage.events import Engine, scan
 from pdtriage.knowledge.load import shipped_folder
-from pdtriage.knowledge.signature import Format, Knowledge, Signature
+from pdtriage.knowledge.signature import PATTERN_SECONDS, Format, Knowledge, Signature
 from pdtriage.knowledge.trial import runs_away
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
 from pdtriage.report.layout import columns
@@ -53,12 +53,21 @@ def check(
         problems += broken
         problems += _wording(signature)
         problems += _unknown_targets(signature, knowledge)
-        if not broken:
+        runaway = [] if broken else list(_runaway(signature))
+        problems += runaway
+        if not broken and not runaway:  # such a pattern would wait for its time limit again
             sound[signature.id] = signature
-            problems += _runaway(signature)
+    wrong: set[Format] = set()
     for form in (*knowledge.prefixes, *knowledge.clocks, *knowledge.counters):
-        problems += _format(form)
-    usable = replace(knowledge, signatures=sound)
+        if found := list(_format(form)):
+            problems += found
+            wrong.add(form)
+    usable = Knowledge(
+        signatures=sound,
+        prefixes=tuple(form for form in knowledge.prefixes if form not in wrong),
+        clocks=tuple(form for form in knowledge.clocks if form not in wrong),
+        counters=tuple(form for form in knowledge.counters if form not in wrong),
+    )
     problems += _samples(usable)
     problems += _healthy(usable, healthy)
     return problems
@@ -155,13 +164,7 @@ def _runaway(signature: Signature) -> Iterator[Problem]:
             pattern, [*signature.literals[:1], *(sample[:400] for sample in signature.samples[:2])]
         )
         if hostile is not None:
-            yield Problem(
-                signature.id,
-                Text(
-                    f"the pattern can run away, for instance on {hostile!r}",
-                    f"正则表达式可能失控，例如遇到 {hostile!r}",
-                ),
-            )
+            yield _ran_away(signature.id, hostile)
 
 
 def _format(form: Format) -> Iterator[Problem]:
@@ -172,18 +175,29 @@ def _format(form: Format) -> Iterator[Problem]:
         return
     if not form.samples or not form.misses:
         yield Problem(form.id, Text("needs a sample and a miss", "需要 samples 和 misses"))
-    for wanted, lines in ((True, form.samples), (False, form.misses)):
-        for line in lines:
-            if bool(pattern.search(line)) is not wanted:
-                yield Problem(form.id, _mismatch(line, wanted, ()))
     hostile = runs_away(form.pattern, form.samples)
     if hostile is not None:
-        yield Problem(
-            form.id,
-            Text(
-                f"the pattern can run away on {hostile!r}", f"正则表达式在 {hostile!r} 上可能失控"
-            ),
-        )
+        yield _ran_away(form.id, hostile)
+        return
+    for wanted, lines in ((True, form.samples), (False, form.misses)):
+        for line in lines:
+            try:
+                found = pattern.search(line, timeout=PATTERN_SECONDS)
+            except TimeoutError:
+                yield _ran_away(form.id, repr(line))
+                return
+            if bool(found) is not wanted:
+                yield Problem(form.id, _mismatch(line, wanted, ()))
+
+
+def _ran_away(where: str, hostile: str) -> Problem:
+    return Problem(
+        where,
+        Text(
+            f"the pattern can run away, for instance on {hostile}",
+            f"正则表达式可能失控，例如遇到 {hostile}",
+        ),
+    )
 
 
 def _samples(knowledge: Knowledge) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from pdtriage.knowledge.signature import PATTERN_SECONDS
 
 FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_")
 SHRINK = 32
+SHORT = LONGEST // SHRINK
 SUSPICIOUS = PATTERN_SECONDS / SHRINK**2 / 2
 """Time that grows with the square of the length, and is at the limit on the longest line, is this
 on a short one, with room to spare. What takes less there needs no long trial."""
@@ -22,18 +23,23 @@ LONG_TRIALS = 4
 
 
 def runs_away(pattern: str, seeds: Sequence[str]) -> str | None:
-    """A text on which `pattern` takes too long, though no longer than lines can be, or None."""
+    """A text on which `pattern` takes too long, though no longer than lines can be, or None.
+
+    The first one ends the trial: a pattern that runs away on one text does so on many.
+    """
     compiled = regex.compile(pattern)
-    slow = [
-        (seconds, text)
-        for text in _hostile(seeds)
-        if (seconds := _seconds(compiled, text.of(LONGEST // SHRINK))) > SUSPICIOUS
-    ]
+    slow: list[tuple[float, _Stretched]] = []
+    for text in _hostile(seeds):
+        seconds = _seconds(compiled, text.of(SHORT))
+        if seconds >= PATTERN_SECONDS and _times_out(compiled, text.of(SHORT)):
+            return text.shown(SHORT)
+        if seconds > SUSPICIOUS:
+            slow.append((seconds, text))
     slow.sort(key=lambda trial: trial[0], reverse=True)
     for _, text in slow[:LONG_TRIALS]:
         long = text.of(LONGEST)
-        if all(_seconds(compiled, long) >= PATTERN_SECONDS for _ in range(2)):  # a busy machine
-            return text.shown()
+        if all(_times_out(compiled, long) for _ in range(2)):  # a busy machine
+            return text.shown(LONGEST)
     return None
 
 
@@ -47,8 +53,8 @@ class _Stretched(NamedTuple):
     def of(self, length: int) -> str:
         return self.head + self.filler * (length // len(self.filler)) + self.tail
 
-    def shown(self) -> str:
-        return f"{self.head!r} + {self.filler!r} * {LONGEST // len(self.filler)} + {self.tail!r}"
+    def shown(self, length: int) -> str:
+        return f"{self.head!r} + {self.filler!r} * {length // len(self.filler)} + {self.tail!r}"
 
 
 def _hostile(seeds: Sequence[str]) -> Iterator[_Stretched]:
@@ -67,6 +73,10 @@ def _places(seed: str) -> list[int]:
     places = sorted({0, *edges, len(seed)})
     step = max(1, -(-len(places) // PLACES))
     return sorted({*places[::step], len(seed)})
+
+
+def _times_out(compiled: regex.Pattern[str], text: str) -> bool:
+    return _seconds(compiled, text) >= PATTERN_SECONDS
 
 
 def _seconds(compiled: regex.Pattern[str], text: str) -> float:

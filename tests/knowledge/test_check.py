@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import regex
 
-from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge
+from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge, trial
 from pdtriage.knowledge.check import Problem, check
+from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Text
 
 HEALTHY = Path(__file__).parents[1] / "fixtures" / "healthy"
@@ -26,6 +28,7 @@ SOUND = Signature(
     samples=("RuntimeError: frobnicator is full: /a", "frobnicator is full: /b"),
     misses=("the frobnicator is fully charged",),
 )
+HOSTILE = r"frobnicator is full: \S?(?:\w|\w\w|[a-z ]+)+[!?]$|^1$"
 
 
 def problems_of(*signatures: Signature, **others: object) -> list[Problem]:
@@ -107,6 +110,23 @@ def test_formats_are_tried_too() -> None:
     assert "bad: claims its own miss: '12:00'" in found
 
 
+def test_the_first_timeout_ends_the_trial_of_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed_out: list[str] = []
+    monkeypatch.setattr(trial, "_seconds", _counting(timed_out))
+    hostile = replace(SOUND, pattern=HOSTILE)
+    clock = Format("bad", HOSTILE, samples=SOUND.samples, misses=SOUND.misses)
+    found = problems_of(hostile, clocks=(clock,), prefixes=(replace(clock, id="worse"),))
+    assert [problem.where for problem in found] == [SOUND.id, "worse", "bad"]
+    assert said(found).count("can run away") == 3
+    assert len(timed_out) < 3 * 4
+
+
+def test_a_format_that_runs_away_on_its_miss() -> None:
+    miss = "frobnicator is full: " + "x" * 60
+    clock = Format("bad", HOSTILE, samples=("1",), misses=(miss,))
+    assert said(problems_of(clocks=(clock,))).endswith(f"for instance on {miss!r}")
+
+
 def test_an_id_given_twice(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text('[[signature]]\nid = "data.x"\n', encoding="utf-8")
@@ -141,3 +161,15 @@ def test_an_error_with_progress_after_it_is_no_hit(tmp_path: Path) -> None:
 def test_what_is_shipped_is_sound() -> None:
     found = check(load_knowledge(), healthy=[HEALTHY])
     assert found == [], said(found)
+
+
+def _counting(timed_out: list[str]) -> Callable[[regex.Pattern[str], str], float]:
+    seconds = trial._seconds
+
+    def counted(compiled: regex.Pattern[str], text: str) -> float:
+        taken = seconds(compiled, text)
+        if taken >= PATTERN_SECONDS:
+            timed_out.append(text)
+        return taken
+
+    return counted
