@@ -70,12 +70,8 @@ class CounterDetector:
         expressions = [_detecting(pattern).encode() for pattern in patterns]
         self._database = database_of("counters", expressions, engine)
 
-    def line_ends(self, buffer: bytes) -> list[int]:
-        """A position inside every line that looks like progress, once per line, rising."""
-        return [position for position, _ in self.find(buffer)]
-
     def find(self, buffer: bytes) -> list[tuple[int, list[int]]]:
-        """The same, with the patterns that may fit there.
+        """A position in every line that looks like progress, rising, and what may fit there.
 
         What a progress bar overwrote with a carriage return is a line of its own here.
         """

@@ -21,15 +21,6 @@ def spread(lines: list[int], most: int) -> list[int]:
     return old[:: 2 * len(old) // most + 1] + new
 
 
-def thinned(positions: list[int]) -> list[int]:
-    """Head, tail and evenly spread ones of many."""
-    if len(positions) <= MOST_PROGRESS:
-        return positions
-    stride = len(positions) // (MOST_PROGRESS // 2) + 1
-    kept = {*positions[:40], *positions[-40:], *positions[::stride]}
-    return sorted(kept)
-
-
 def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
     """At most `MOST_PROGRESS` of them, but always those next to an event."""
     unique = list({p.line: p for p in progress}.values())
