@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 MAGIC = b"pdtriage-cache-1\n"
+FOLDER_VARIABLE = "PDTRIAGE_CACHE"
 MOST_ENTRIES = 64
-"""Entries kept; those not written for longest go first."""
+"""Entries kept; those not used for longest go first."""
 
 
 def key_of(*parts: bytes) -> str:
@@ -21,10 +22,32 @@ def key_of(*parts: bytes) -> str:
 
 def load(name: str, key: str) -> bytes | None:
     """What was stored under this key; None if there is nothing, or it is damaged."""
+    path = _path(name, key)
     try:
-        stored = _path(name, key).read_bytes()
+        stored = path.read_bytes()
     except OSError:
         return None
+    with suppress(OSError):  # a folder that cannot be written can be read
+        os.utime(path)
+    return unsealed(stored, key)
+
+
+def store(name: str, key: str, body: bytes) -> None:
+    """Written atomically; a folder that cannot be written costs time, not results."""
+    path = _path(name, key)
+    try:
+        write(path, sealed(body, key))
+        _prune(path.parent)
+    except OSError:
+        return
+
+
+def sealed(body: bytes, key: str) -> bytes:
+    """The body with what it takes to see later that it is whole, and meant."""
+    return MAGIC + key.encode() + b"\n" + _checksum(body) + body
+
+
+def unsealed(stored: bytes, key: str) -> bytes | None:
     head = MAGIC + key.encode() + b"\n"
     body = stored[len(head) + 32 :]
     if not stored.startswith(head) or stored[len(head) : len(head) + 32] != _checksum(body):
@@ -32,20 +55,24 @@ def load(name: str, key: str) -> bytes | None:
     return body
 
 
-def store(name: str, key: str, body: bytes) -> None:
-    """Written atomically; a folder that cannot be written costs time, not results."""
-    path = _path(name, key)
+def write(path: Path, content: bytes) -> None:
+    """All or nothing, in a folder of the user's own."""
+    import tempfile  # what is cached is read far more often than written
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False)  # noqa: SIM115
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
-            file.write(MAGIC + key.encode() + b"\n" + _checksum(body) + body)
+        with file:
+            file.write(content)
         os.replace(file.name, path)
-        _prune(path.parent)
     except OSError:
-        return
+        os.unlink(file.name)
+        raise
 
 
 def folder() -> Path:
+    if own := os.environ.get(FOLDER_VARIABLE):
+        return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return Path(base or Path.home() / ".cache") / "pdtriage"
 

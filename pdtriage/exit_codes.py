@@ -42,7 +42,10 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "analyze",
         "2",
-        Meaning("the command line is wrong", "命令行有误"),
+        Meaning(
+            "the command line is wrong, or asks for what is not installed",
+            "命令行有误，或所需的软件包尚未安装",
+        ),
     ),
     (
         "analyze",
@@ -93,6 +96,37 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     ),
     (
         "run",
+        "4",
+        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
+    ),
+    (
+        "collect",
+        "0",
+        Meaning("everything was collected", "已全部收集"),
+    ),
+    (
+        "collect",
+        "1",
+        Meaning(
+            "collected, but something is missing; the manifest says what and why",
+            "已收集，但有缺失；清单中说明了缺失内容与原因",
+        ),
+    ),
+    (
+        "collect",
+        "2",
+        Meaning(
+            "the command line is wrong, or the folder is taken or cannot be written",
+            "命令行有误，或文件夹已被占用、无法写入",
+        ),
+    ),
+    (
+        "collect",
+        "3",
+        Meaning("there is nothing to collect, or no way to it", "没有可收集的内容，或无法取得"),
+    ),
+    (
+        "collect",
         "4",
         Meaning("pdtriage itself failed", "pdtriage 自身出错"),
     ),

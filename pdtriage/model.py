@@ -8,8 +8,9 @@ in which run) and judged into a `Report`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from pdtriage.bilingual import LANGUAGES as LANGUAGES
 from pdtriage.bilingual import Language as Language
@@ -28,6 +29,7 @@ FileKind = Literal[
     "backup_env",  # backup_env.N.json
     "gpu",  # <job>.gpu.log
     "kernel",  # dmesg, kern.log, journal
+    "k8s",  # pods, events and PaddleJobs as kubectl shows them
     "record",  # our own run record
     "other",
 ]
@@ -87,10 +89,24 @@ CATEGORIES: tuple[str, ...] = (
     "unknown",
 )
 
+Class = TypeVar("Class", bound=type)
+
+
+def _sent_by_value(cls: Class) -> Class:
+    """Python pickles frozen dataclasses with slots field by field; this is ten times faster."""
+    values = attrgetter(*(each.name for each in fields(cls)))
+
+    def reduced(self: object) -> tuple[Class, object]:
+        return cls, values(self)
+
+    setattr(cls, "__reduce__", reduced)  # noqa: B010 - mypy knows no other way
+    return cls
+
 
 # --- sources -> events --------------------------------------------------------------------------
 
 
+@_sent_by_value
 @dataclass(frozen=True, slots=True)
 class LogFile:
     """One file as found on disk, in an archive or on a pipe; sources/ knows how to open it."""
@@ -117,6 +133,7 @@ class Frame:
     function: str = ""
 
 
+@_sent_by_value
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something a log says, recognised by one signature."""
@@ -156,8 +173,7 @@ class Event:
     """The passage ended the process: an uncaught exception or a fatal signal, not a logged one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """A step counter seen at one place of a file."""
 
     line: int
@@ -169,6 +185,7 @@ class Progress:
     time: float | None = None
 
 
+@_sent_by_value
 @dataclass(frozen=True, slots=True)
 class EnvBlock:
     """The launch facts of one process, or of one pod, in one run: allow-listed variables only."""
@@ -178,8 +195,7 @@ class EnvBlock:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A time stamp and, for glog, the process that wrote it."""
 
     line: int
@@ -188,8 +204,7 @@ class Stamp:
     pid: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Echo:
+class Echo(NamedTuple):
     """A place where a file begins anew with its own first lines."""
 
     line: int
@@ -198,6 +213,51 @@ class Echo:
     """How many opening lines are repeated there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One life of a container: from a start to its end, or until now."""
+
+    started: float | None = None
+    finished: float | None = None
+    code: int | None = None
+    """What its first process ended with; None while it runs, or where nobody saw the end."""
+    reason: str = ""
+    running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod of a PaddleJob as Kubernetes tells it: one node of the job."""
+
+    name: str
+    role: Role = "unknown"
+    index: int | None = None
+    """Among the pods of its role; None where neither labels nor name tell."""
+    job: str | None = None
+    numbered: bool = False
+    """Its index is the rank of the node: paddle-operator hands it to the launcher."""
+    machine: str | None = None
+    """The Kubernetes node it ran on."""
+    address: str | None = None
+    phase: str = ""
+    container: str = ""
+    """The one that trains."""
+    restarts: int = 0
+    lives: tuple[Life, ...] = ()
+    """What is still known of them, oldest first: at most the one before and the newest."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PodJob:
+    """A PaddleJob as its operator tells it."""
+
+    name: str
+    phase: str = ""
+    replicas: Mapping[Role, int] = field(default_factory=dict)
+
+
+@_sent_by_value
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """All that the later steps need to know of one file. Small, picklable, mergeable."""
@@ -218,6 +278,8 @@ class FileFacts:
     """Number and offset of the last of those."""
     last_offset: int = 0
     notes: tuple[Text, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    pod_jobs: tuple[PodJob, ...] = ()
 
 
 # --- jobs -> verdict ----------------------------------------------------------------------------
@@ -234,7 +296,7 @@ class Exit:
     time: float | None = None
     stopped: bool = False
     """The launcher had sent it a signal before it ended."""
-    seen_by: Literal["parent", "console"] = "parent"
+    seen_by: Literal["parent", "console", "kubelet"] = "parent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +306,16 @@ class Node:
     rank: int | None
     host: str | None
     folder: str = ""
-    launcher_pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A launcher that was gone before it had ended its run, by our own record."""
+
+    node: int | None
+    """None where the job has one node only."""
+    host: str | None
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +343,18 @@ class Rank:
     last_offset: int = 0
     exit: Exit | None = None
     last_time: float | None = None
+    first_time: float | None = None
+    """The earliest time its log tells."""
+    started: float | None = None
+    """When it was started, by our own record."""
+    parts: tuple[tuple[str, int, int | None], ...] = ()
+    """Which bytes of which file it wrote in this run: (file, begin, end); None: to its end."""
     modified: float | None = None
     """Last change of its newest file, where the file system tells."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Allow-listed variables it was started with, where a file tells."""
+    addresses: tuple[str, ...] = ()
+    """Other names of its host: of a pod its address and the machine it ran on."""
 
     @property
     def key(self) -> tuple[str, int, int, str]:
@@ -289,15 +368,44 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
+class Brief:
+    """The first root cause of a run in short; the report on that run has the rest."""
+
+    title: Text
+    category: str
+    signature: str
+    role: Role
+    rank: int | None
+    ranks: tuple[int, ...]
+    host: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What was decided after an attempt that failed."""
+
+    again: bool
+    why: Text
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One attempt of one launch, as listed in the report."""
 
     index: int
     launch: int
     attempt: int
+    """0 for the first."""
     started: float | None = None
     ended: float | None = None
     verdict: VerdictWord = "unknown"
+    cause: Brief | None = None
+    last_epoch: int | None = None
+    last_step: int | None = None
+    """How far it came, by whichever rank came furthest."""
+    restart: Restart | None = None
+    """By our own record; None where nobody had to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,13 +426,27 @@ class RunFacts:
     """Known by our own record; a sender among these is proof."""
     ended_by_record: str | None = None
     """How our own record says it ended: `completed`, `failed`, `interrupted`, None if unknown."""
+    restart: Restart | None = None
+    """What our own record says was decided when it had failed."""
+    reached: tuple[int | None, int] | None = None
+    """Epoch and step it came to, by our own record."""
     running: bool = False
     """The launcher of our own record is alive."""
+    vanished: tuple[Vanished, ...] = ()
+    """Launchers that were gone before they had ended the run."""
     arguments: tuple[str, ...] = ()
     """The command line, by our own record, or the flags the launcher's console shows."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Of pdtriage, Python and installed wheels, by our own record."""
     notes: tuple[Text, ...] = ()
+    cluster: tuple[tuple[str, Event], ...] = ()
+    """What Kubernetes says of the job's pods: (file, event), the pod in the fields."""
+    unanswered: tuple[int, ...] = ()
+    """Nodes that had fallen silent before anything failed, by our own record."""
+    ended_by_cluster: Literal["completed", "failed", "running"] | None = None
+    """How the pods ended, by the word of Kubernetes."""
+    partial: bool = False
+    """Only some of the job's pods were started again: no run of the whole job."""
 
 
 # --- verdict -> report --------------------------------------------------------------------------
@@ -332,6 +454,8 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
+    """A line that proves something, and where it stands."""
+
     file: str
     line: int
     offset: int
@@ -364,6 +488,8 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Victim:
+    """Somebody who only suffered from the culprit."""
+
     rank: int | None
     role: Role
     host: str | None
@@ -392,6 +518,10 @@ class RankRow:
     """By its own first event or step with a time."""
     last_progress: float | None = None
     """When it reached `last_step`, where its log tells."""
+    progress: tuple[tuple[float, int], ...] = ()
+    """A few of its steps: (time, step). A step without a time lies between those around it."""
+    moments: tuple[Moment, ...] = ()
+    """Its life: start, warnings, errors, signals, exit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,8 +531,11 @@ class Moment:
     t: float | None
     rank: int | None
     kind: str
+    """`start`, `warning`, `error`, `symptom`, `signal`, `exit` or `launcher`."""
     text: Text
     role: Role = "worker"
+    about: bool = False
+    """The time is estimated from the nearest lines with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,15 +555,34 @@ class Difference:
     text: Text
     before: str | None = None
     after: str | None = None
+    place: str | None = None
+    """`file:line` of what was printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
+    """What the report says of the job as a whole."""
+
     id: str | None
     mode: Mode
     launcher: Launcher
     world_size: int | None
     nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The attempts of the launch that is reported on, compared."""
+
+    launch: int
+    runs: tuple[int, ...]
+    """The newest of them, oldest first, by their numbers in `runs` of the report."""
+    total: int
+    failed: int
+    """Of those in `runs`."""
+    same_failure: bool | None
+    """Whether all of these failed the same way; None where that cannot be told."""
+    summary: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,6 +602,8 @@ class Report:
     notes: tuple[Text, ...] = ()
     baseline: Baseline | None = None
     differences: tuple[Difference, ...] = ()
+    attempts: Attempts | None = None
+    """None where the launch was one plain attempt."""
 
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values, schema `pdtriage.report/1`."""

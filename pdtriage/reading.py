@@ -11,25 +11,43 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pdtriage.events import Engine, scan, side_facts
+from pdtriage.events.scanner import WORTH_A_THREAD
 from pdtriage.events.sidefiles import MOST_BYTES
 from pdtriage.launch.record import RunRecord, parse_record
 from pdtriage.model import FileFacts, Text
 from pdtriage.sources import Found, Source
+from pdtriage.sources.ahead import fetched_ahead, is_remote
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env"})
+SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env", "k8s"})
 UNREAD_KINDS = frozenset({"gpu", "other"})
 WORTH_A_POOL = 24 << 20
 """Bytes; less is read before a second process has started."""
+FILE_COSTS = 1 << 17
+"""As much as so many bytes, however small it is."""
 BATCH = 4 << 20
 """Bytes handed to a process at once: many small files travel together."""
 
 Tick = Callable[[int, int], None]
 Read = tuple[FileFacts, tuple[Text, ...]]
+"""The facts of a file, and what went wrong while it was read."""
+Mapper = Callable[[Sequence[Source], Engine, Tick], Iterator[Read]]
+"""Reads files, in the order given; who does it, and where, is its own matter."""
 
-_engine: Engine | None = None  # inherited by the processes of a pool
+CHUNK = 1 << 18
+"""Bytes read at once: they are still in the processor's cache when they are scanned."""
+LARGE_CHUNK = 2 << 20
+"""The same where a second thread scans: each handing over costs as much as scanning 100 kB."""
+
+KEPT = 16 << 20
+"""glibc keeps freed memory up to the largest block it ever saw freed. Without this one, which is
+never touched, the memory of each chunk is given back and comes again page by page: a third of the
+time."""
+
+_inherited: tuple[Sequence[Source], Engine] | None = None
+"""What the processes of a pool have from the fork, so that nobody has to send it."""
 
 
 def read_sources(
@@ -37,18 +55,20 @@ def read_sources(
     engine: Engine,
     known: Mapping[str, FileFacts] | None = None,
     tick: Tick | None = None,
+    mapper: Mapper | None = None,
 ) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
     """The facts of every file, the run records with their folders, and what to note.
 
     `known` are the facts of files that were followed while they grew, by path; `tick` is told now
-    and then how many bytes were read, of how many.
+    and then how many bytes were read, of how many. `mapper` reads the logs, this machine if None.
     """
     known = known or {}
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
     notes: list[Text] = []
     logs = [s for s in found.sources if _is_log(s) and s.file.path not in known]
-    scanned = _scanned(logs, engine, tick or _untold)
+    scanned = (mapper or read_here)(logs, engine, tick or _untold)
+    small = fetched_ahead([s for s in found.sources if _is_small(s) and s.file.path not in known])
     for source in found.sources:
         kind = source.file.kind
         if kind in UNREAD_KINDS:
@@ -56,10 +76,12 @@ def read_sources(
         if source.file.path in known:
             facts.append(known[source.file.path])
         elif kind == "record":
+            source = next(small)
             record = parse_record(source.read_small(MOST_BYTES), source.file.path)
             if record is not None:
                 records.append((source.file.folder, record))
         elif kind in SIDE_KINDS:
+            source = next(small)
             facts.append(side_facts(source.file, source.read_small(MOST_BYTES)))
         else:
             own, noted = next(scanned)
@@ -71,45 +93,56 @@ def read_sources(
 
 
 def _is_log(source: Source) -> bool:
-    return source.file.kind not in UNREAD_KINDS | SIDE_KINDS | {"record"}
+    return source.file.kind not in UNREAD_KINDS and not _is_small(source)
+
+
+def _is_small(source: Source) -> bool:
+    return source.file.kind in SIDE_KINDS or source.file.kind == "record"
 
 
 def _untold(_done: int, _whole: int) -> None:
     pass
 
 
-def _scanned(sources: Sequence[Source], engine: Engine, tick: Tick) -> Iterator[Read]:
-    """In the order given, whoever read them."""
+def read_here(sources: Sequence[Source], engine: Engine, tick: Tick) -> Iterator[Read]:
+    """By this machine: in the order given, whichever of its processes read them."""
+    bytes(KEPT)
     whole = _size(sources)
-    if whole < WORTH_A_POOL or len(sources) < 2 or not _may_fork():
+    work = whole + len(sources) * FILE_COSTS
+    alone = work < WORTH_A_POOL or len(sources) < 2 or not _may_fork()
+    if alone or any(map(is_remote, sources)):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
     from concurrent.futures import BrokenExecutor  # small folders must not pay for a pool
 
-    done = 0
+    done = size = 0
+    batches = _batches(sources)
     try:
-        with _pool(engine) as pool:
-            for batch in pool.map(_read_batch, _batches(sources)):
-                yield from batch
+        with _pool(sources, engine) as pool:
+            for batch, read in zip(batches, pool.map(_read_batch, batches), strict=True):
+                yield from read
                 done += len(batch)
-                tick(_size(sources[:done]), whole)
+                size += _size(sources[batch.start : batch.stop])
+                tick(size, whole)
     except BrokenExecutor:  # somebody killed one of them; the files are still there
-        yield from _one_after_another(sources[done:], engine, tick, _size(sources[:done]), whole)
+        yield from _one_after_another(sources[done:], engine, tick, size, whole)
 
 
 def _one_after_another(
     sources: Sequence[Source], engine: Engine, tick: Tick, before: int, whole: int
 ) -> Iterator[Read]:
-    for source in sources:
-        yield scan(source.file, _told(source.chunks(), tick, before, whole), engine), source.notes()
-        before += source.file.size or 0
+    done = before
 
-
-def _told(pieces: Iterator[bytes], tick: Tick, done: int, whole: int) -> Iterator[bytes]:
-    for piece in pieces:
+    def told(length: int) -> None:
+        nonlocal done
+        done += length
         tick(done, whole)
-        done += len(piece)
-        yield piece
+
+    for source in fetched_ahead(sources):
+        done = before
+        size = CHUNK if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
+        yield scan(source.file, source.chunks(size), engine, told), source.notes()
+        before += source.file.size or 0
 
 
 def _size(sources: Sequence[Source]) -> int:
@@ -123,12 +156,12 @@ def _may_fork() -> bool:
 
 
 @contextmanager
-def _pool(engine: Engine) -> Iterator[ProcessPoolExecutor]:
+def _pool(sources: Sequence[Source], engine: Engine) -> Iterator[ProcessPoolExecutor]:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    global _engine
-    _engine = engine
+    global _inherited
+    _inherited = sources, engine
     pool = ProcessPoolExecutor(
         len(os.sched_getaffinity(0)),
         multiprocessing.get_context("fork"),
@@ -138,26 +171,27 @@ def _pool(engine: Engine) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     finally:
-        _engine = None
+        _inherited = None
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _batches(sources: Sequence[Source]) -> list[list[Source]]:
-    batches: list[list[Source]] = []
-    room = 0
-    for source in sources:
-        if room <= 0:
-            batches.append([])
-            room = BATCH
-        batches[-1].append(source)
-        room -= max(source.file.size or 0, 1 << 12)
-    return batches
+def _batches(sources: Sequence[Source]) -> list[range]:
+    """Places of files that are read together."""
+    batches: list[range] = []
+    first = room = 0
+    for place, source in enumerate(sources):
+        room += (source.file.size or 0) + FILE_COSTS
+        if room >= BATCH:
+            batches.append(range(first, place + 1))
+            first, room = place + 1, 0
+    return [*batches, range(first, len(sources))] if first < len(sources) else batches
 
 
-def _read_batch(sources: list[Source]) -> list[Read]:
-    assert _engine is not None
-    return [_read(source, _engine) for source in sources]
+def _read_batch(places: range) -> list[Read]:
+    assert _inherited is not None
+    sources, engine = _inherited
+    return [read_one(sources[place], engine) for place in places]
 
 
-def _read(source: Source, engine: Engine) -> Read:
-    return scan(source.file, source.chunks(), engine), source.notes()
+def read_one(source: Source, engine: Engine) -> Read:
+    return scan(source.file, source.chunks(CHUNK), engine), source.notes()

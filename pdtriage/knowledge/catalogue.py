@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pdtriage.knowledge.explain import Category, categories
 from pdtriage.knowledge.load import load_knowledge
+from pdtriage.knowledge.retry import sentence
 from pdtriage.knowledge.signature import Knowledge, Signature
 from pdtriage.model import LANGUAGES, Language, SignatureRole, Text
 
@@ -72,9 +73,12 @@ def _page(category: Category, knowledge: Knowledge, language: Language) -> str:
         "",
         *_confirm(category.confirm, language),
         *_steps(category.advice, language),
+        *_restart(sentence(None, category.id, knowledge), language),
     ]
     for signature in _listed(knowledge, category):
         lines += _entry(signature, language)
+        if signature.retry not in (None, category.retry):
+            lines += _restart(sentence(signature, category.id, knowledge), language)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -111,6 +115,13 @@ def _steps(advice: tuple[Text, ...], language: Language) -> list[str]:
         return []
     label = Text("**What to do**", "**怎么办**").in_(language)
     return [label, "", *(f"{n}. {step.in_(language)}" for n, step in enumerate(advice, 1)), ""]
+
+
+def _restart(text: Text | None, language: Language) -> list[str]:
+    if text is None:
+        return []
+    label = Text("**Start again?** ", "**要不要重启？**").in_(language)
+    return [label + text.in_(language), ""]
 
 
 def _fenced(sample: str) -> list[str]:

@@ -13,6 +13,7 @@ import regex
 
 from pdtriage.events import Engine, scan
 from pdtriage.knowledge.load import shipped_folder
+from pdtriage.knowledge.new import LITERAL_BYTES, left_over
 from pdtriage.knowledge.signature import PATTERN_SECONDS, Format, Knowledge, Signature
 from pdtriage.knowledge.trial import runs_away
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
@@ -25,7 +26,6 @@ else:
 
 SAMPLES, MISSES = 2, 1
 TITLE_COLUMNS = 70
-LITERAL_BYTES = 5
 BLAMING = frozenset({"cause", "symptom", "victim"})
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
@@ -114,6 +114,10 @@ def _wording(signature: Signature) -> Iterator[Problem]:
                 f"{len(signature.samples)} 和 {len(signature.misses)}",
             ),
         )
+    for part in left_over(signature):
+        yield Problem(
+            name, Text(f"{part}: still the text of the skeleton", f"{part}：仍是模板中的文字")
+        )
     for literal in signature.literals:
         if len(literal.encode()) < LITERAL_BYTES:
             yield Problem(name, Text(f"literal {literal!r} is too short", f"{literal!r} 太短"))
@@ -129,6 +133,14 @@ def _wording(signature: Signature) -> Iterator[Problem]:
     blaming = signature.role in ("cause", "symptom")
     if blaming and (signature.meaning is None or not signature.advice):
         yield Problem(name, Text("needs a meaning and advice", "需要 meaning 和 advice"))
+    if signature.retry is not None and not blaming:
+        yield Problem(
+            name,
+            Text(
+                f"retry says nothing for a {signature.role}: it never ends a job",
+                f"retry 对 {signature.role} 没有意义：它不会导致作业结束",
+            ),
+        )
     for text in (signature.title, signature.meaning, signature.confirm, *signature.advice):
         if text is not None and not _translated(text):
             yield Problem(name, Text(f"is not translated: {text.en!r}", f"没有翻译：{text.en!r}"))

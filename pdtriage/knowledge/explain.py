@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
-from pdtriage.knowledge.signature import Knowledge, Signature
+from pdtriage.knowledge.signature import Knowledge, Retry, Signature
 from pdtriage.model import Text
 
 if sys.version_info >= (3, 11):
@@ -27,6 +28,9 @@ class Category:
     meaning: Text
     confirm: Text
     advice: tuple[Text, ...]
+    retry: Retry
+    """Whether another attempt may go better, unless a signature says otherwise."""
+    retry_why: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ def _category(entry: Mapping[str, object]) -> Category:
         meaning=_text(entry["meaning"]),
         confirm=_text(entry["confirm"]),
         advice=tuple(_text(step) for step in advice),
+        retry=cast(Retry, entry["retry"]),
+        retry_why=_text(entry["retry_why"]),
     )
 
 

@@ -4,48 +4,47 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from pdtriage import cache
-from pdtriage.knowledge.signature import Format, Knowledge, Signature, Trigger
-from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pdtriage.knowledge.entries import format_of, signature_of
+from pdtriage.knowledge.refused import KnowledgeError, compiled
+from pdtriage.knowledge.signature import Format, Knowledge, Signature
+from pdtriage.model import Text
 
 ENTRY_POINT_GROUP = "pdtriage.parsers"
 ENVIRONMENT_VARIABLE = "PDTRIAGE_PARSERS"
 FORMAT_TABLES = {"prefix": "prefixes", "clock": "clocks", "counter": "counters"}
-SIGNATURE_KEYS = frozenset(Signature.__dataclass_fields__) - {"family"}
-TOPLESS_ROLES = frozenset({"start", "progress", "end", "noise", "context", "victim"})
-"""Roles that may do without a category: they never name a cause."""
-
-
-class KnowledgeError(Exception):
-    """A parsers file that cannot be used; the message says which, where and what to change."""
 
 
 def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
     """All signatures and formats; a later folder replaces a signature of the same id."""
     signatures: dict[str, Signature] = {}
     formats: dict[str, list[Format]] = {name: [] for name in FORMAT_TABLES.values()}
-    problems: list[str] = []
+    problems: list[Text] = []
     for path in _toml_files([shipped_folder()]):
         _read(path, signatures, formats, shipped=True)
     for folder in _environment_folders():
         if not folder.exists():
-            problems.append(f"{ENVIRONMENT_VARIABLE}: {folder}: no such folder of parsers")
-    for path in _toml_files([*_packages_folders(), *_environment_folders()]):
+            problems.append(
+                Text(
+                    f"{ENVIRONMENT_VARIABLE}: {folder}: no such folder of parsers",
+                    f"{ENVIRONMENT_VARIABLE}：{folder}：没有这个特征库目录",
+                )
+            )
+    for path in _toml_files([*_packages_folders(problems), *_environment_folders()]):
         try:  # a broken parser of another package must not stop the triage of a dead job
             _read(path, signatures, formats)
         except KnowledgeError as error:
-            problems.append(str(error))
+            problems.append(
+                Text(
+                    f"{error.message.en} (nothing of this file is used)",
+                    f"{error.message.zh}（整个文件均未使用）",
+                )
+            )
     for path in _toml_files(extra, must_exist=True):
         _read(path, signatures, formats)
     return Knowledge(
@@ -64,16 +63,43 @@ def shipped_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "parsers"
 
 
-def _packages_folders() -> list[Path]:
+def _packages_folders(problems: list[Text]) -> list[Path]:
+    """Looking into every installed package takes long; where none has parsers, that is cached."""
+    key = cache.key_of(ENTRY_POINT_GROUP.encode(), *map(_state, sys.path))
+    if cache.load("packages", key) is not None:
+        return []
     from importlib.metadata import entry_points
 
-    folders = []
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        target = point.load()
-        where = target() if callable(target) else getattr(target, "__path__", [target])
-        for entry in [where] if isinstance(where, (str, os.PathLike)) else where:
-            folders.append(Path(entry))
+    points = entry_points(group=ENTRY_POINT_GROUP)
+    if not points:
+        cache.store("packages", key, b"none")
+    folders: list[Path] = []
+    for point in points:
+        try:
+            folders += _folders_of(point.load())
+        except Exception as error:  # a stranger's code; the triage goes on without it
+            what = f"{type(error).__name__}: {error}"
+            problems.append(
+                Text(
+                    f"the parsers of {point.value} cannot be loaded: {what}",
+                    f"无法加载 {point.value} 的特征库：{what}",
+                )
+            )
     return folders
+
+
+def _folders_of(target: Any) -> list[Path]:
+    """What an entry point names: a package, a path, or a function that gives paths."""
+    where = target() if callable(target) else getattr(target, "__path__", [target])
+    return [Path(one) for one in ([where] if isinstance(where, (str, os.PathLike)) else where)]
+
+
+def _state(place: str) -> bytes:
+    """Of a folder of packages: it changes with every installation."""
+    try:
+        return f"{place} {os.stat(place or '.').st_mtime_ns}".encode()
+    except OSError:
+        return place.encode(errors="replace")
 
 
 def _environment_folders() -> list[Path]:
@@ -88,7 +114,10 @@ def _toml_files(folders: Iterable[Path], must_exist: bool = False) -> Iterator[P
         elif folder.is_dir():
             yield from sorted(folder.glob("*.toml"))
         elif must_exist:
-            raise KnowledgeError(f"{folder}: no such folder of parsers; give a folder of *.toml")
+            raise KnowledgeError(
+                f"{folder}: no such folder of parsers; give a folder of *.toml",
+                f"{folder}：没有这个特征库目录；请指定存放 *.toml 的目录",
+            )
 
 
 def _read(
@@ -97,42 +126,45 @@ def _read(
     formats: dict[str, list[Format]],
     shipped: bool = False,
 ) -> None:
-    """Adds what a file says; patterns that ship are tested, and compiling them all takes long."""
+    """Adds what a file says, all or nothing; patterns that ship are tested already."""
     document = _document(path)
     unknown = set(document) - {"signature", *FORMAT_TABLES}
     if unknown:
-        raise KnowledgeError(f"{path}: unknown table {sorted(unknown)[0]!r}")
-    for entry in _tables(document, "signature", path):
-        signature = _signature(entry, path)
-        if not shipped:
-            _compile(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
-            _compile(signature.stack, f"{path}: signature {signature.id!r}: stack")
-        signatures[signature.id] = signature
+        name = sorted(unknown)[0]
+        raise KnowledgeError(f"{path}: unknown table {name!r}", f"{path}：未知的表 {name!r}")
+    found = [signature_of(entry, path) for entry in _tables(document, "signature", path)]
+    forms = {
+        table: [format_of(entry, path, shipped) for entry in _tables(document, table, path)]
+        for table in FORMAT_TABLES
+    }
+    if not shipped:
+        _refuse_uncompiled(path, found, forms)
+    signatures.update({signature.id: signature for signature in found})
     for table, name in FORMAT_TABLES.items():
-        for entry in _tables(document, table, path):
-            form = _format(entry, path)
-            if not shipped:
-                _compile(form.pattern, f"{path}: {table} {form.id!r}: pattern", table == "prefix")
-            formats[name].append(form)
+        formats[name].extend(forms[table])
+
+
+def _refuse_uncompiled(
+    path: Path, signatures: Sequence[Signature], forms: Mapping[str, Sequence[Format]]
+) -> None:
+    """What others wrote is compiled when it is loaded; for what ships that would take too long."""
+    for signature in signatures:
+        compiled(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
+        compiled(signature.stack, f"{path}: signature {signature.id!r}: stack")
+    for table, found in forms.items():
+        for form in found:
+            where = f"{path}: {table} {form.id!r}: pattern"
+            compiled(form.pattern, where, plain=table == "prefix", scanned=table == "counter")
 
 
 def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, object]]:
     found = document.get(name, [])
     if isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
         return found
-    raise KnowledgeError(f"{path}: {name} must be a list of tables, each begun with [[{name}]]")
-
-
-def _compile(pattern: str | None, where: str, plain: bool = False) -> None:
-    """Refuses what does not compile; prefixes are `plain`, for the standard library."""
-    import regex
-
-    if pattern is None:
-        return
-    try:
-        re.compile(pattern) if plain else regex.compile(pattern)
-    except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise KnowledgeError(f"{where} does not compile: {error}") from error
+    raise KnowledgeError(
+        f"{path}: {name} must be a list of tables, each begun with [[{name}]]",
+        f"{path}：{name} 必须是表的列表，每个以 [[{name}]] 开头",
+    )
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -143,102 +175,23 @@ def _document(path: Path) -> dict[str, Any]:
         stored = cache.load("parsers", key)
         if stored is not None:
             return cast("dict[str, Any]", json.loads(stored))
-        document = tomllib.loads(content.decode("utf-8"))
-    except (OSError, ValueError) as error:
-        raise KnowledgeError(f"{path}: {error}") from error
-    cache.store("parsers", key, json.dumps(document).encode())
+        document = _tables_of(content.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
+    try:
+        cache.store("parsers", key, json.dumps(document).encode())
+    except TypeError as error:
+        raise KnowledgeError(
+            f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
+            f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
+        ) from error
     return document
 
 
-def _signature(entry: dict[str, object], path: Path) -> Signature:
-    name = entry.get("id")
-    if not isinstance(name, str) or not name:
-        raise KnowledgeError(f"{path}: a signature without an id")
-    where = f"{path}: signature {name!r}"
-    unknown = set(entry) - SIGNATURE_KEYS
-    if unknown:
-        raise KnowledgeError(f"{where}: unknown key {sorted(unknown)[0]!r}")
-    role = entry.get("role")
-    if role not in SIGNATURE_ROLES:
-        raise KnowledgeError(f"{where}: role must be one of {', '.join(SIGNATURE_ROLES)}")
-    category = entry.get("category")
-    if category not in CATEGORIES and not (category is None and role in TOPLESS_ROLES):
-        raise KnowledgeError(f"{where}: category {category!r} is not in the list of categories")
-    kinds = _strings(entry.get("kinds", []), where)
-    if not set(kinds) <= set(get_args(FileKind)):
-        raise KnowledgeError(f"{where}: kinds must be of {', '.join(get_args(FileKind))}")
-    literals = _strings(entry.get("literals", []), where)
-    trigger = entry.get("trigger", "literal")
-    if trigger not in get_args(Trigger) or (trigger == "literal") != bool(literals):
-        raise KnowledgeError(f'{where}: needs literals, or trigger = "traceback" without any')
-    points = entry.get("points")
-    if (points is None) == (role == "symptom") or points not in (None, "peer", "earlier"):
-        raise KnowledgeError(f'{where}: points = "peer" or "earlier" goes with a symptom')
-    return Signature(
-        id=name,
-        family=path.stem,
-        role=cast(SignatureRole, role),
-        category=category,
-        title=_text(entry.get("title"), where + " title"),
-        literals=literals,
-        trigger=cast(Trigger, trigger),
-        pattern=_optional(entry, "pattern", where),
-        lines=_number(entry, "lines", where),
-        stack=_optional(entry, "stack", where),
-        kinds=cast("tuple[FileKind, ...]", kinds),
-        generic=entry.get("generic") is True,
-        final=entry.get("final") is True,
-        repeats=_number(entry, "repeats", where),
-        points=points,
-        explains=_strings(entry.get("explains", []), where),
-        meaning=_text(entry["meaning"], where + " meaning") if "meaning" in entry else None,
-        confirm=_text(entry["confirm"], where + " confirm") if "confirm" in entry else None,
-        advice=_texts(entry.get("advice", []), where + " advice"),
-        samples=_strings(entry.get("samples", []), where),
-        misses=_strings(entry.get("misses", []), where),
-    )
+def _tables_of(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib  # as a rule everything is in the cache
+    else:
+        import tomli as tomllib
 
-
-def _format(entry: dict[str, object], path: Path) -> Format:
-    where = f"{path}: format {entry.get('id')!r}"
-    pattern = _optional(entry, "pattern", where)
-    if not isinstance(entry.get("id"), str) or pattern is None:
-        raise KnowledgeError(f"{where}: needs an id and a pattern")
-    return Format(
-        id=str(entry["id"]),
-        pattern=pattern,
-        samples=_strings(entry.get("samples", []), where),
-        misses=_strings(entry.get("misses", []), where),
-    )
-
-
-def _text(value: object, where: str) -> Text:
-    if isinstance(value, dict) and value.get("en") and value.get("zh"):
-        return Text(en=str(value["en"]).strip(), zh=str(value["zh"]).strip())
-    raise KnowledgeError(f"{where}: needs both en and zh")
-
-
-def _texts(value: object, where: str) -> tuple[Text, ...]:
-    if not isinstance(value, list):
-        raise KnowledgeError(f"{where}: must be a list of {{en, zh}}")
-    return tuple(_text(item, where) for item in value)
-
-
-def _strings(value: object, where: str) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-        return tuple(value)
-    raise KnowledgeError(f"{where}: {value!r} must be a list of non-empty strings")
-
-
-def _optional(entry: dict[str, object], key: str, where: str) -> str | None:
-    value = entry.get(key)
-    if value is None or (isinstance(value, str) and value):
-        return value
-    raise KnowledgeError(f"{where}: {key} must be a non-empty string")
-
-
-def _number(entry: dict[str, object], key: str, where: str) -> int:
-    value = entry.get(key, 1)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
-        return value
-    raise KnowledgeError(f"{where}: {key} must be a whole number from 1 on")
+    return tomllib.loads(text)

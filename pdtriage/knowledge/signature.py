@@ -13,6 +13,8 @@ PATTERN_SECONDS = 0.25
 """Time limit of one exact match; a hostile line costs at most this, then counts as no match."""
 
 Points = Literal["peer", "earlier"]
+Retry = Literal["yes", "no", "once"]
+"""Whether another attempt may go better."""
 Trigger = Literal[
     "literal",  # a literal stands in a line
     "traceback",  # an exception that no literal recognised
@@ -23,6 +25,8 @@ Trigger = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Signature:
+    """What to look for, and what it means."""
+
     id: str
     family: str
     """Stem of the TOML file it comes from."""
@@ -50,6 +54,8 @@ class Signature:
     """For a symptom: at another rank, or at an earlier event of the same one."""
     explains: tuple[str, ...] = ()
     """Ids (or `family.*`) of signatures that only follow from this one."""
+    retry: Retry | None = None
+    """Where it differs from its category's."""
     meaning: Text | None = None
     confirm: Text | None = None
     advice: tuple[Text, ...] = ()
@@ -70,15 +76,19 @@ class Format:
     pattern: str
     samples: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
+    shipped: bool = False
+    """Comes with pdtriage, where tests show that no line makes it run away."""
 
 
 @dataclass(frozen=True)
 class Knowledge:
+    """All signatures and formats."""
+
     signatures: Mapping[str, Signature]
     prefixes: tuple[Format, ...] = ()
     clocks: tuple[Format, ...] = ()
     counters: tuple[Format, ...] = ()
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[Text, ...] = field(default=())
     """What was wrong with extra parsers that were skipped; the shipped ones have none."""
 
     @cached_property

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import os
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -64,7 +67,68 @@ def test_in_the_environment_it_is_skipped_and_said(
     monkeypatch.setenv("PDTRIAGE_PARSERS", str(tmp_path))
     knowledge = load_knowledge()
     assert "storage.frobnicator-full" not in knowledge.signatures
-    assert [problem.partition(":")[0] for problem in knowledge.problems] == [str(path)]
+    assert [problem.en.partition(":")[0] for problem in knowledge.problems] == [str(path)]
+
+
+def test_of_a_broken_file_nothing_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _written(tmp_path, SIGNATURE + '\n[[signature]]\nid = "no.role"')
+    monkeypatch.setenv("PDTRIAGE_PARSERS", str(tmp_path))
+    knowledge = load_knowledge()
+    assert "storage.frobnicator-full" not in knowledge.signatures
+    (problem,) = knowledge.problems
+    assert problem.en.endswith("(nothing of this file is used)")
+    assert "role 只能是" in problem.zh
+
+
+@pytest.mark.parametrize("value", ["2026-11-16", "07:32:00", "1979-05-27T07:32:00Z"])
+def test_a_date_is_refused_each_time(tmp_path: Path, value: str) -> None:
+    path = _written(tmp_path, SIGNATURE + f"pattern = {value}")
+    for _ in range(2):  # the second time it may come from the cache
+        with pytest.raises(KnowledgeError, match="put it in quotes"):
+            load_knowledge([path])
+
+
+@pytest.mark.parametrize("pattern", [r"step (?P<step>\d+)(?=, loss)" + "{70000}", r"a{1,40000}"])
+def test_a_counter_that_cannot_be_scanned_for(tmp_path: Path, pattern: str) -> None:
+    path = _written(tmp_path, f"[[counter]]\nid = 'odd'\npattern = '{pattern}'")
+    with pytest.raises(KnowledgeError) as refused:
+        load_knowledge([path])
+    assert str(refused.value).startswith(f"{path}: counter 'odd': pattern does not compile")
+    assert "无法编译" in refused.value.message.zh
+
+
+def test_a_package_whose_parsers_cannot_be_imported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path))
+    point = EntryPoint("theirs", "no_such_module_here", "pdtriage.parsers")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [point])
+    (problem,) = load_knowledge().problems
+    assert "no_such_module_here cannot be loaded: ModuleNotFoundError" in problem.en
+
+
+def test_a_package_whose_function_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path))
+    point = EntryPoint("theirs", "os:folders_of_theirs", "pdtriage.parsers")
+    monkeypatch.setattr(os, "folders_of_theirs", lambda: 1 // 0, raising=False)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [point])
+    (problem,) = load_knowledge().problems
+    assert "cannot be loaded: ZeroDivisionError" in problem.en
+
+
+def test_packages_are_looked_through_again_after_an_installation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for _ in range(2):  # the second time nobody looks
+        assert not load_knowledge().problems
+    told = tmp_path / "theirs-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text("[pdtriage.parsers]\ntheirs = no_such_module_here\n")
+    (problem,) = load_knowledge().problems
+    assert "no_such_module_here" in problem.en
 
 
 def test_what_ships_is_not_compiled_to_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
