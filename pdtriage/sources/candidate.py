@@ -10,6 +10,8 @@ from pdtriage.sources.shown import joined
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
+    """What was seen, and how to open it."""
+
     name: str
     """Its own name, printable."""
     folder: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pdtriage.sources.limits import Limits
 
@@ -101,9 +101,7 @@ def _machine(codec: Codec) -> _Machine:
 
 def _errors(codec: Codec) -> tuple[type[Exception], ...]:
     if codec in ("gz", "deflate"):
-        import zlib
-
-        return (zlib.error,)
+        return (_fastest_zlib().error,)
     if codec == "bz2":
         return (OSError, ValueError, EOFError)
     if codec in ("zst", "held"):
@@ -115,18 +113,28 @@ def _errors(codec: Codec) -> tuple[type[Exception], ...]:
     return (lzma.LZMAError, EOFError)
 
 
+def _fastest_zlib() -> Any:
+    """isal unpacks three times as fast as zlib, with the same interface, where it has a wheel."""
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        import zlib
+
+        return zlib
+    return isal_zlib
+
+
 class _Inflate:
     """zlib with the interface the other decompressors have."""
 
     def __init__(self, window: int) -> None:
-        import zlib
-
-        self._zlib = zlib.decompressobj(window)
+        self._zlib = _fastest_zlib().decompressobj(window)
+        self._head = b"" if window < 0 else b"\x1f\x8b"  # still to be seen
         self._full = False
 
     @property
     def eof(self) -> bool:
-        return self._zlib.eof
+        return bool(self._zlib.eof)
 
     @property
     def needs_input(self) -> bool:
@@ -134,10 +142,14 @@ class _Inflate:
 
     @property
     def unused_data(self) -> bytes:
-        return self._zlib.unused_data
+        return bytes(self._zlib.unused_data)
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        out = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+        if self._head and data:  # isal would wait for more where zlib sees at once that it is junk
+            if data[:2] != self._head[: len(data)]:
+                raise _fastest_zlib().error("not a gzip stream")
+            self._head = b""
+        out: bytes = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
         # A full piece may leave output behind in zlib even where no input is left.
         self._full = len(out) >= max_length or bool(self._zlib.unconsumed_tail)
         return out

@@ -23,6 +23,8 @@ def kind_of_text(head: bytes, stem: str = "") -> FileKind | None:
     for prefix, kind in _PREFIXES:
         if body.startswith(prefix):
             return kind
+    if _is_of_kubectl(body):
+        return "k8s"
     if body.startswith(b"{") and b'"PADDLE_TRAINER_ID"' in body:
         return "backup_env"
     if _share(_variable(), body) > 0.7 and b"PADDLE_" in body:
@@ -34,6 +36,13 @@ def kind_of_text(head: bytes, stem: str = "") -> FileKind | None:
     if any(literal in body for literal in _LITERALS) or _telling().search(body):
         return "console"
     return None
+
+
+def _is_of_kubectl(body: bytes) -> bool:
+    """Pods, events and PaddleJobs: as JSON, as `describe` shows them, or as a table."""
+    if body[:1] in (b"{", b"["):
+        return bool(_kubernetes_object().search(body))
+    return bool(_kubectl_text().match(body))
 
 
 def _share(pattern: re.Pattern[bytes], body: bytes) -> float:
@@ -90,6 +99,22 @@ def _telling() -> re.Pattern[bytes]:
         rb"|\b[Ll]evel=\w+ msg="
         rb"|(?i:\b(?:epoch|iter|iters|iteration|step|batch)\b[^\n]{0,200}\bloss)"
         rb"|(?m:^[\w.]{0,100}(?:Error|Exception|Interrupt|Warning): )"
+    )
+
+
+@cache
+def _kubernetes_object() -> re.Pattern[bytes]:
+    return re.compile(
+        rb'"kind":\s*"(?:Pod|Event|PaddleJob)(?:List)?"|"schema":\s*"pdtriage\.k8s/\d'
+    )
+
+
+@cache
+def _kubectl_text() -> re.Pattern[bytes]:
+    return re.compile(
+        rb"Name: +\S+\s*\nNamespace: +\S+\s*\n(?:[^\n]*\n){0,8}?(?:Node|Service Account): "
+        rb"|(?:NAMESPACE +)?NAME +READY +STATUS +RESTARTS +AGE"
+        rb"|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +MESSAGE"
     )
 
 

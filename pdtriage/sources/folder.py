@@ -12,7 +12,7 @@ from pdtriage.sources.notes import Notes
 from pdtriage.sources.opening import Disk
 from pdtriage.sources.shown import joined, printable
 
-_NEVER_LOGS = frozenset(
+NEVER_LOGS = frozenset(
     {".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "site-packages"}
 )
 
@@ -38,7 +38,7 @@ def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator
                 elif entry.is_dir(follow_symlinks=False):
                     if depth >= limits.depth:
                         notes.add("depth", path_shown)
-                    elif entry.name not in _NEVER_LOGS:
+                    elif entry.name not in NEVER_LOGS:
                         below.append((entry.path, path_shown, depth + 1))
                 elif entry.is_file(follow_symlinks=False):
                     found = entry.stat(follow_symlinks=False)

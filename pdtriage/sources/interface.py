@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pdtriage.model import LogFile, Text
+from pdtriage.sources.compressed import SUFFIXES
+from pdtriage.sources.content import is_text
 from pdtriage.sources.limits import LIMITS, Limits
 from pdtriage.sources.notes import Notes, Reason
 from pdtriage.sources.opening import Disk, Layer, Origin, Unpacked
+
+LOOKED_AT = 4096
+"""Bytes at the beginning that show whether it is text."""
 
 
 @dataclass(slots=True)
@@ -32,7 +37,15 @@ class Source:
         Damage in the content never raises: the pieces end, and `notes` says why.
         """
         self._notes = Notes()
-        yield from Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
+        if self.file.path.lower().endswith(SUFFIXES) and self.plain:
+            self._trouble("misnamed")
+        pieces = Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
+        first = next(pieces, b"")
+        if not is_text(first[:LOOKED_AT]):
+            self._trouble("garbled")
+        if first:
+            yield first
+        yield from pieces
 
     def read_small(self, limit: int) -> bytes:
         """The whole of a small file, at most `limit` bytes."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """How much is opened, unpacked and held."""
+
     depth: int = 12
     """Folders below the one that was named."""
     entries: int = 200_000

@@ -25,6 +25,12 @@ Reason = Literal[
     "again",
     "pipe",
     "vanished",
+    "garbled",
+    "misnamed",
+    "unfamiliar",
+    "denied",
+    "stranger",
+    "unanswered",
 ]
 
 _SENTENCES: dict[Reason, tuple[str, str]] = {
@@ -100,6 +106,32 @@ _SENTENCES: dict[Reason, tuple[str, str]] = {
     "vanished": (
         "Vanished before it could be read: {names}.",
         "文件在读取之前已消失：{names}。",
+    ),
+    "garbled": (
+        "Does not look like text; it was read all the same: {names}.",
+        "看上去不是文本，仍按文本读取：{names}。",
+    ),
+    "misnamed": (
+        "Named as if it were compressed, and is not; it was read as it is: {names}.",
+        "文件名像是压缩文件，内容却没有压缩，已按原样读取：{names}。",
+    ),
+    "unfamiliar": (
+        "Not read, nothing shows that they are logs; name them on the command line to include "
+        "them: {names}.",
+        "未读取，看不出是日志；如需分析请在命令行中写出它们：{names}。",
+    ),
+    "denied": (
+        "The storage refused access; check the credentials it is given: {names}.",
+        "存储拒绝访问，请检查所用的凭据：{names}。",
+    ),
+    "stranger": (
+        "The server's key is not in known_hosts; connect once with ssh and look at it: {names}.",
+        "服务器的密钥不在 known_hosts 中，请先用 ssh 连接一次并核对：{names}。",
+    ),
+    "unanswered": (
+        "The storage did not answer, or broke off, several times; what had come until then was "
+        "used: {names}.",
+        "存储多次没有响应或中断连接，只使用了此前读到的内容：{names}。",
     ),
 }
 _NAMED = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from pdtriage.sources.compressed import (
     MAGIC,
@@ -13,8 +14,13 @@ from pdtriage.sources.compressed import (
     codec_of,
     decompress,
 )
+from pdtriage.sources.content import is_text
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Reason
+from pdtriage.sources.url import RemoteError
+
+if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
+    from pdtriage.sources.remote import Remote
 
 _LEAST_READ = 64 << 10
 
@@ -30,6 +36,17 @@ class Disk:
     @property
     def whole(self) -> bool:
         return self.offset == 0 and self.length is None
+
+    @property
+    def hops(self) -> bool:
+        """Whether to go from place to place in it rather than to read it whole."""
+        return True
+
+    def part(self, offset: int, length: int) -> Disk:
+        return Disk(self.path, self.offset + offset, length)
+
+    def opened(self) -> BinaryIO:
+        return open(self.path, "rb")
 
     def unpacked(self) -> bool:
         """Whether the file is readable and holds its text as it is."""
@@ -65,7 +82,7 @@ class Memory:
             yield self.content[start : start + size]
 
 
-Origin = Disk | Memory
+Origin: TypeAlias = "Disk | Memory | Remote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +114,16 @@ class Unpacked:
     def pieces(self, size: int, trouble: Callable[[Reason], None]) -> Iterator[bytes]:
         """Pieces of at most `size`; what cuts them short is told to `trouble`, never raised."""
         try:
-            for piece in _sniffed(self.raw(size), size, self.limits):
+            unpacked = _sniffed(self.raw(size), size, self.limits)
+            for piece in _in_lines(unpacked, self._ends_without_newline):
                 for start in range(0, len(piece), size):
                     yield piece[start : start + size]
         except TooMuchError:
             trouble("bomb")
         except DamagedError:
             trouble("packed")
+        except RemoteError as error:
+            trouble(error.reason)
         except FileNotFoundError:
             trouble("vanished")
         except OSError:
@@ -122,6 +142,15 @@ class Unpacked:
                 pieces = decompress(layer, pieces, size, self.limits)
         return pieces
 
+    def _ends_without_newline(self) -> bool:
+        """Asked of a log that begins without a single one, perhaps because of a progress bar."""
+        if not isinstance(self.origin, Disk) or not self.origin.whole or self.layers:
+            return False
+        with open(self.origin.path, "rb") as file:
+            packed = codec_of(file.read(MAGIC)) is not None
+            file.seek(max(0, file.seek(0, 2) - _LEAST_READ))
+            return not packed and b"\n" not in file.read(_LEAST_READ)
+
     def head(self, length: int, trouble: Callable[[Reason], None] = lambda _: None) -> bytes:
         """The first bytes, unpacked; fewer if the content is short or damaged."""
         kept = b""
@@ -130,6 +159,13 @@ class Unpacked:
             if len(kept) >= length:
                 break
         return kept[:length]
+
+
+def seekable(origin: Origin, layers: tuple[Layer, ...]) -> Disk | Remote | None:
+    """The origin, if parts of an archive in it can be read by themselves."""
+    if isinstance(origin, Memory) or layers or not origin.whole or not origin.hops:
+        return None
+    return origin
 
 
 def _sniffed(pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
@@ -144,13 +180,30 @@ def _sniffed(pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[byt
     return pieces
 
 
-def _peeked(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+def _in_lines(pieces: Iterator[bytes], ends_alike: Callable[[], bool]) -> Iterator[bytes]:
+    """A log in which a carriage return ends each line, because nothing else does.
+
+    In any other log it belongs to the line: a progress bar goes back to the beginning with it.
+    """
+    first, pieces = _peeked(pieces, 1)
+    if b"\n" in first or b"\r" not in first:
+        return pieces
+    first, pieces = _peeked(pieces, _LEAST_READ)
+    whole = len(first) < _LEAST_READ
+    if b"\n" in first or b"\0" in first or not is_text(first):
+        return pieces  # an archive may hold anything
+    if not (whole or ends_alike()):
+        return pieces
+    return (piece.replace(b"\r", b"\n") for piece in pieces)
+
+
+def _peeked(pieces: Iterator[bytes], least: int = MAGIC) -> tuple[bytes, Iterator[bytes]]:
     first = b""
     failure: Exception | None = None
     try:
         for piece in pieces:
             first += piece
-            if len(first) >= MAGIC:
+            if len(first) >= least:
                 break
     except (DamagedError, TooMuchError, OSError) as error:
         failure = error

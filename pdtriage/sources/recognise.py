@@ -34,6 +34,8 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
+    """What a file is."""
+
     kind: FileKind
     index: int | None = None
 
@@ -141,12 +143,15 @@ _OUR_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
 )
 _CAPTURED = re.compile(
     r"(?:console|nohup|stdout|stderr|screenlog)(?:[_-][\w-]*)?(?:\.(?:log|txt|out|err|\d+))?"
-    r"|slurm-\d[\w-]*\.(?:out|err)|trace|job\.log",
+    r"|slurm-\d[\w-]*\.(?:out|err)|trace|job\.log"
+    r"|[\w.-]+-(?:worker|ps|heter)-\d{1,6}(?:[._-]prev(?:ious)?)?\.log",  # kubectl logs POD
     re.IGNORECASE,
 )
 _PROMISING = re.compile(
     r".*\.(?:log|txt|out|err|stdout|stderr|[oe]\d+)"
     r"|.*[._]log\.(?:INFO|WARNING|ERROR|FATAL)\.[\d.-]+|.*\.(?:INFO|WARNING|ERROR|FATAL)"
-    r"|(?:train|trainer|run|output|log|logs|job|launch|worker|syslog|messages|journal)[\w-]*",
+    r"|(?:train|trainer|run|output|log|logs|job|launch|worker|syslog|messages|journal)[\w-]*"
+    r"|[\w.-]*(?:pods?|events?|paddlejobs?|k8s|kube|describe)[\w.-]*\.(?:json|describe)"
+    r"|[\w.-]+-(?:worker|ps|heter|master)-\d{1,6}\.(?:json|describe)",
     re.IGNORECASE,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -34,27 +34,39 @@ from pdtriage.sources.rotation import rotations
 from pdtriage.sources.shown import joined, natural, roots_shown
 from pdtriage.sources.stream import piped
 from pdtriage.sources.tarred import tar_members
+from pdtriage.sources.unfamiliar import unread_beside
+from pdtriage.sources.url import in_public, is_url, local_path
 from pdtriage.sources.zipped import zip_members
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
+_UNREAD: tuple[Reason, ...] = ("unreadable", "denied", "stranger", "unanswered")
 
 
 def find(
-    paths: Sequence[str | Path], stdin: BinaryIO | None = None, *, limits: Limits = LIMITS
+    paths: Sequence[str | Path],
+    stdin: BinaryIO | None = None,
+    *,
+    limits: Limits = LIMITS,
+    tick: Callable[[], None] = lambda: None,
 ) -> Found:
     """All logs below `paths`, in an order that depends on their names alone.
 
-    A path may be a folder, a file, an archive, or `-` for `stdin`. Nothing that lies there makes
-    this raise; what was skipped is in `notes`, what does not exist in `missing`.
+    A path may be a folder, a file, an archive, a URL, or `-` for `stdin`. Nothing that lies there
+    makes this raise; what was skipped is in `notes`, what does not exist in `missing`. `tick` is
+    called now and then while a storage is listed. NotAvailableError says which backend is missing.
     """
     search = _Search(limits, Room(limits.held), several=len(paths) > 1)
-    asked = [os.fspath(path) for path in paths]
+    named_paths = [os.fspath(path) for path in paths]
+    asked = [local_path(path) or path for path in named_paths]
     if "-" in asked and stdin is not None:
-        search.offer([piped(stdin, "-", limits, search.notes)])
-    on_disk = [path for path in asked if path != "-"]
+        search.offer([piped(stdin, "<stdin>", limits, search.notes)])
+    on_disk = [path for path in asked if path != "-" and not is_url(path) and not _is_pipe(path)]
+    for number, path in enumerate([path for path in asked if _is_pipe(path)], 1):
+        search.pipe(path, "<pipe>" if number == 1 else f"<pipe {number}>")
     for path, shown in zip(on_disk, roots_shown(on_disk), strict=True):
         search.root(path, shown)
+    search.urls([path for path in asked if is_url(path)], tick)
     return search.found()
 
 
@@ -67,6 +79,7 @@ class _Search:
     missing: list[str] = field(default_factory=list)
     taken: list[tuple[Candidate, Named, Recognised]] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
+    unread: list[Candidate] = field(default_factory=list)
 
     def root(self, path: str, shown: str) -> None:
         try:
@@ -80,11 +93,28 @@ class _Search:
                 self.offer(files_below(path, shown, self.limits, self.notes))
             elif stat.S_ISREG(kind):
                 self.offer([named_file(path, shown)])
-            elif stat.S_ISFIFO(kind) and path.startswith(_SHELL_PIPES):
-                with open(path, "rb") as stream:
-                    self.offer([piped(stream, shown, self.limits, self.notes)])
             else:
                 self.notes.add("special", shown)
+
+    def pipe(self, path: str, shown: str) -> None:
+        try:
+            with open(path, "rb") as stream:
+                self.offer([piped(stream, shown, self.limits, self.notes)])
+        except OSError:
+            self.notes.add("unreadable", shown)
+
+    def urls(self, urls: Sequence[str], tick: Callable[[], None]) -> None:
+        if not urls:
+            return
+        from pdtriage.sources.kept import Kept  # local logs do not wait for this
+        from pdtriage.sources.listing import remote_files
+
+        kept = Kept()
+        for url in urls:
+            try:
+                self.offer(remote_files(url, self.limits, self.notes, kept, tick))
+            except FileNotFoundError:
+                self.missing.append(in_public(url))
 
     def offer(self, candidates: Iterable[Candidate]) -> None:
         for candidate in candidates:
@@ -92,6 +122,8 @@ class _Search:
 
     def found(self) -> Found:
         sources = tuple(self._sources())
+        for path in unread_beside(self.unread, sources):
+            self.notes.add("unfamiliar", path)
         return Found(sources, self.notes.texts(), tuple(self.missing))
 
     def _take(self, candidate: Candidate) -> None:
@@ -110,6 +142,7 @@ class _Search:
             return True
         by_name = archive_by_name(candidate.name)
         if not (by_name or told.promising or candidate.asked):
+            self.unread.append(candidate)
             return False
         head = self._head(candidate)
         if (by_name or candidate.asked) and self._opened(candidate, by_name, head):
@@ -120,6 +153,8 @@ class _Search:
         recognised = recognise(candidate.name, head, folder, candidate.asked)
         if recognised is not None:
             self.taken.append((candidate, told, recognised))
+        else:
+            self.unread.append(candidate)
         return recognised is not None
 
     def _opened(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
@@ -148,7 +183,7 @@ class _Search:
 
     def _head(self, candidate: Candidate) -> bytes:
         def trouble(reason: Reason) -> None:
-            if reason == "unreadable":  # damage is told when, and if, the file is read
+            if reason in _UNREAD:  # damage is told when, and if, the file is read
                 self.notes.add(reason, candidate.path)
 
         return self._content(candidate).head(HEAD, trouble)
@@ -212,6 +247,13 @@ class _Search:
             modified=candidate.modified,
         )
         return Source(file, candidate.origin, candidate.layers, self.limits)
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return path.startswith(_SHELL_PIPES) and stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _unique(source: Source, shown: set[str]) -> Source:

@@ -12,10 +12,11 @@ from pdtriage.sources.compressed import codec_of
 from pdtriage.sources.forward import Forward
 from pdtriage.sources.limits import HEAD, Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.opening import Cut, Disk, Memory, Unpacked
+from pdtriage.sources.opening import Cut, Memory, Origin, Unpacked, seekable
 from pdtriage.sources.packing import Room, packed
 from pdtriage.sources.recognise import archive_by_name, interesting, named, recognise
 from pdtriage.sources.shown import joined, member_parts
+from pdtriage.sources.url import RemoteError
 
 if TYPE_CHECKING:
     import tarfile
@@ -29,6 +30,8 @@ def tar_members(
         yield from _Tar(archive, limits, notes, room).members()
     except GeneratorExit:
         raise
+    except RemoteError as error:
+        notes.add(error.reason, archive.path)
     except Exception:  # tarfile meets hostile headers with anything from ValueError to MemoryError
         notes.add("archive", archive.path)
 
@@ -47,15 +50,18 @@ class _Tar:
 
         origin = self.archive.origin
         content = Unpacked(origin, self.archive.layers, self.limits)
-        on_disk = isinstance(origin, Disk) and origin.whole and not self.archive.layers
-        if isinstance(origin, Disk) and on_disk and origin.unpacked():
-            with tarfile.open(origin.path, "r:", tarinfo=Header) as tar:
+        place = seekable(origin, self.archive.layers)
+        if place is not None and place.unpacked():
+            with (
+                place.opened() as file,
+                tarfile.open(fileobj=file, mode="r:", tarinfo=Header) as tar,
+            ):
                 for member, parts in self._interesting(tar):
                     if member.issparse():
                         yield from self._held(tar, member, parts)
                     else:
-                        place = Disk(origin.path, member.offset_data, member.size)
-                        yield self._candidate(member, parts, place)
+                        part = place.part(member.offset_data, member.size)
+                        yield self._candidate(member, parts, part)
             return
         pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
         stream = Forward(pieces)
@@ -123,7 +129,7 @@ class _Tar:
         self,
         member: tarfile.TarInfo,
         parts: tuple[str, ...],
-        origin: Disk | Memory,
+        origin: Origin,
         held: bool = False,
     ) -> Candidate:
         folder = "/".join(parts[:-1])

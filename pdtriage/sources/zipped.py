@@ -7,16 +7,17 @@ import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.compressed import Codec, DamagedError, TooMuchError
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.opening import Checked, Cut, Disk, Layer, Memory, Origin, Unpacked
+from pdtriage.sources.opening import Checked, Cut, Layer, Memory, Origin, Unpacked, seekable
 from pdtriage.sources.packing import Room
 from pdtriage.sources.recognise import interesting
 from pdtriage.sources.shown import joined, member_parts
+from pdtriage.sources.url import RemoteError
 
 if TYPE_CHECKING:
     import zipfile
@@ -29,6 +30,8 @@ _MOST_DIRECTORY = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class ZipMember:
+    """One entry of a zip's directory."""
+
     name: str
     encrypted: bool
     method: int
@@ -45,10 +48,19 @@ def zip_members(
 ) -> Iterator[Candidate]:
     """The members that may be logs, or archives of logs."""
     try:
+        yield from _in_zip(archive, limits, notes, room)
+    except RemoteError as error:
+        notes.add(error.reason, archive.path)
+
+
+def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Iterator[Candidate]:
+    try:
         file, size = _opened(archive, limits)
     except TooMuchError:
         notes.add("large", archive.path)
         return
+    except RemoteError:
+        raise
     except (DamagedError, OSError):
         notes.add("archive", archive.path)
         return
@@ -114,8 +126,8 @@ def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _opened(archive: Candidate, limits: Limits) -> tuple[BinaryIO, int]:
     """The archive as a file to seek in; one that is packed or part of another, from memory."""
-    if isinstance(archive.origin, Disk) and archive.origin.whole and not archive.layers:
-        file = open(archive.origin.path, "rb")  # noqa: SIM115 - the caller closes it
+    if place := seekable(archive.origin, archive.layers):
+        file = cast(BinaryIO, place.opened())
         return file, file.seek(0, io.SEEK_END)
     content = bytearray()
     for piece in Unpacked(archive.origin, archive.layers, limits).raw(1 << 20):
@@ -201,8 +213,8 @@ def _content_begins(file: BinaryIO, header_at: int) -> int | None:
 
 def _place(archive: Candidate, member: ZipMember, file: BinaryIO, room: Room) -> Origin | None:
     """Where the member's bytes are; held in memory if the archive is, None if that is full."""
-    if isinstance(archive.origin, Disk) and archive.origin.whole and not archive.layers:
-        return Disk(archive.origin.path, member.begins, member.packed)
+    if not isinstance(file, io.BytesIO) and not isinstance(archive.origin, Memory):
+        return archive.origin.part(member.begins, member.packed)
     if member.packed > room.left:
         return None
     file.seek(member.begins)

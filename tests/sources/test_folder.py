@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -178,8 +179,9 @@ def test_what_may_not_be_read_is_a_note(tmp_path: Path) -> None:
     write_tree(tmp_path, {"log/workerlog.0": b"x", "log/train.log": b"y", "log/shut/a": b"z"})
     for name in ("workerlog.0", "train.log", "shut"):
         (tmp_path / "log" / name).chmod(0)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents):
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(0o755)
     with _without_privileges():
         found = find([tmp_path / "log"])
         source = one(found)
@@ -283,3 +285,42 @@ def _without_privileges() -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
+
+
+def test_files_nothing_marks_as_logs_are_mentioned_not_read(tmp_path: Path) -> None:
+    tree = {
+        "log/workerlog.0": b"x",
+        "log/mystery": b"words\n",
+        "log/rank-one": b"words\n",
+        "log/weights": bytes(range(1, 32)) * 40,
+        "log/train.py": b"raise OSError\n",
+        "log/nothing": b"",
+        "log/model/other": b"words\n",
+        "elsewhere/mystery": b"words\n",
+    }
+    write_tree(tmp_path, tree)
+
+    found = find([tmp_path])
+
+    assert [source.file.kind for source in found.sources] == ["worker"]
+    assert "name them on the command line to include them: " in told(found)
+    assert re.search(r"them: \S+/log/mystery, \S+/log/rank-one\.$", told(found))
+    assert "log/mystery" in paths(find([tmp_path / "log" / "mystery", tmp_path / "log"]))[0]
+
+
+def test_what_is_no_text_or_only_named_as_packed_is_said(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"log/workerlog.0.gz": TRACEBACK})
+
+    odd = bytes(range(1, 32)) * 40
+    for name in ("odd.zst", "job/workerlog.0"):
+        write_tree(tmp_path, {name: odd})
+        source = one(find([tmp_path / name]))
+        assert content(source) == odd
+        assert f"Does not look like text; it was read all the same: {source.file.path}." in [
+            note.en for note in source.notes()
+        ]
+    source = one(find([tmp_path / "log"]))
+    assert content(source) == TRACEBACK
+    assert [note.en for note in source.notes()] == [
+        "Named as if it were compressed, and is not; it was read as it is: log/workerlog.0.gz."
+    ]

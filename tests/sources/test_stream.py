@@ -16,7 +16,7 @@ from tests.sources.builders import TRACEBACK, as_tar, as_zip, content, one, path
 def test_text_is_a_console_and_can_be_read_again() -> None:
     source = pickle.loads(pickle.dumps(one(find(["-"], io.BytesIO(b"whatever\n" * 9999)))))
 
-    assert (source.file.path, source.file.kind, source.file.folder) == ("-", "console", ".")
+    assert (source.file.path, source.file.kind, source.file.folder) == ("<stdin>", "console", ".")
     assert content(source) == content(source) == b"whatever\n" * 9999
     assert source.plain is None
 
@@ -35,7 +35,7 @@ def test_packed_input_is_unpacked() -> None:
     tree = {"log/workerlog.0": b"a", "log/workerlog.1": b"b"}
     for archive in (as_zip(tree), as_tar(tree), gzip.compress(as_tar(tree))):
         found = find(["-"], io.BytesIO(archive))
-        assert paths(found) == ["-/log/workerlog.0", "-/log/workerlog.1"]
+        assert paths(found) == ["<stdin>/log/workerlog.0", "<stdin>/log/workerlog.1"]
         assert [content(s) for s in found.sources] == [b"a", b"b"]
 
 
@@ -53,7 +53,7 @@ def test_pipe_and_folder_together(tmp_path: Path) -> None:
 
     found = find(["-", tmp_path / "log"], io.BytesIO(TRACEBACK))
 
-    assert paths(found) == ["-", "log/workerlog.0"]
+    assert paths(found) == ["<stdin>", "log/workerlog.0"]
 
 
 def test_more_than_memory_holds_is_cut_with_a_note() -> None:
@@ -96,3 +96,19 @@ def test_nothing_at_all() -> None:
     assert find([]).sources == ()
     assert find(["-"]).sources == ()
     assert content(one(find(["-"], io.BytesIO(b"")))) == b""
+
+
+def test_pipes_of_the_shell_have_names(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"log/workerlog.0": b"x"})
+    ends = [os.pipe(), os.pipe()]
+    try:
+        for _, writing in ends:
+            os.write(writing, TRACEBACK)
+            os.close(writing)
+        found = find([*(f"/dev/fd/{reading}" for reading, _ in ends), "log"])
+    finally:
+        for reading, _ in ends:
+            os.close(reading)
+
+    assert paths(found) == ["<pipe 2>", "<pipe>"]
+    assert found.missing == ("log",)

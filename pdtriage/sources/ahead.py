@@ -1,0 +1,36 @@
+"""Fetching what will be read next while something else is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pdtriage.sources.interface import Source
+from pdtriage.sources.opening import Disk, Memory
+
+if TYPE_CHECKING:
+    from pdtriage.sources.remote import Remote
+
+FILES_AHEAD = 8
+
+
+def fetched_ahead(sources: Sequence[Source]) -> Iterator[Source]:
+    """The sources one by one; the first blocks of the remote ones behind it are on their way."""
+    remote = [origin for source in sources if (origin := _remote(source)) is not None]
+    primed = passed = 0
+    for source in sources:
+        if _remote(source) is not None:
+            passed += 1
+            while primed < min(len(remote), passed + FILES_AHEAD):
+                remote[primed].prime()
+                primed += 1
+        yield source
+
+
+def is_remote(source: Source) -> bool:
+    return _remote(source) is not None
+
+
+def _remote(source: Source) -> Remote | None:
+    origin = source.origin
+    return None if isinstance(origin, (Disk, Memory)) else origin
