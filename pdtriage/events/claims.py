@@ -13,7 +13,7 @@ from pdtriage.events.clock import Clock
 from pdtriage.events.detect import FATAL
 from pdtriage.events.lines import Line, Lines, shown
 from pdtriage.events.passages import Passage, stack_below
-from pdtriage.events.tracebacks import Traceback
+from pdtriage.events.tracebacks import Traceback, is_quoted_source
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Event, FileKind, Frame
@@ -37,6 +37,10 @@ class Candidate:
     literals: set[str]
 
 
+Claim = tuple[Signature, Line, dict[str, str]]
+"""Who claims which line, and what it reads there."""
+
+
 class Claims:
     """Applies the signatures to candidate lines of one kind of file."""
 
@@ -54,12 +58,13 @@ class Claims:
                 self._by_literal.setdefault(literal, []).append(signature)
         self._fallbacks.sort(key=lambda s: (-s.weight, s.id))
 
-    def on_line(
-        self, lines: Lines, candidate: Candidate, passage: Passage | None
-    ) -> list[tuple[Signature, Line, dict[str, str]]]:
-        """The signatures that claim the line after the less specific ones have yielded."""
+    def on_line(self, lines: Lines, candidate: Candidate, passage: Passage | None) -> list[Claim]:
+        """The signatures that claim the line after the less specific ones have yielded.
+
+        Code that a traceback quotes says nothing, whatever words stand in it.
+        """
         line = lines.at(candidate.position, exact=True)
-        found: list[tuple[Signature, Line, dict[str, str]]] = []
+        found: list[Claim] = []
         for signature in self._asked(candidate.literals):
             fields = self._claim(signature, lines, candidate, line, passage)
             if fields is not None:
@@ -67,9 +72,12 @@ class Claims:
         if any(signature.role == "noise" for signature, _, _ in found):
             return []
         best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
-        return [
+        found = [
             claim for claim in found if claim[0].role not in COMPETING or claim[0].weight == best
         ]
+        if found and is_quoted_source(lines, line):
+            return _hints(found) if passage and passage.breaks_off_at(line) else []
+        return found
 
     def on_exception(self, traceback: Traceback) -> tuple[Signature, dict[str, str]] | None:
         """Who claims an exception that no literal recognised."""
@@ -167,6 +175,15 @@ def build_event(
     )
 
 
+def _hints(claims: Iterable[Claim]) -> list[Claim]:
+    """What was about to be raised where the log breaks off supports a verdict and makes none."""
+    return [
+        (replace(signature, role="context"), line, fields)
+        for signature, line, fields in claims
+        if signature.role == "cause"
+    ]
+
+
 def _above(lines: Lines, line: Line) -> tuple[str, ...]:
     texts = [shown(earlier.text.rstrip()) for earlier in lines.back(line.start, CONTEXT_ABOVE)]
     return tuple(reversed(texts))
@@ -193,15 +210,14 @@ class Stamps:
 
     def of(self, line: Line, passage: Passage | None) -> Stamped | None:
         """That of the line itself, of its passage's lines, or of the nearest line before it."""
-        own = self._clock.read(line.text)
+        own = self._told_on(line)
         if own:
             return own
         if passage and not passage.tracebacks:
             for inside in self._lines.onward(passage.begin):
                 if inside.start >= passage.end:
                     break
-                found = self._clock.read(inside.text)
-                if found:
+                if found := self._told_on(inside):
                     return found
         return self._above(passage.begin if passage else line.start)
 
@@ -212,10 +228,16 @@ class Stamps:
                 return None
             start = self._lines.start_of(start - 1)
             if start not in self._known:
-                self._known[start] = self._clock.read(self._lines.at(start).text)
+                self._known[start] = self._told_on(self._lines.at(start))
             if found := self._known[start]:
                 return found
         return None
+
+    def _told_on(self, line: Line) -> Stamped | None:
+        """By the wrapper's clock where there is one: it is the same for all lines."""
+        own = self._clock.read(line.text)
+        outer = self._clock.read(line.stamp) if line.stamp else None
+        return (outer[0], own[1] if own else None) if outer else own
 
 
 def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) -> list[Event]:

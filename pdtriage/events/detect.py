@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pdtriage.events.engines import EngineName, database_of
-from pdtriage.events.lines import LONGEST
 from pdtriage.knowledge import Knowledge
 
 STRUCTURE = (
@@ -26,11 +26,14 @@ FATAL = "\0glog fatal"
 """Stands for a glog line of level F among the literals: a letter and the day, no fixed word."""
 _FATAL_LINE = rb"F[01]\d[0-3]\d \d\d:\d\d:\d\d\.\d{6}"
 _FATAL_LENGTH = len("F0101 00:00:00.000000")
+_GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 
 _OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
 
 Hit = tuple[int, int]
 """Position of a literal in the buffer, index of the literal."""
+Place = tuple[int, list[int]]
+"""Position in the buffer, and the counters that may fit there."""
 
 
 class Detector:
@@ -38,20 +41,51 @@ class Detector:
 
     def __init__(self, literals: Sequence[str], engine: EngineName | None = None) -> None:
         self.literals = tuple(literals)
-        self._lengths = [_FATAL_LENGTH if it == FATAL else len(it.encode()) for it in literals]
+        self.lengths = [_FATAL_LENGTH if it == FATAL else len(it.encode()) for it in literals]
+        self.longest = max(self.lengths, default=0)
         expressions = [_FATAL_LINE if it == FATAL else re.escape(it.encode()) for it in literals]
         self._database = database_of("literals", expressions, engine)
 
-    def find(self, buffer: bytes | memoryview) -> list[Hit]:
+    def find(self, buffer: bytes) -> list[Hit]:
         """Every place of every literal."""
         hits: list[Hit] = []
-        lengths, add = self._lengths, hits.append
+        lengths, add = self.lengths, hits.append
 
         def on_match(found: int, _start: int, end: int, _flags: int, _context: object) -> None:
             add((end - lengths[found], found))
 
         self._database.scan(buffer, on_match)
         hits.sort()
+        return hits
+
+
+class Stream:
+    """The hits of a text that comes chunk by chunk: each byte is scanned once.
+
+    All literals have a fixed length, so what stands across the border of two chunks is found by
+    looking at the border alone. Hyperscan's own streams would need a second database and a state
+    for each file, and are slower.
+    """
+
+    def __init__(self, detector: Detector, begin: int) -> None:
+        self._detector = detector
+        self._reach = max(1, detector.longest - 1)
+        self._tail = b""
+        self._end = begin
+
+    def take(self, chunk: bytes) -> list[Hit]:
+        """What is new with this chunk, by offset in the whole text."""
+        seam = len(self._tail)
+        around = self._tail + chunk[: self._reach]
+        lengths, begin = self._detector.lengths, self._end - seam
+        hits = [
+            (begin + at, literal)
+            for at, literal in (self._detector.find(around) if seam else ())
+            if at < seam < at + lengths[literal]
+        ]
+        hits += [(self._end + at, literal) for at, literal in self._detector.find(chunk)]
+        self._end += len(chunk)
+        self._tail = (chunk if len(chunk) >= self._reach else self._tail + chunk)[-self._reach :]
         return hits
 
 
@@ -63,47 +97,64 @@ def literals_of(knowledge: Knowledge) -> tuple[str, ...]:
     return tuple(seen)
 
 
-class CounterDetector:
-    """Positions of step counters; scanned only where progress is sampled."""
+class Marks(NamedTuple):
+    """What tells how far a file came, in one part of a buffer."""
 
-    def __init__(self, patterns: Sequence[str], engine: EngineName | None = None) -> None:
-        expressions = [_detecting(pattern).encode() for pattern in patterns]
-        self._database = database_of("counters", expressions, engine)
+    counters: list[Place]
+    """A position in every line that looks like progress, rising, and what may fit there."""
+    writers: list[int]
+    """In every glog line the position behind the id of its process."""
 
-    def find(self, buffer: bytes) -> list[tuple[int, list[int]]]:
-        """A position in every line that looks like progress, rising, and what may fit there.
+
+class MarkDetector:
+    """Positions of step counters and glog lines; scanned only where progress is sampled."""
+
+    def __init__(self, counters: Sequence[str], engine: EngineName | None = None) -> None:
+        expressions = [_detecting(pattern).encode() for pattern in counters]
+        self._glog = len(expressions)
+        self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
+
+    def find(self, buffer: bytes, start: int = 0, end: int | None = None) -> Marks:
+        """The marks of buffer[start:end].
 
         What a progress bar overwrote with a carriage return is a line of its own here.
         """
-        ends: list[tuple[int, int]] = []
+        found: list[tuple[int, int]] = []
+        end = len(buffer) if end is None else end
 
-        def on_match(found: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            ends.append((end, found))
+        def on_match(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            found.append((start + end, index))
 
-        self._database.scan(buffer, on_match)
-        places: list[tuple[int, list[int]]] = []
+        self._database.scan(memoryview(buffer)[start:end], on_match)
+        found.sort()
+        marks = Marks([], [])
         line_end = -1
-        for end, found in sorted(ends):
-            if end > line_end:
-                start, line_end = _shown_around(buffer, end - 1)
-                places.append((start if line_end - start <= LONGEST else end - 1, []))
-            if found not in places[-1][1]:
-                places[-1][1].append(found)
-        return places
+        for at, index in found:
+            if index == self._glog:
+                marks.writers.append(at)
+                continue
+            if at > line_end:
+                line_end = _shown_end(buffer, at - 1, end)
+                marks.counters.append((at - 1, []))
+            fits = marks.counters[-1][1]
+            if index not in fits:
+                fits.append(index)
+        return marks
 
 
-def _shown_around(buffer: bytes, position: int) -> tuple[int, int]:
-    """Begin and end of what stands between two line ends or carriage returns."""
-    start = buffer.rfind(b"\n", 0, position) + 1
-    start = max(start, buffer.rfind(b"\r", start, position) + 1)
-    end = buffer.find(b"\n", position)
-    end = len(buffer) if end < 0 else end
-    overwritten = buffer.find(b"\r", position, end)
-    return start, end if overwritten < 0 else overwritten
+def _shown_end(buffer: bytes, position: int, end: int) -> int:
+    """The next line end or carriage return."""
+    line_end = buffer.find(b"\n", position, end)
+    line_end = end if line_end < 0 else line_end
+    overwritten = buffer.find(b"\r", position, line_end)
+    return line_end if overwritten < 0 else overwritten
 
 
 def _detecting(pattern: str) -> str:
-    """What suffices to see that a line is progress: no groups, no optional end (the loss)."""
+    """What suffices to see that a line is progress: no groups, no optional end (the loss).
+
+    A number at the end matches at each of its digits; the first suffices.
+    """
     plain = re.sub(r"\(\?P<\w+>", "(?:", pattern)
     tail = _OPTIONAL_TAIL.search(plain)
     if tail and plain.endswith(")?"):
@@ -111,5 +162,5 @@ def _detecting(pattern: str) -> str:
             re.compile(plain[: tail.start()])
         except re.error:  # the optional part does not end where the pattern ends
             return plain
-        return plain[: tail.start()]
-    return plain
+        plain = plain[: tail.start()]
+    return plain[:-2] + ")" if plain.endswith(r"\d+)") else plain

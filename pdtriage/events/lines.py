@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pdtriage.knowledge.signature import Format
 
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
-MARKED = 1 << 15
+MARKED = 1 << 14
+TAIL, TAIL_LINES = 1 << 14, 12
+"""Bytes of a file's end, and how many of its lines are kept."""
+LOOKED_AT = 60
+"""Lines of a file's beginning that are searched for a prefix."""
 
 _CONTROL_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -20,8 +26,7 @@ _CONTROL_SEQUENCE = re.compile(
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     number: int
     """1-based, in the file."""
     start: int
@@ -30,11 +35,15 @@ class Line:
     """Clean text: no control characters, no carriage returns, no line prefix of a wrapper."""
     writer: int | None = None
     """The rank its prefix names."""
+    stamp: str = ""
+    """The time its prefix tells: one clock for all that the wrapper wrapped."""
 
 
 def clean(raw: bytes) -> str:
     """Text fit for patterns and for people; what cannot be decoded is replaced."""
     text = raw.decode("utf-8", "replace")
+    if text.isprintable():
+        return text
     if "\x1b" in text:
         text = _CONTROL_SEQUENCE.sub("", text)
     return _CONTROL.sub("", text)
@@ -69,6 +78,17 @@ def near_start(buffer: bytes, position: int) -> int:
     """Where the line around a position begins, but no further back than a line is read."""
     low = max(0, position - LONGEST)
     return max(low, buffer.rfind(b"\n", low, position) + 1)
+
+
+def tail_of(buffer: bytes) -> tuple[str, ...]:
+    """The last lines that are not empty, for people."""
+    texts: list[str] = []
+    for raw in reversed(buffer[-TAIL:].split(b"\n")[-4 * TAIL_LINES :]):
+        text = shown(clean(visible(raw)).rstrip())
+        texts += [text] if text else []
+        if len(texts) == TAIL_LINES:
+            break
+    return tuple(reversed(texts))
 
 
 class Lines:
@@ -138,10 +158,33 @@ class Lines:
 
     def _line(self, raw: bytes, start: int) -> Line:
         text = clean(raw)
-        writer = None
-        if self._prefix is not None:
-            text, writer = self._prefix.strip(text)
-        return Line(self.number_at(start), start, text, writer)
+        if self._prefix is None:
+            return Line(self.number_at(start), start, text)
+        return Line(self.number_at(start), start, *self._prefix.strip(text))
+
+
+class Prefixes:
+    """The line prefixes of wrappers that are known, by the [[prefix]] tables."""
+
+    def __init__(self, formats: Sequence[Format]) -> None:
+        self._patterns = [form.pattern for form in formats]
+        self._any = _joined(self._patterns)
+
+    def of(self, head: bytes) -> Prefix | None:
+        """The prefix that most of the first lines carry, if there is one."""
+        lines: list[str] = []
+        bare = 0
+        raws = [raw for raw in head.split(b"\n", LOOKED_AT)[:LOOKED_AT] if raw.strip()]
+        may_miss = len(raws) // 5
+        for raw in raws:
+            lines.append(clean(visible(raw)))
+            bare += self._any is not None and not self._any.match(lines[-1])
+            if bare > may_miss:
+                return None
+        for pattern in map(re.compile, self._patterns if lines else ()):
+            if sum(not pattern.match(line) for line in lines) <= may_miss:
+                return Prefix(pattern)
+        return None
 
 
 class Prefix:
@@ -150,28 +193,21 @@ class Prefix:
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
 
-    def strip(self, text: str) -> tuple[str, int | None]:
+    def strip(self, text: str) -> tuple[str, int | None, str]:
+        """The program's own line, the rank and the time that were put before it."""
         found = self._pattern.match(text)
         if not found:
-            return text, None
-        rank = found.groupdict().get("rank")
-        return text[found.end() :], int(rank) if rank and rank.isdecimal() else None
+            return text, None, ""
+        told = found.groupdict()
+        rank = told.get("rank")
+        number = int(rank) if rank and rank.isdecimal() else None
+        return text[found.end() :], number, told.get("time") or ""
 
 
-def find_prefix(head: bytes, patterns: list[re.Pattern[str]]) -> Prefix | None:
-    """The wrapper prefix that most of the first lines carry, if there is one."""
-    raws = [raw for raw in head.split(b"\n", 60)[:60] if raw.strip()]
-    may_miss = len(raws) // 5
-    lines: list[str] = []  # cleaned as far as anybody looked
-    for pattern in patterns:
-        missed = 0
-        for place, raw in enumerate(raws):
-            if place == len(lines):
-                lines.append(clean(visible(raw)))
-            missed += not pattern.match(lines[place])
-            if missed > may_miss:
-                break
-        else:
-            if raws:
-                return Prefix(pattern)
-    return None
+def _joined(patterns: Sequence[str]) -> re.Pattern[str] | None:
+    """One pattern for all; None where they cannot stand side by side."""
+    unnamed = [re.sub(r"\(\?P<\w+>", "(?:", pattern) for pattern in patterns]
+    try:
+        return re.compile("|".join(f"(?:{pattern})" for pattern in unnamed))
+    except re.error:
+        return None

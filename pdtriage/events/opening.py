@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 
 from pdtriage.model import Echo
 
@@ -12,7 +13,6 @@ LOOKED_AT = 160
 """Bytes of a line that are compared."""
 MOST_ECHOES = 64
 """What comes more often is part of the training, not of the start."""
-SHORTEST = 6
 SHORTEST_NEEDLE = 4
 FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
@@ -23,14 +23,31 @@ _NUMBER = re.compile(rb"(?:\\?[0-9a-fA-FxX]*\d)+")
 class Opening:
     """Remembers how the file begins and finds where it begins that way again."""
 
-    def __init__(self, is_progress: Callable[[bytes], bool], begin: int = 0) -> None:
-        self._is_progress = is_progress
-        self._pattern: re.Pattern[bytes] | None = None
+    def __init__(self, begin: int = 0) -> None:
+        self._begin = begin
+        self._end = begin  # of the opening itself
+        self._lines: tuple[bytes, ...] = ()
         self._needle = b""
         self._needle_line = 0
-        self._strength = 0
         self._found: list[Echo] = []
-        self._begin = begin
+
+    def learn(self, head: bytes, first_step: int) -> None:
+        """The first lines up to the first step, numbers left open."""
+        self._needle = b""
+        lines: list[bytes] = []
+        text = head.lstrip()
+        end = len(head) - len(text)
+        for raw in text.split(b"\n", OPENING_LINES)[:OPENING_LINES]:
+            if first_step <= end + len(raw) or b"Traceback (most" in raw:
+                break
+            line = raw.strip()[:LOOKED_AT]
+            fixed = max(_NUMBER.split(line), key=len)
+            if len(fixed) > len(self._needle):
+                self._needle, self._needle_line = fixed, len(lines)
+            lines.append(line)
+            end += len(raw) + 1
+        self._lines = tuple(lines)
+        self._end = self._begin + end
 
     def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> None:
         """Takes the next decided region; `line` is the number of its first."""
@@ -44,25 +61,23 @@ class Opening:
         return [] if periodic or len(found) > MOST_ECHOES else found
 
     def _in(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
-        if self._pattern is None and base + start == self._begin:
-            self._learn(buffer[start : min(end, start + (1 << 14))])
         found: list[Echo] = []
         counted = start
-        for place in self._places(buffer, start, end):
+        for place in self._places(buffer, max(start, self._end - base), end):
             line += buffer.count(b"\n", counted, place)
             counted = place
-            if base + place > self._begin:
-                found.append(Echo(line, base + place, self._strength))
-                if len(found) > MOST_ECHOES:
-                    break
+            found.append(Echo(line, base + place, len(self._lines)))
+            if len(found) > MOST_ECHOES:
+                break
         return found
 
     def _places(self, buffer: bytes, start: int, end: int) -> Iterator[int]:
-        """Where the pattern begins; its longest fixed part finds them a hundred times faster."""
-        if self._pattern is None:
+        """Where it begins that way; the longest fixed part finds them a hundred times faster."""
+        if not self._lines:
             return
         if len(self._needle) < SHORTEST_NEEDLE:
-            yield from (found.start() for found in self._pattern.finditer(buffer, start, end))
+            found = _pattern(self._lines).finditer(buffer, start, end)
+            yield from (each.start() for each in found)
             return
         at, tried = start, -1
         while (at := buffer.find(self._needle, at, end)) >= 0:
@@ -70,23 +85,14 @@ class Opening:
             place = max(low, buffer.rfind(b"\n", low, at) + 1)
             for _ in range(self._needle_line if place > low or low == start else 0):
                 place = buffer.rfind(b"\n", start, max(start, place - 1)) + 1 or start
-            match = self._pattern.match(buffer, place, end) if place != tried else None
+            match = _pattern(self._lines).match(buffer, place, end) if place != tried else None
             tried = place
             if match:
                 yield place
             at = max(at + len(self._needle), match.end() if match else 0)
 
-    def _learn(self, head: bytes) -> None:
-        """The first lines up to the first step counter, numbers left open."""
-        shapes: list[bytes] = []
-        for raw in head.lstrip().split(b"\n")[:OPENING_LINES]:
-            text = raw.strip()[:LOOKED_AT]
-            if self._is_progress(raw) or b"Traceback (most" in raw:
-                break
-            fixed = max(_NUMBER.split(text), key=len)
-            if len(fixed) > len(self._needle):
-                self._needle, self._needle_line = fixed, len(shapes)
-            shapes.append(_NUMBER.sub(rb"[0-9a-fA-FxX]+", re.escape(text)) + rb"[^\n]*")
-        if shapes and len(shapes[0]) >= SHORTEST:
-            self._strength = len(shapes)
-            self._pattern = re.compile(rb"(?m)^[ \t]*" + rb"\n[ \t]*".join(shapes))
+
+@lru_cache(maxsize=64)
+def _pattern(lines: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    shapes = (_NUMBER.sub(rb"[0-9a-fA-FxX]+", re.escape(line)) + rb"[^\n]*" for line in lines)
+    return re.compile(rb"(?m)^[ \t]*" + rb"\n[ \t]*".join(shapes))

@@ -30,6 +30,8 @@ _NEXT = re.compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d
 
 @dataclass
 class Passage:
+    """Lines that belong together."""
+
     number: int
     begin: int
     """Position of its first line in the buffer."""
@@ -62,6 +64,11 @@ class Passage:
             ):
                 best = traceback
         return best
+
+    def breaks_off_at(self, line: Line) -> bool:
+        """Whether a quoted `raise …` is all there is: no line below names the exception."""
+        own = self.traceback_at(line)
+        return own is not None and own.raised is None and line.text.lstrip().startswith("raise ")
 
     def user_frame(self, line: Line) -> Frame | None:
         own = self.traceback_at(line)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import regex
-
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Lines
-from pdtriage.knowledge.signature import PATTERN_SECONDS
+from pdtriage.events.patterns import Patterns
 from pdtriage.model import Progress
 
 LONGEST_COUNTER = 12
@@ -20,7 +18,7 @@ NO_TIME_IN = 4
 class Counters:
     """Reads one line as progress, by the [[counter]] tables."""
 
-    def __init__(self, patterns: Sequence[regex.Pattern[str]]) -> None:
+    def __init__(self, patterns: Patterns) -> None:
         self._patterns = patterns
         self._last: int | None = None
         self._unstamped: dict[int, int] = {}
@@ -36,16 +34,12 @@ class Counters:
         """The step told around a position; `likely` are the only patterns worth trying."""
         line = lines.at(position, exact=True)
         for number in self._order(likely):
-            try:
-                found = self._patterns[number].search(line.text, timeout=PATTERN_SECONDS)
-            except TimeoutError:
-                continue
-            groups = found.groupdict() if found else {}
-            step = _whole(groups.get("step"))
-            if step is None:
+            groups = self._patterns.groups(number, line.text)
+            step = _whole(groups.get("step")) if groups else None
+            if groups is None or step is None:
                 continue
             self._last = number
-            stamp = self._stamp(number, line.text, clock)
+            stamp = self._stamp(number, line.stamp or line.text, clock)
             return Progress(
                 line=line.number,
                 offset=base + line.start,

@@ -10,25 +10,28 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from pdtriage.events.detect import CounterDetector
-from pdtriage.events.lines import near_start
+from pdtriage.events.clock import Clock
+from pdtriage.events.detect import Marks, Place
+from pdtriage.events.lines import Lines
 from pdtriage.events.sampling import merged
-from pdtriage.model import Event, Progress
+from pdtriage.model import Event, Progress, Stamp
 
-DENSE = 1 << 13
+DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at whole."""
+FARTHEST = 1 << 16
+"""Bytes at the end that are looked at if those tell no step."""
 WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
-STRIDE = 1 << 16
+STRIDE = 1 << 18
 BEGINNING = 2 << 20
-LONG_STRIDE = 1 << 18
+LONG_STRIDE = 1 << 20
 """… and more rarely behind it."""
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
 MOST_NEAR = 64
-READ_AT_ENDS, READ_BETWEEN = 3, 3
-"""Lines read of one region; of a mere window only the first and the last."""
-READ_ALL = 24
+READ_OF_SMALL, READ_OF_PART, READ_OF_WINDOW = 24, 4, 1
+"""Lines read of a file that is one region, of a part of a longer one, of a mere window."""
+READ_BETWEEN = 2
 READ_AFTER = 4
 """Lines read behind an event."""
 MOST_REFINED = 8
@@ -37,12 +40,13 @@ MOST_REFINED = 8
 class Region(NamedTuple):
     begin: int
     end: int
-    is_window: bool
+    most: int
+    """Lines that are read of it, if nothing else happens there."""
 
 
-Place = tuple[int, list[int]]
-"""Position in the buffer, and the counters that may fit there."""
-TELLING = frozenset({"cause", "symptom", "victim", "start", "end"})
+FAILING = frozenset({"cause", "symptom", "victim", "end"})
+"""Events behind which steps are read one by one: did training go on?"""
+TELLING = FAILING | {"start"}
 
 
 def regions(
@@ -62,19 +66,37 @@ def regions(
         near = near[: MOST_NEAR // 2] + near[-MOST_NEAR // 2 :]
     wanted += [(offset - NEAR_BEFORE, offset + NEAR_AFTER) for offset in near]
     return [
-        Region(start - base, end - base, end - start <= WINDOW and start >= DENSE)
+        Region(start - base, end - base, _most(start, end, is_end and end == high))
         for start, end in merged(wanted, low, high)
     ]
 
 
-def chosen(places: Sequence[Place], near: Sequence[int], is_window: bool) -> list[int]:
+def _most(start: int, end: int, is_last: bool) -> int:
+    if is_last:
+        return READ_OF_SMALL if start == 0 else READ_OF_PART
+    return READ_OF_WINDOW if end - start <= WINDOW and start >= DENSE else READ_OF_PART
+
+
+def looked_at(
+    wanted: Sequence[Region], begin: int, is_end: bool, find: Callable[[int, int], Marks]
+) -> list[tuple[Region, Marks]]:
+    """What stands there; a file may end with much that is no step, so the end may grow."""
+    seen = [(region, find(region.begin, region.end)) for region in wanted]
+    if is_end and seen and not seen[-1][1].counters:
+        last = seen.pop()[0]
+        start = max(begin, last.end - FARTHEST, seen[-1][0].end if seen else 0)
+        seen.append((last._replace(begin=start), find(start, last.end)))
+    return seen
+
+
+def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]:
     """Which of the places of one region to read: both ends, some between, those next to events."""
     count = len(places)
-    if is_window:
-        return sorted({0, count - 1}) if count else []
-    if count <= READ_ALL:
+    if count <= most:
         return list(range(count))
-    picked = {*range(READ_AT_ENDS), *range(count - READ_AT_ENDS, count)}
+    if most == READ_OF_WINDOW:
+        return [0]
+    picked = {*range(most // 4), *range(count - most // 2, count)}
     picked.update(range(0, count, count // READ_BETWEEN + 1))
     for position in near:
         after = bisect(places, position, key=lambda place: place[0])
@@ -83,21 +105,17 @@ def chosen(places: Sequence[Place], near: Sequence[int], is_window: bool) -> lis
 
 
 def steps_of(
-    detector: CounterDetector,
-    buffer: bytes,
-    wanted: Sequence[Region],
+    wanted: Sequence[tuple[Region, Marks]],
     near: Sequence[int],
     read: Callable[[int, list[int]], Progress | None],
 ) -> list[Progress]:
     """The steps told in these regions; where a counter falls back, the very line is looked for."""
     places: list[Place] = []
     picked: list[int] = []
-    for start, end, is_window in wanted:
-        start = near_start(buffer, start)
-        found = [(start + at, fits) for at, fits in detector.find(buffer[start:end])]
-        inside = [it for it in near if start <= it < end][:MOST_NEAR]
-        picked += [len(places) + place for place in chosen(found, inside, is_window)]
-        places += found
+    for region, marks in wanted:
+        inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR]
+        picked += [len(places) + it for it in chosen(marks.counters, inside, region.most)]
+        places += marks.counters
     steps = {place: step for place in picked if (step := read(*places[place]))}
     for _ in range(MOST_REFINED):
         gap = _fall(steps)
@@ -120,3 +138,20 @@ def _fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
 
 def _rank(step: Progress) -> tuple[int, int]:
     return step.epoch or 0, step.step
+
+
+def glog_stamps(lines: Lines, marks: Marks, clock: Clock, base: int) -> list[Stamp]:
+    """The first and last glog line of every process that wrote here."""
+    kept: set[int] = set(marks.writers[-1:])
+    pid, last = b"", -1
+    for end in marks.writers:
+        writer = lines.buffer[lines.buffer.rfind(b" ", 0, end - 1) : end]
+        if writer != pid:
+            kept |= {last, end} if pid else {end}
+        pid, last = writer, end
+    stamps = []
+    for position in sorted(kept):
+        line = lines.at(position - 1)
+        if stamp := clock.read(line.text):
+            stamps.append(Stamp(line.number, base + line.start, *stamp))
+    return stamps

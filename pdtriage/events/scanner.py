@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from pdtriage.events.budget import Budget, unread_note
+from pdtriage.events.ahead import ahead
+from pdtriage.events.budget import Budget, Worth, unread_note
 from pdtriage.events.claims import Candidate, Claims, Stamps, build_event, fold
 from pdtriage.events.clock import Clock
 from pdtriage.events.console_tables import console_blocks
-from pdtriage.events.detect import CounterDetector, Detector, Hit, literals_of
+from pdtriage.events.detect import Detector, Hit, MarkDetector, Marks, Stream, literals_of
 from pdtriage.events.engines import EngineName
-from pdtriage.events.lines import Lines, Prefix, clean, find_prefix, near_start, shown, visible
+from pdtriage.events.lines import Lines, Prefix, Prefixes, near_start, tail_of
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
 from pdtriage.events.progress import Counters
-from pdtriage.events.samples import regions, steps_of
+from pdtriage.events.samples import DENSE, FAILING, glog_stamps, looked_at, regions, steps_of
 from pdtriage.events.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
@@ -32,18 +33,17 @@ from pdtriage.events.sampling import (
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, FileFacts, LogFile, Progress, Stamp
 
-PIECE = 1 << 20
-"""Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
+PIECE = 1 << 18
+"""Bytes that are decided at once, small enough for the processor's cache; a passage may reach
+`AHEAD` bytes into what follows."""
 AHEAD = 1 << 16
+WORTH_A_THREAD = 4 << 20
 HISTORY = 1 << 14
 """Bytes kept of what is already decided, for looking back …"""
 LONGEST_HISTORY = 1 << 18
 """… with the beginning of the line there, unless that one is longer than any sensible line."""
-TAIL_LINES = 12
 CONSOLE_HEAD = 4 << 20
 """Bytes of a console that are searched for the launcher's tables."""
-
-_GLOG = re.compile(rb"(?m)^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +(\d+) ")
 
 
 class Engine:
@@ -52,18 +52,30 @@ class Engine:
     def __init__(self, knowledge: Knowledge, engine: EngineName | None = None) -> None:
         self.knowledge = knowledge
         self.detector = Detector(literals_of(knowledge), engine)
-        self.counters = CounterDetector([form.pattern for form in knowledge.counters], engine)
-        self.prefixes = [re.compile(form.pattern) for form in knowledge.prefixes]
-        self.clock_patterns = Patterns([form.pattern for form in knowledge.clocks])
-        self.counter_patterns = Patterns([form.pattern for form in knowledge.counters])
+        self.marks = MarkDetector([form.pattern for form in knowledge.counters], engine)
+        self.prefixes = Prefixes(knowledge.prefixes)
+        self.clocks = Patterns(knowledge.clocks)
+        self.counters = Patterns(knowledge.counters)
         self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
 
 
-def scan(file: LogFile, chunks: Iterable[bytes], engine: Engine) -> FileFacts:
-    """All facts of one file."""
+def scan(
+    file: LogFile,
+    chunks: Iterable[bytes],
+    engine: Engine,
+    told: Callable[[int], None] | None = None,
+) -> FileFacts:
+    """All facts of one file; `told` hears of the bytes of each chunk.
+
+    With somebody to tell, one file is all there is to do: a second thread reads and scans ahead.
+    """
     scanner = FileScanner(file, engine)
-    for chunk in chunks:
-        scanner.feed(chunk)
+    stream = Stream(engine.detector, 0)
+    found = ((chunk, stream.take(chunk)) for chunk in chunks)
+    for chunk, hits in ahead(found) if told and (file.size or 0) >= WORTH_A_THREAD else found:
+        scanner.take(chunk, hits)
+        if told:
+            told(len(chunk))
     return scanner.facts()
 
 
@@ -75,6 +87,8 @@ def events_of(text: bytes, knowledge: Knowledge, kind: str = "worker") -> tuple[
 
 @dataclass
 class _Found:
+    """What was read so far."""
+
     events: list[Event] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     stamps: list[Stamp] = field(default_factory=list)
@@ -102,11 +116,13 @@ class FileScanner:
         self.file = file
         self._engine = engine
         self._claims = engine.claims(file.kind)
-        self._clock = Clock(engine.clock_patterns, file.modified)
-        self._counters = Counters(engine.counter_patterns)
-        self._opening = Opening(self._is_progress, begin)
+        self._clock = Clock(engine.clocks, file.modified)
+        self._counters = Counters(engine.counters)
+        self._opening = Opening(begin)
         self._budget = Budget()
         self._prefix: Prefix | None = None
+        self._stream = Stream(engine.detector, begin)
+        self._hits: list[Hit] = []  # undecided, by offset in the file
         self._buffer = b""
         self._decided = 0  # position in the buffer: everything before it is final
         self._decided_line = first_line  # number of the line there
@@ -120,29 +136,40 @@ class FileScanner:
         self._most_events = 4 * MOST_EVENTS
         self._head = bytearray()  # of a console only, for the launcher's tables
 
-    def feed(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> list[Hit]:
+        """Takes what comes next; what in it looks like anything, by offset in the file."""
+        hits = self._stream.take(chunk)
+        self.take(chunk, hits)
+        return hits
+
+    def take(self, chunk: bytes, hits: list[Hit]) -> None:
+        """The same where the hits are known already."""
         if self._bytes == self._begin and chunk:
-            self._prefix = find_prefix(chunk[: 1 << 16], self._engine.prefixes)
+            self._prefix = self._engine.prefixes.of(chunk[: 1 << 16])
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
-        self._buffer += chunk
-        while len(self._buffer) - self._decided >= self._piece + AHEAD:
-            self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
-            self._compact()
+        self._hits += hits
+        self._hits.sort()
+        for start in range(0, len(chunk), self._piece):  # a long buffer would be copied often
+            self._buffer += chunk[start : start + self._piece]
+            while len(self._buffer) - self._decided >= self._piece + AHEAD:
+                self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
+                self._compact()
 
     def facts(self) -> FileFacts:
         """What is known now; the undecided rest is read as if the file ended here."""
         rest = _Found(passages=self._found.passages)
         budget = self._budget.copy()
-        _, line = self._read(rest, len(self._buffer), budget, is_end=True)
+        _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
+        progress = [*self._found.progress, *rest.progress]
+        self._learn_opening(len(self._buffer), progress)
         echoes = self._opening.echoes_with(
             self._buffer, self._decided, self._base, self._decided_line
         )
-        progress = [*self._found.progress, *rest.progress]
         breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
         events, dropped = capped(fold([*self._found.events, *rest.events], breaks))
-        last_line, last_offset = self._last_line()
+        last_line, last_offset = self._last_line(lines)
         return FileFacts(
             file=self.file,
             events=tuple(events),
@@ -150,9 +177,9 @@ class FileScanner:
             stamps=(*self._found.stamps, *rest.stamps),
             echoes=tuple(echoes),
             environments=tuple(console_blocks(bytes(self._head))),
-            lines=line - self._ends_with_newline(),
+            lines=lines.number_at(len(self._buffer)) - self._ends_with_newline(),
             bytes=self._bytes,
-            tail=self._tail(),
+            tail=tail_of(self._buffer),
             last_line=last_line,
             last_offset=last_offset,
             notes=(
@@ -168,9 +195,11 @@ class FileScanner:
         """Decides everything before `upto`; a single line longer than a piece is cut there."""
         if upto <= self._decided:
             upto = self._decided + self._piece
-        end, line = self._read(self._found, upto, self._budget)
+        end, lines = self._read(self._found, upto, self._budget)
+        self._learn_opening(end, self._found.progress)
         self._opening.look(self._buffer, self._decided, end, self._base, self._decided_line)
-        self._decided_line = line
+        self._decided_line = lines.number_at(end)
+        del self._hits[: bisect_left(self._hits, (self._base + end,))]
         oldest = max(0, end - LONGEST_HISTORY)
         keep = max(oldest, self._buffer.rfind(b"\n", oldest, max(0, end - HISTORY)) + 1)
         self._base += keep
@@ -192,11 +221,23 @@ class FileScanner:
 
     def _read(
         self, found: _Found, upto: int, budget: Budget, is_end: bool = False
-    ) -> tuple[int, int]:
-        """Adds what stands between the decided part and `upto`; where it stopped, and the line."""
-        begin = self._decided
+    ) -> tuple[int, Lines]:
+        """Adds what stands between the decided part and `upto`; where it stopped, and the lines."""
+        begin, end, before = self._decided, upto, len(found.events)
         lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
-        worth = budget.spend(self._hits(begin, upto), lines, upto - AHEAD if is_end else upto)
+        if hits := self._hits_in(begin, upto):
+            worth = budget.spend(hits, lines, upto - AHEAD if is_end else upto)
+            end = self._read_worthy(found, lines, worth, upto, budget)
+            found.events[before:] = sorted(
+                found.events[before:], key=lambda e: (e.line, e.signature)
+            )
+        self._sample(found, lines, begin, upto, found.events[before:], is_end)
+        return end, lines
+
+    def _read_worthy(
+        self, found: _Found, lines: Lines, worth: Worth, upto: int, budget: Budget
+    ) -> int:
+        """Adds the events of candidate lines; where the last passage ends."""
         literals = self._engine.detector.literals
         openings = [(at, literals[index]) for at, index in worth.openings]
         passages = find_passages(lines, openings, found.passages + 1)
@@ -204,7 +245,7 @@ class FileScanner:
         before = len(found.events)
         end = max([upto, *(min(passage.end, len(self._buffer)) for passage in passages)])
         if end > upto:  # what a passage holds behind the border is decided together with it
-            worth.lines += budget.spend(self._hits(upto, end), lines, end).lines
+            worth.lines += budget.spend(self._hits_in(upto, end), lines, end).lines
         candidates = [
             Candidate(lines.start_of(group[0][0]), group[0][0], {literals[i] for _, i in group})
             for group in worth.lines
@@ -212,13 +253,13 @@ class FileScanner:
         stamps = Stamps(lines, self._clock)
         self._claim_lines(found, lines, candidates, passages, stamps)
         self._claim_exceptions(found, lines, passages, stamps, before)
-        found.events[before:] = sorted(found.events[before:], key=lambda e: (e.line, e.signature))
-        self._sample(found, lines, begin, upto, found.events[before:], is_end)
-        return end, lines.number_at(end)
+        return end
 
-    def _hits(self, begin: int, upto: int) -> list[Hit]:
-        hits = self._engine.detector.find(memoryview(self._buffer)[begin:upto])
-        return [(begin + at, literal) for at, literal in hits]
+    def _hits_in(self, begin: int, upto: int) -> list[Hit]:
+        """By position in the buffer."""
+        base, hits = self._base, self._hits
+        first, last = bisect_left(hits, (base + begin,)), bisect_left(hits, (base + upto,))
+        return [(at - base, literal) for at, literal in hits[first:last]]
 
     def _claim_lines(
         self,
@@ -278,49 +319,23 @@ class FileScanner:
             return self._counters.read(lines, position, self._base, self._clock, likely)
 
         wanted = regions(self._base, begin, upto, events, is_end, self._sparse)
-        near = [event.offset - self._base for event in events]
-        counters = self._engine.counters
-        found.progress.extend(steps_of(counters, self._buffer, wanted, near, read))
-        for start, end, _ in wanted:
-            start = near_start(self._buffer, start)
-            found.stamps.extend(self._glog_stamps(lines, self._buffer[start:end], start))
+        near = [event.offset - self._base for event in events if event.role in FAILING]
+        seen = looked_at(wanted, begin, is_end, self._marks_in)
+        found.progress.extend(steps_of(seen, near, read))
+        for _, marks in seen:
+            found.stamps.extend(glog_stamps(lines, marks, self._clock, self._base))
 
-    def _is_progress(self, line: bytes) -> bool:
-        """Whether a line of the file's beginning tells a step."""
-        places = self._engine.counters.find(line)
-        lines = Lines(line, 1)
-        return any(self._counters.read(lines, at, 0, self._clock, fits) for at, fits in places)
+    def _marks_in(self, begin: int, end: int) -> Marks:
+        return self._engine.marks.find(self._buffer, near_start(self._buffer, begin), end)
 
-    def _glog_stamps(self, lines: Lines, region: bytes, start: int) -> list[Stamp]:
-        """The first and last glog line of every process that wrote here."""
-        kept: list[int] = []
-        pid = b""
-        last = -1
-        for found in _GLOG.finditer(region):
-            if found[1] != pid:
-                kept.extend([last, found.start()] if last >= 0 else [found.start()])
-                pid = found[1]
-            last = found.start()
-        kept.append(last)
-        stamps = []
-        for position in sorted({p for p in kept if p >= 0}):
-            line = lines.at(start + position)
-            stamp = self._clock.read(line.text)
-            if stamp:
-                stamps.append(Stamp(line.number, self._base + line.start, *stamp))
-        return stamps
+    def _learn_opening(self, end: int, progress: Sequence[Progress]) -> None:
+        """How the file begins, up to its first step; again and again while it is that short."""
+        if self._base + self._decided == self._begin:
+            head = self._buffer[self._decided : min(end, self._decided + DENSE)]
+            first_step = progress[0].offset if progress else self._bytes
+            self._opening.learn(head, first_step - self._begin)
 
-    def _last_line(self) -> tuple[int, int]:
+    def _last_line(self, lines: Lines) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
         start = self._buffer.rfind(b"\n", 0, len(self._buffer.rstrip())) + 1
-        lines = Lines(self._buffer, self._decided_line, numbered_at=self._decided)
         return lines.number_at(start), self._base + start
-
-    def _tail(self) -> tuple[str, ...]:
-        texts: list[str] = []
-        for raw in reversed(self._buffer[-HISTORY:].split(b"\n")[-4 * TAIL_LINES :]):
-            text = shown(clean(visible(raw)).rstrip())
-            texts += [text] if text else []
-            if len(texts) == TAIL_LINES:
-                break
-        return tuple(reversed(texts))

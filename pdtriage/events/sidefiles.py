@@ -59,7 +59,11 @@ _PEERS = re.compile(r"^\[\{.*\}\]\s*$")
 
 
 def side_facts(file: LogFile, raw: bytes) -> FileFacts:
-    """The facts of an endpoints, pod, env or backup_env file; what cannot be read is noted."""
+    """The facts of an endpoints, pod, env, backup_env or k8s file; what cannot be read is noted."""
+    if file.kind == "k8s":
+        from pdtriage.events.kubernetes import kubernetes_facts  # few folders have any
+
+        return kubernetes_facts(file, raw)
     text = "\n".join(clean(line) for line in raw.split(b"\n"))
     environments: list[EnvBlock] = []
     endpoints: tuple[str, ...] = ()

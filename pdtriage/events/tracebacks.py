@@ -13,10 +13,18 @@ MOST_LINES = 600
 MOST_FOREIGN = 25
 """So many lines of other writers may stand between two lines of one traceback."""
 MESSAGE_LINES = 12
+STEP = 2
+"""Code stands so much deeper than the frame it belongs to."""
+QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
+"""How far above quoted code its frame is looked for."""
+FOREIGN_BELOW_FRAME = 3
 
 _FRAME = re.compile(
     r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
 )
+_FRAME_BYTES = b'", line '
+_NO_FOREIGN = re.compile(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
+"""What may be an exception's own line: below it stands its message."""
 _REPEATED = re.compile(r"^\s*\[Previous line repeated \d+ more times?\]")
 _MARGIN = re.compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
 _STRONG = re.compile(
@@ -107,6 +115,32 @@ def syntax_error(lines: Lines, position: int) -> Traceback | None:
                 last=line,
             )
     return None
+
+
+def is_quoted_source(lines: Lines, line: Line) -> bool:
+    """Whether a line quotes code: it stands below `File "x.py", line 3, in f`, deeper than that.
+
+    Where several write into one file and no prefix tells them apart, lines of others may come
+    between a frame and its code, which then stands exactly one step deeper.
+    """
+    depth = least = _depth(line.text)
+    near = max(0, line.start - QUOTED_BYTES)
+    if depth < STEP or lines.buffer.find(_FRAME_BYTES, near, line.start) < 0:
+        return False
+    foreign = 0
+    for earlier in lines.back(line.start, QUOTED_LINES):
+        if earlier.writer != line.writer:
+            continue
+        own = _depth(earlier.text)
+        if _FRAME.match(earlier.text[own:]):
+            return own + STEP == depth if foreign else own < least
+        if own and not foreign:
+            least = min(least, own)
+            continue
+        foreign += 1
+        if own or least < depth or foreign > FOREIGN_BELOW_FRAME or _NO_FOREIGN.match(earlier.text):
+            return False
+    return False
 
 
 class _Reader:
@@ -233,6 +267,11 @@ def _raised(text: str, sure: bool) -> re.Match[str] | None:
     if found or not sure:
         return found
     return _WEAK.match(stripped)
+
+
+def _depth(text: str) -> int:
+    """Of a line's indentation; the margin of an exception group is part of it."""
+    return len(text) - len(text.lstrip(" \t|+"))
 
 
 def _frame(found: re.Match[str]) -> Frame:

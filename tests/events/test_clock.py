@@ -26,24 +26,24 @@ MOMENT = calendar.timegm((2023, 11, 14, 22, 13, 20))
     ],
 )
 def test_formats(line: str) -> None:
-    found = Clock(engine().clock_patterns, MOMENT + 60.0).read(line)
+    found = Clock(engine().clocks, MOMENT + 60.0).read(line)
     assert found is not None
     assert found[0] == MOMENT
 
 
 def test_glog_names_the_process() -> None:
-    clock = Clock(engine().clock_patterns, MOMENT + 60.0)
+    clock = Clock(engine().clocks, MOMENT + 60.0)
     assert clock.read("W1114 22:13:20.000000  7628 backward.cc:697] x") == (MOMENT, 7628)
 
 
 def test_december_in_a_file_of_january() -> None:
     january = float(calendar.timegm((2024, 1, 2, 0, 0, 0)))
-    found = Clock(engine().clock_patterns, january).read("I1231 23:59:59.000000 1 a.cc:1] x")
+    found = Clock(engine().clocks, january).read("I1231 23:59:59.000000 1 a.cc:1] x")
     assert found is not None
     assert found[0] == calendar.timegm((2023, 12, 31, 23, 59, 59))
 
 
 @pytest.mark.parametrize("line", ["no stamp at all", "2023-99-99 99:99:99 odd", "loss: 0.25"])
 def test_no_stamp(line: str) -> None:
-    found = Clock(engine().clock_patterns, MOMENT).read(line)
+    found = Clock(engine().clocks, MOMENT).read(line)
     assert found is None or isinstance(found[0], float)

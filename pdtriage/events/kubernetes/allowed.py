@@ -1,0 +1,255 @@
+"""What of a pod, an event or a PaddleJob may be kept: an allow-list, since specs hold secrets.
+
+Environment values, arguments, annotations and mounted secrets are left out unless they are named
+here; `kubectl` itself would write them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pdtriage.events.sidefiles import ALLOWED
+
+LONGEST = 4_096
+"""Characters kept of one text; a container may report a termination message as long as this."""
+VARIABLES = ALLOWED | {
+    "PADDLE_ELASTIC_SERVER",
+    "PADDLE_ELASTIC_TIMEOUT",
+    "PADDLE_SERVER_NUM",
+    "PADDLE_TRAINERS",
+    "PADDLE_TRAINER_NUM",
+    "PADDLE_TRAINING_ROLE",
+    "PADDLE_WITH_GLOO",
+    "TRAINER_PORTS_NUM",
+}
+LABELS = ("paddle-res-", "training.kubeflow.org/", "volcano.sh/", "app.kubernetes.io/name")
+ANNOTATIONS = ("paddle-resource", "volcano.sh/task-spec", "scheduling.k8s.io/group-name")
+
+Json = object
+"""Whatever `json.loads` gives; looked at before it is used."""
+Template = Callable[[Json], Json]
+
+
+def reduced(document: Json) -> dict[str, Json]:
+    """A pod, an event, a PaddleJob or a list of them, with what is allowed and nothing else."""
+    if not isinstance(document, dict):
+        return {}
+    kind = document.get("kind")
+    items = document.get("items")
+    if isinstance(items, list):
+        # kubectl leaves the kind of items out where the list names it
+        own = str(kind).removesuffix("List")
+        kept = [reduced({"kind": own, **item}) for item in items if isinstance(item, dict)]
+        return {"apiVersion": "v1", "kind": "List", "items": [item for item in kept if item]}
+    template = _TEMPLATES.get(str(kind))
+    kept_one = template(document) if template else {}
+    return kept_one if isinstance(kept_one, dict) else {}
+
+
+def withheld_variables(document: Json) -> int:
+    """How many environment variables of a pod were not kept."""
+    return _variables(document) - _variables(reduced(document))
+
+
+def _variables(pod: Json) -> int:
+    spec = pod.get("spec") if isinstance(pod, Mapping) else None
+    count = 0
+    for group in ("containers", "initContainers"):
+        listed = spec.get(group) if isinstance(spec, Mapping) else None
+        for container in listed if isinstance(listed, list) else []:
+            env = container.get("env") if isinstance(container, Mapping) else None
+            count += len(env) if isinstance(env, list) else 0
+    return count
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST else value[: LONGEST - 1] + "…"
+    return value if isinstance(value, bool | int | float) else None
+
+
+def _record(**fields: Template) -> Template:
+    def keep(value: Json) -> Json:
+        if not isinstance(value, Mapping):
+            return None
+        kept = {name: keep(value[name]) for name, keep in fields.items() if name in value}
+        return {name: field for name, field in kept.items() if field is not None}
+
+    return keep
+
+
+def _each(template: Template) -> Template:
+    def keep(value: Json) -> Json:
+        if not isinstance(value, list):
+            return None
+        return [kept for item in value if (kept := template(item)) is not None]
+
+    return keep
+
+
+def _named_like(prefixes: Sequence[str]) -> Template:
+    def keep(value: Json) -> Json:
+        if not isinstance(value, Mapping):
+            return None
+        wanted = {n: _plain(v) for n, v in value.items() if str(n).startswith(tuple(prefixes))}
+        return wanted or None
+
+    return keep
+
+
+def _amounts(value: Json) -> Json:
+    """Names and quantities: `nvidia.com/gpu: 8`."""
+    return {str(n): _plain(v) for n, v in value.items()} if isinstance(value, Mapping) else None
+
+
+def _variable(value: Json) -> Json:
+    if not isinstance(value, Mapping) or value.get("name") not in VARIABLES:
+        return None
+    return _record(name=_plain, value=_plain)(value)
+
+
+def _volume(value: Json) -> Json:
+    """Its name and kind; only of a volume in memory or on the node's disk also its size."""
+    if not isinstance(value, Mapping):
+        return None
+    kept: dict[str, Json] = {str(name): {} for name in value if name != "name"}
+    if "emptyDir" in value:
+        kept["emptyDir"] = _record(medium=_plain, sizeLimit=_plain)(value["emptyDir"]) or {}
+    return {"name": _plain(value.get("name")), **kept}
+
+
+_OWNERS = _each(_record(apiVersion=_plain, kind=_plain, name=_plain, uid=_plain, controller=_plain))
+_METADATA = _record(
+    name=_plain,
+    namespace=_plain,
+    uid=_plain,
+    creationTimestamp=_plain,
+    deletionTimestamp=_plain,
+    labels=_named_like(LABELS),
+    annotations=_named_like(ANNOTATIONS),
+    ownerReferences=_OWNERS,
+)
+_CONTAINER = _record(
+    name=_plain,
+    image=_plain,
+    env=_each(_variable),
+    resources=_record(limits=_amounts, requests=_amounts),
+    volumeMounts=_each(_record(name=_plain, mountPath=_plain, readOnly=_plain)),
+)
+_POD_SPEC = _record(
+    nodeName=_plain,
+    hostNetwork=_plain,
+    hostIPC=_plain,
+    restartPolicy=_plain,
+    priorityClassName=_plain,
+    schedulerName=_plain,
+    activeDeadlineSeconds=_plain,
+    terminationGracePeriodSeconds=_plain,
+    initContainers=_each(_CONTAINER),
+    containers=_each(_CONTAINER),
+    volumes=_each(_volume),
+)
+_STATE = _record(
+    waiting=_record(reason=_plain, message=_plain),
+    running=_record(startedAt=_plain),
+    terminated=_record(
+        exitCode=_plain,
+        signal=_plain,
+        reason=_plain,
+        message=_plain,
+        startedAt=_plain,
+        finishedAt=_plain,
+    ),
+)
+_STATUSES = _each(
+    _record(
+        name=_plain,
+        restartCount=_plain,
+        ready=_plain,
+        state=_STATE,
+        lastState=_STATE,
+        image=_plain,
+    )
+)
+_CONDITIONS = _each(
+    _record(type=_plain, status=_plain, reason=_plain, message=_plain, lastTransitionTime=_plain)
+)
+_POD_STATUS = _record(
+    phase=_plain,
+    reason=_plain,
+    message=_plain,
+    podIP=_plain,
+    hostIP=_plain,
+    startTime=_plain,
+    qosClass=_plain,
+    conditions=_CONDITIONS,
+    initContainerStatuses=_STATUSES,
+    containerStatuses=_STATUSES,
+)
+_REPLICAS = _record(
+    replicas=_plain,
+    requests=_plain,
+    limits=_plain,
+    restartPolicy=_plain,
+    template=_record(spec=_POD_SPEC),
+)
+_COUNTS = _record(
+    pending=_plain,
+    starting=_plain,
+    running=_plain,
+    failed=_plain,
+    succeeded=_plain,
+    active=_plain,
+    unknown=_plain,
+)
+_JOB_SPEC = _record(
+    cleanPodPolicy=_plain,
+    intranet=_plain,
+    withGloo=_plain,
+    elastic=_plain,
+    worker=_REPLICAS,
+    ps=_REPLICAS,
+    heter=_REPLICAS,
+    paddleReplicaSpecs=_record(Worker=_REPLICAS, Master=_REPLICAS),
+    runPolicy=_record(
+        cleanPodPolicy=_plain,
+        ttlSecondsAfterFinished=_plain,
+        activeDeadlineSeconds=_plain,
+        backoffLimit=_plain,
+    ),
+)
+_JOB_STATUS = _record(
+    phase=_plain,
+    mode=_plain,
+    elastic=_plain,
+    startTime=_plain,
+    completionTime=_plain,
+    worker=_COUNTS,
+    ps=_COUNTS,
+    heter=_COUNTS,
+    conditions=_CONDITIONS,
+)
+_TEMPLATES: dict[str, Template] = {
+    "Pod": _record(
+        apiVersion=_plain, kind=_plain, metadata=_METADATA, spec=_POD_SPEC, status=_POD_STATUS
+    ),
+    "Event": _record(
+        apiVersion=_plain,
+        kind=_plain,
+        metadata=_record(name=_plain, namespace=_plain, creationTimestamp=_plain),
+        involvedObject=_record(kind=_plain, name=_plain, uid=_plain, fieldPath=_plain),
+        regarding=_record(kind=_plain, name=_plain, uid=_plain, fieldPath=_plain),
+        type=_plain,
+        reason=_plain,
+        message=_plain,
+        note=_plain,
+        count=_plain,
+        firstTimestamp=_plain,
+        lastTimestamp=_plain,
+        eventTime=_plain,
+        source=_record(component=_plain, host=_plain),
+    ),
+    "PaddleJob": _record(
+        apiVersion=_plain, kind=_plain, metadata=_METADATA, spec=_JOB_SPEC, status=_JOB_STATUS
+    ),
+}

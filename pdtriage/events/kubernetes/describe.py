@@ -1,0 +1,158 @@
+"""`kubectl describe pod` as text, to the shape the same pod has as JSON.
+
+Only what tells something of an end is read; what is indented in another way is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_POD_BEGINS = re.compile(r"(?m)^Name:\s+(\S+)\s*$")
+_FIELD = re.compile(r"^(?P<indent> *)(?P<name>[A-Za-z][\w ./-]*?):(?:\s+(?P<value>\S.*?))?\s*$")
+_VARIABLE = re.compile(r"^ {6}(?P<name>[A-Z_a-z][\w]*):\s+(?P<value>\S.*?)\s*$")
+_MOUNT = re.compile(r"^ {6}(?P<path>/\S*) from (?P<volume>\S+) \(")
+_CONDITION = re.compile(r"^ {2}(?P<type>\w+)\s+(?P<status>True|False|Unknown)\s*$")
+_EVENT = re.compile(
+    r"^ {2}(?P<type>Normal|Warning)\s+(?P<reason>\w+)\s+(?P<age>[\dhmsdy]+(?: \([^)]*\))?)\s+"
+    r"(?P<source>[\w./-]+(?:, \S+)?)\s+(?P<message>\S.*)$"
+)
+Document = dict[str, object]
+
+
+def described_pods(text: str) -> Iterator[tuple[Document, list[Document]]]:
+    """Each pod with the events listed below it."""
+    starts = [found.start() for found in _POD_BEGINS.finditer(text)]
+    for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        yield _pod(text[begin:end].splitlines())
+
+
+def _pod(lines: list[str]) -> tuple[Document, list[Document]]:
+    sections = _sections(lines)
+    top = {name: value for name, (value, _) in sections.items()}
+    name, machine = top.get("Name", ""), top.get("Node", "").partition("/")[0]
+    status: Document = {
+        "phase": top.get("Status", "").partition(" ")[0],
+        "reason": top.get("Reason", ""),
+        "message": top.get("Message", ""),
+        "podIP": top.get("IP", ""),
+        "containerStatuses": list(_states(sections, "Containers")),
+        "initContainerStatuses": list(_states(sections, "Init Containers")),
+        "conditions": _conditions(sections),
+    }
+    owner = top.get("Controlled By", "").partition("/")
+    metadata: Document = {
+        "name": name,
+        "namespace": top.get("Namespace", ""),
+        "labels": dict(_labels(sections)),
+        "ownerReferences": [{"kind": owner[0], "name": owner[2]}] if owner[2] else [],
+    }
+    spec: Document = {
+        "nodeName": "" if machine == "<none>" else machine,
+        "containers": list(_containers(sections)),
+    }
+    document: Document = {"kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+    return document, list(_events(sections, name))
+
+
+def _sections(lines: list[str]) -> dict[str, tuple[str, list[str]]]:
+    """By the names at the left margin: the value beside each, and the lines below it."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    below: list[str] = []
+    for line in lines:
+        field = _FIELD.match(line)
+        if field and not field["indent"]:
+            below = [line] if field["name"] == "Labels" else []
+            found.setdefault(field["name"], (field["value"] or "", below))
+        else:
+            below.append(line)
+    return found
+
+
+def _labels(sections: dict[str, tuple[str, list[str]]]) -> Iterator[tuple[str, str]]:
+    for line in sections.get("Labels", ("", []))[1]:
+        name, equals, value = line.removeprefix("Labels:").strip().partition("=")
+        if equals:
+            yield name, value
+
+
+def _blocks(sections: dict[str, tuple[str, list[str]]], section: str) -> dict[str, list[str]]:
+    """The containers of a section, each with its own lines."""
+    found: dict[str, list[str]] = {}
+    below: list[str] = []
+    for line in sections.get(section, ("", []))[1]:
+        field = _FIELD.match(line)
+        if field and len(field["indent"]) == 2 and not field["value"]:
+            below = found.setdefault(field["name"], [])
+        else:
+            below.append(line)
+    return found
+
+
+def _states(sections: dict[str, tuple[str, list[str]]], section: str) -> Iterator[Document]:
+    for name, lines in _blocks(sections, section).items():
+        status: Document = {"name": name, "state": {}, "lastState": {}}
+        inner: Document = {}
+        for line in lines:
+            field = _FIELD.match(line)
+            if not field:
+                continue
+            key, value = field["name"], field["value"] or ""
+            if len(field["indent"]) == 4:
+                inner = {}
+                if key in ("State", "Last State"):
+                    status["state" if key == "State" else "lastState"] = {value.lower(): inner}
+                elif key == "Restart Count":
+                    status["restartCount"] = value
+            elif len(field["indent"]) == 6 and key in _INNER:
+                inner[_INNER[key]] = value
+        yield status
+
+
+def _containers(sections: dict[str, tuple[str, list[str]]]) -> Iterator[Document]:
+    for name, lines in _blocks(sections, "Containers").items():
+        env: list[Document] = []
+        mounts: list[Document] = []
+        limits: Document = {}
+        at = ""
+        for line in lines:
+            field = _FIELD.match(line)
+            if field and len(field["indent"]) == 4:
+                at = field["name"]
+            elif at == "Environment" and (variable := _VARIABLE.match(line)):
+                env.append({"name": variable["name"], "value": variable["value"]})
+            elif at == "Mounts" and (mount := _MOUNT.match(line)):
+                mounts.append({"mountPath": mount["path"], "name": mount["volume"]})
+            elif at == "Limits" and field:
+                limits[field["name"]] = field["value"] or ""
+        yield {
+            "name": name,
+            "env": env,
+            "volumeMounts": mounts,
+            "resources": {"limits": limits},
+        }
+
+
+def _conditions(sections: dict[str, tuple[str, list[str]]]) -> list[Document]:
+    found = (_CONDITION.match(line) for line in sections.get("Conditions", ("", []))[1])
+    return [{"type": row["type"], "status": row["status"]} for row in found if row]
+
+
+def _events(sections: dict[str, tuple[str, list[str]]], pod: str) -> Iterator[Document]:
+    for line in sections.get("Events", ("", []))[1]:
+        if found := _EVENT.match(line):
+            yield {
+                "involvedObject": {"kind": "Pod", "name": pod},
+                "reason": found["reason"],
+                "message": found["message"],
+            }
+
+
+_INNER = {
+    "Reason": "reason",
+    "Message": "message",
+    "Exit Code": "exitCode",
+    "Signal": "signal",
+    "Started": "startedAt",
+    "Finished": "finishedAt",
+}

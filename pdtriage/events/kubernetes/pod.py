@@ -1,0 +1,228 @@
+"""A pod to what matters of it: which node of the job it is, its lives, and what ended them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pdtriage.events.kubernetes import reasons
+from pdtriage.events.kubernetes.allowed import VARIABLES
+from pdtriage.events.kubernetes.values import items, mapping, moment, number, text
+from pdtriage.events.pod_names import ROLES, named_like_a_pod
+from pdtriage.model import Life, Pod, Role
+
+_TOLD_ROLES: dict[str, Role] = {
+    "TRAINER": "worker",
+    "PSERVER": "server",
+    "HETER": "heter",
+    "HETER_TRAINER": "heter",
+}
+_SHM = "/dev/shm"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something Kubernetes says that explains an end, or a start that never came."""
+
+    signature: str
+    pod: str
+    needle: str
+    """What stands on the line that carries the evidence."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    time: float | None = None
+
+
+def pod_of(document: Mapping[str, object]) -> Pod | None:
+    name = text(document, "metadata", "name")
+    if not name:
+        return None
+    labels = mapping(document, "metadata", "labels")
+    environment = _environment(document)
+    role, index = _place(name, labels, environment)
+    container = _training(document)
+    status = _status(document, container)
+    return Pod(
+        name=name,
+        role=role,
+        index=index,
+        job=_job(document, name, labels),
+        numbered="paddle-res-type" in labels or "PADDLE_TRAINER_ID" in environment,
+        machine=text(document, "spec", "nodeName") or None,
+        address=text(document, "status", "podIP") or None,
+        phase=text(document, "status", "phase"),
+        container=container,
+        restarts=number(status, "restartCount") or 0,
+        lives=tuple(_lives(status)),
+        environment=environment,
+    )
+
+
+def signs_of(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
+    """What the status says went wrong; the needle of each stands in a line of the document."""
+    yield from _ends(document, pod)
+    yield from _removal(document, pod)
+    if not pod.lives:
+        yield from _never_started(document, pod)
+    if _lacks_shm(document, pod):
+        yield Sign("k8s.no-shm", pod.name, '"volumeMounts"', _fields(pod, container=pod.container))
+
+
+def shm_volume(document: Mapping[str, object], container: str) -> str | None:
+    """The name of the volume that is mounted at /dev/shm."""
+    for one in items(document, "spec", "containers"):
+        for mount in items(one, "volumeMounts"):
+            if text(one, "name") == container and text(mount, "mountPath").rstrip("/") == _SHM:
+                return text(mount, "name")
+    return None
+
+
+def _place(
+    name: str, labels: Mapping[str, object], environment: Mapping[str, str]
+) -> tuple[Role, int | None]:
+    """By the labels of paddle-operator, of the training operator, by its variables, by its name."""
+    named = named_like_a_pod(name)
+    kind = text(labels, "paddle-res-type") or text(labels, "training.kubeflow.org/replica-type")
+    told = environment.get("TRAINING_ROLE") or environment.get("PADDLE_TRAINING_ROLE", "")
+    role = ROLES.get(kind.lower()) or _TOLD_ROLES.get(told) or (named[1] if named else "unknown")
+    index = number(labels, "training.kubeflow.org/replica-index")
+    if index is None and named:
+        index = named[2]
+    if index is None:
+        index = number(environment, "PADDLE_TRAINER_ID")
+    return role, index
+
+
+def _job(document: Mapping[str, object], name: str, labels: Mapping[str, object]) -> str | None:
+    for owner in items(document, "metadata", "ownerReferences"):
+        if text(owner, "kind") == "PaddleJob":
+            return text(owner, "name") or None
+    named = named_like_a_pod(name)
+    return text(labels, "training.kubeflow.org/job-name") or (named[0] if named else None)
+
+
+def _environment(document: Mapping[str, object]) -> dict[str, str]:
+    return {
+        text(variable, "name"): text(variable, "value")
+        for container in items(document, "spec", "containers")
+        for variable in items(container, "env")
+        if variable.get("name") in VARIABLES and "value" in variable
+    }
+
+
+def _training(document: Mapping[str, object]) -> str:
+    """The container called paddle, as both operators ask for, else the first."""
+    names = [text(container, "name") for container in items(document, "spec", "containers")]
+    names = names or [text(one, "name") for one in items(document, "status", "containerStatuses")]
+    return "paddle" if "paddle" in names or not names else names[0]
+
+
+def _status(document: Mapping[str, object], container: str) -> Mapping[str, object]:
+    listed = items(document, "status", "containerStatuses")
+    return next((status for status in listed if text(status, "name") == container), {})
+
+
+def _lives(status: Mapping[str, object]) -> Iterator[Life]:
+    for state in (mapping(status, "lastState"), mapping(status, "state")):
+        ended = mapping(state, "terminated")
+        if ended:
+            yield Life(
+                moment(ended, "startedAt"),
+                moment(ended, "finishedAt"),
+                number(ended, "exitCode"),
+                text(ended, "reason"),
+            )
+        elif running := mapping(state, "running"):
+            yield Life(moment(running, "startedAt"), running=True)
+
+
+def _ends(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
+    """How the lives of the training container ended."""
+    status = _status(document, pod.container)
+    limit = ""
+    for one in items(document, "spec", "containers"):
+        if text(one, "name") == pod.container:
+            limit = text(one, "resources", "limits", "memory")
+    attempt = pod.restarts - len(pod.lives)
+    for state in ("lastState", "state"):
+        ended = mapping(status, state, "terminated")
+        attempt += bool(ended or mapping(status, state, "running"))
+        reason = text(ended, "reason")
+        if reason not in reasons.TERMINATED:
+            continue
+        fields = _fields(
+            pod,
+            container=pod.container,
+            reason=reason,
+            message=text(ended, "message"),
+            exit_code=text(ended, "exitCode"),
+            attempt=str(attempt),
+            limit=limit if reason == "OOMKilled" else "",
+        )
+        when = moment(ended, "finishedAt")
+        yield Sign(reasons.TERMINATED[reason], pod.name, reason, fields, when)
+
+
+def _removal(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
+    """Why the pod as a whole was ended."""
+    reason, message = text(document, "status", "reason"), text(document, "status", "message")
+    signature = reasons.POD.get(reason)
+    if signature == "k8s.evicted":
+        signature = reasons.of_eviction(message, shm_volume(document, pod.container))
+    if signature:
+        yield Sign(signature, pod.name, reason, _fields(pod, reason=reason, message=message))
+    for condition in items(document, "status", "conditions"):
+        why = text(condition, "reason")
+        if text(condition, "type") == "DisruptionTarget" and why in reasons.DISRUPTION:
+            said = text(condition, "message")
+            found = reasons.DISRUPTION[why]
+            if found == "k8s.evicted":
+                found = reasons.of_eviction(said, shm_volume(document, pod.container))
+            when = moment(condition, "lastTransitionTime")
+            yield Sign(found, pod.name, why, _fields(pod, reason=why, message=said), when)
+
+
+def _never_started(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for status in items(document, "status", group):
+            waiting, name = mapping(status, "state", "waiting"), text(status, "name")
+            reason, said = text(waiting, "reason"), text(waiting, "message")
+            if reason in reasons.WAITING:
+                fields = _fields(pod, container=name, reason=reason, message=said)
+                yield Sign(reasons.WAITING[reason], pod.name, reason, fields)
+    yield from _failed_before(document, pod)
+    for condition in items(document, "status", "conditions"):
+        if text(condition, "type") == "PodScheduled" and text(condition, "status") == "False":
+            why, said = text(condition, "reason"), text(condition, "message")
+            fields = _fields(pod, reason=why, message=said)
+            when = moment(condition, "lastTransitionTime")
+            yield Sign("k8s.unschedulable", pod.name, why or "PodScheduled", fields, when)
+    if pod.phase == "Pending":
+        yield Sign("k8s.pending", pod.name, "Pending", _fields(pod, reason="Pending"))
+
+
+def _failed_before(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
+    """An init container that ended badly, so that the training container waits for ever."""
+    for status in items(document, "status", "initContainerStatuses"):
+        ended = mapping(status, "state", "terminated") or mapping(status, "lastState", "terminated")
+        code = number(ended, "exitCode")
+        if code:
+            fields = _fields(
+                pod,
+                container=text(status, "name"),
+                reason=text(ended, "reason"),
+                message=text(ended, "message"),
+                exit_code=str(code),
+            )
+            when = moment(ended, "finishedAt")
+            yield Sign("k8s.init-failed", pod.name, f'"exitCode": {code}', fields, when)
+
+
+def _lacks_shm(document: Mapping[str, object], pod: Pod) -> bool:
+    known = any(text(one, "name") == pod.container for one in items(document, "spec", "containers"))
+    shared = mapping(document, "spec").get("hostIPC") is True
+    return known and not shared and shm_volume(document, pod.container) is None
+
+
+def _fields(pod: Pod, **told: str) -> dict[str, str]:
+    fields = {"pod": pod.name, "machine": pod.machine or "", **told}
+    return {name: value for name, value in fields.items() if value}
