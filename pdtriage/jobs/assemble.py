@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast, get_args
 
+from pdtriage.jobs.alignment import aligned, apart_notes, ended, launches_of, started
+from pdtriage.jobs.ends import ended_by_record, launcher_pids, vanished
 from pdtriage.jobs.folders import JobFolder, sort_files
+from pdtriage.jobs.heard import with_peers
 from pdtriage.jobs.identity import self_rank
 from pdtriage.jobs.launches import NodeRun, node_runs
+from pdtriage.jobs.own_report import with_victims
+from pdtriage.jobs.pod_runs import (
+    ended_by_cluster,
+    is_partial,
+    missing_notes,
+    mode_of,
+    placed_ranks,
+    pods_world,
+    signs_of_run,
+)
 from pdtriage.jobs.ranks import (
     console_ranks,
-    node_rank,
     only_named,
     rank_of,
     unseen_ranks,
@@ -24,93 +37,109 @@ from pdtriage.model import (
     Mode,
     Node,
     Rank,
+    Restart,
     Role,
     Run,
     RunFacts,
     Text,
 )
 
+if TYPE_CHECKING:
+    from pdtriage.knowledge import Knowledge
+
 
 def assemble(
-    facts: Iterable[FileFacts], records: Sequence[tuple[str, RunRecord]] = ()
+    facts: Iterable[FileFacts],
+    records: Sequence[tuple[str, RunRecord]] = (),
+    knowledge: Knowledge | None = None,
 ) -> list[RunFacts]:
-    """The runs found, oldest first; empty when no file says anything of a job."""
+    """The runs found, oldest first; empty when no file says anything of a job.
+
+    `knowledge` is needed to take over what nodes whose logs are not here told of their ranks.
+    """
     job = sort_files(facts, records)
-    grouped = _aligned([runs for runs in map(node_runs, job.nodes) if runs])
-    launches: dict[int, int] = {}
+    grouped = aligned([runs for runs in map(node_runs, job.nodes) if runs])
+    apart = apart_notes(grouped)
     found = []
-    for index, group in enumerate(grouped, 1):
-        launch = launches.setdefault(group[0].launch, len(launches) + 1)
+    for index, (launch, group) in enumerate(zip(launches_of(grouped), grouped, strict=True), 1):
         newest = index == len(grouped)
-        found.append(_run_facts(index, launch, group, job, newest))
+        facts_of_run = _run_facts(index, launch, group, job, newest)
+        facts_of_run = replace(facts_of_run, notes=(*facts_of_run.notes, *apart))
+        for record in (run.record for run in group if run.record and knowledge):
+            facts_of_run = with_peers(facts_of_run, record, cast("Knowledge", knowledge))
+        found.append(replace(facts_of_run, partial=is_partial(group, grouped)))
     return found
-
-
-def _aligned(nodes: list[list[NodeRun]]) -> list[list[NodeRun]]:
-    """Runs of several nodes side by side: by their endpoints, else counted from the newest."""
-    if not nodes:
-        return []
-    longest = max(nodes, key=len)
-    groups: list[list[NodeRun]] = [[run] for run in longest]
-    for runs in nodes:
-        if runs is longest:
-            continue
-        for back, run in enumerate(reversed(runs), 1):
-            same = [g for g in groups if run.endpoints and g[0].endpoints == run.endpoints]
-            (same[-1] if same else groups[-back]).append(run)
-    order = {id(runs[0].node): number for number, runs in enumerate(nodes)}
-    for group in groups:
-        group.sort(key=lambda run: order[id(run.node)])
-    return groups
 
 
 def _run_facts(
     index: int, launch: int, group: list[NodeRun], job: JobFolder, newest: bool
 ) -> RunFacts:
     with_logs = [run for run in group if run.members]
+    pods = sum(bool(run.node.pod and run.node.pod.role == "worker") for run in group)
     ranks: list[Rank] = []
     nodes: list[Node] = []
     for run in group:
         own = [rank_of(member, run, max(1, len(with_logs))) for member in run.members]
         own.extend(console_ranks(run, own, single=len(group) == 1))
         own.extend(only_named(run, own))
+        own = placed_ranks(own, run, pods)
         ranks.extend(own)
         nodes.append(_node(run, own))
-    world_size = _world_size(group)
+    world_size = _world_size(group) or pods_world(group, job.cluster, ranks)
     ranks.extend(unseen_ranks(ranks, group, world_size))
     ranks.extend(unseen_servers(ranks, group))
+    ranks = with_victims(ranks, group)
     ranks.sort(key=lambda r: (r.role, r.rank is None, r.rank or 0, r.local_rank or 0, r.files))
-    times = [r.last_time for r in ranks if r.last_time is not None]
+    told = {event.signature for rank in ranks for _, event in rank.events}
     return RunFacts(
         run=Run(
             index,
             launch,
             group[0].attempt,
-            started=min(_started(group), default=None),
-            ended=max(times, default=None),
+            started=min(started(group), default=None),
+            ended=max(ended(group), default=None),
         ),
         ranks=tuple(ranks),
-        launcher=tuple(event for run in group for event in _spoken(run, ranks)),
+        launcher=tuple(event for run in group for event in _spoken(run, told)),
         kernel=_kernel(group, job) if newest else (),
         nodes=tuple(nodes),
         world_size=world_size,
         mode=_mode(group),
         started_by=_launcher(group),
-        job_id=_job_id(group),
-        launcher_pids=frozenset(r.record.pid for r in group if r.record and r.record.pid),
-        ended_by_record=next((r.record.reason for r in group if r.record), None),
+        job_id=_name_of_job(group),
+        launcher_pids=launcher_pids(group),
+        ended_by_record=ended_by_record(group),
+        restart=_restart(group),
+        reached=_reached(group),
         running=any(r.record is not None and r.record.is_live() for r in group),
+        vanished=vanished(group),
         arguments=_arguments(group),
         versions=next((r.record.versions for r in group if r.record), {}),
-        notes=_notes(group, ranks),
+        notes=(*_notes(group, ranks), *missing_notes(group), *job.cluster.notes),
+        cluster=signs_of_run(group, job.cluster, newest),
+        ended_by_cluster=ended_by_cluster(group, job.cluster, newest),
     )
 
 
-def _spoken(run: NodeRun, ranks: list[Rank]) -> list[tuple[str, Event]]:
+def _restart(group: list[NodeRun]) -> Restart | None:
+    """All nodes decide the same; one of those that wrote it down will do."""
+    decided = next((r.record.restart for r in group if r.record and r.record.restart), None)
+    return None if decided is None else Restart(decided.again, decided.why)
+
+
+def _reached(group: list[NodeRun]) -> tuple[int | None, int] | None:
+    told = [
+        (r.record.last_epoch, r.record.last_step)
+        for r in group
+        if r.record and r.record.last_step is not None
+    ]
+    return max(told, key=lambda reached: (reached[0] or 0, reached[1]), default=None)
+
+
+def _spoken(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
     """What the launcher said, and causes that stand in its console and in no log."""
     if not run.members:
         return run.console.events
-    told = {event.signature for rank in ranks for _, event in rank.events}
     only_there = [
         (path, event)
         for path, event in run.console.output
@@ -137,7 +166,10 @@ def _node(run: NodeRun, ranks: list[Rank]) -> Node:
     hosts = [rank.host for rank in ranks if rank.host]
     record = run.record
     host = record.address or record.host if record else hosts[0] if hosts else None
-    return Node(node_rank(run), host, run.node.folder, record.pid if record else None)
+    pod = run.node.pod
+    if pod is not None:
+        return Node(pod.index, pod.name, run.node.folder)
+    return Node(run.number, host, run.node.folder)
 
 
 def _world_size(group: list[NodeRun]) -> int | None:
@@ -161,15 +193,6 @@ def _world_size(group: list[NodeRun]) -> int | None:
     return None
 
 
-def _started(group: list[NodeRun]) -> list[float]:
-    recorded = [r.record.started for r in group if r.record and r.record.started is not None]
-    if recorded:
-        return recorded
-    spans = [span for run in group for member in run.members for span in member.segment]
-    spans.extend(span for run in group for span in run.console.spans)
-    return [time for span in spans for time in span.times]
-
-
 def _mode(group: list[NodeRun]) -> Mode:
     for run in group:
         told = run.record.mode if run.record else None
@@ -177,6 +200,9 @@ def _mode(group: list[NodeRun]) -> Mode:
         told = told or (job.fields.get("mode") if job else None)
         if told in get_args(Mode):
             return cast(Mode, told)
+    by_pods = mode_of(group)
+    if by_pods:
+        return by_pods
     roles: set[Role] = {member.log.role for run in group for member in run.members}
     if "heter" in roles:
         return "ps-heter"
@@ -211,6 +237,12 @@ def _job_id(group: list[NodeRun]) -> str | None:
     return None
 
 
+def _name_of_job(group: list[NodeRun]) -> str | None:
+    """Of a PaddleJob its own name: the launchers in its pods know none."""
+    named = (run.node.pod.job for run in group if run.node.pod and run.node.pod.job)
+    return next(named, None) or _job_id(group)
+
+
 def _arguments(group: list[NodeRun]) -> tuple[str, ...]:
     recorded = next((run.record.argv for run in group if run.record and run.record.argv), ())
     if recorded:
@@ -222,7 +254,15 @@ def _arguments(group: list[NodeRun]) -> tuple[str, ...]:
 def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
     notes: list[Text] = []
     unplaced = [r for r in ranks if r.rank is None and r.role == "worker" and r.files]
-    if unplaced:
+    if unplaced and all(rank.local_rank is None for rank in unplaced):
+        notes.append(
+            Text(
+                en="nothing here says which rank wrote this; give the log folder of the job "
+                "(workerlog.*) to learn it",
+                zh="这里看不出由哪个 rank 写出；请提供作业的日志目录（workerlog.*）",
+            )
+        )
+    elif unplaced:
         notes.append(
             Text(
                 en="the global rank of some logs is not known here: the file name holds the local "
@@ -236,8 +276,7 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
         notes.extend(
             note for member in run.members for s in member.segment for note in s.facts.notes
         )
-        for text in run.record.notes if run.record else ():
-            notes.append(Text(en=text, zh=text))
+        notes.extend(run.record.notes if run.record else ())
     return tuple(dict.fromkeys(notes))
 
 

@@ -20,6 +20,7 @@ TELLS_EXIT = frozenset(
 SHOWS_A_RANK = frozenset({"launch.spawn-error", "launch.container-failed"})
 """After these the launcher repeats the last lines of the process it names."""
 SPAWNED_LINES = 200
+MOST_RANKS = 200_000
 SAME_START = 2.0
 """Seconds: the double loggers of the legacy launcher print a start twice."""
 _PATH = re.compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
@@ -36,13 +37,15 @@ class ConsoleFacts:
     """Of the processes whose lines are shown among the launcher's."""
     exits: dict[tuple[Role, int], Exit] = field(default_factory=dict)
     """By role and local index, from the log path: the rank number counts servers first."""
-    aborted: tuple[int, ...] = ()
+    aborted: frozenset[int] = frozenset()
     """Global ranks of `ABORT!!!`."""
     world_size: int | None = None
     pids: dict[int, int] = field(default_factory=dict)
     """Local index to pid."""
     values: dict[str, str] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
+    headline: Event | None = None
+    """Of a report that `pdtriage run` printed; believed when the report's last line is here."""
 
     def first(self, signature: str) -> Event | None:
         return next((e for _, e in self.events if e.signature == signature), None)
@@ -98,10 +101,28 @@ def read_console(segments: Iterable[Segment]) -> ConsoleFacts:
                 target = facts.events if is_launcher_event(event) else facts.output
                 target.append((path, event))
                 _learn(facts, event)
+                if event.signature == "launch.own-verdict":
+                    _without_quotes(facts, path)
             for block in span.facts.environments:
                 if span.holds(block.offset):
                     _merge(facts.values, block)
     return facts
+
+
+def numbers_in(listed: str) -> set[int]:
+    """`0-3, 5` as numbers."""
+    found: set[int] = set()
+    for first, last in re.findall(r"(\d{1,7})(?:-(\d{1,7}))?", listed):
+        end = min(int(last or first), int(first) + MOST_RANKS)
+        found.update(range(int(first), end + 1))
+    return found
+
+
+def _without_quotes(facts: ConsoleFacts, path: str) -> None:
+    """Lines that a printed report quotes are of the rank it names, whoever is shown above it."""
+    if facts.headline:
+        begin = facts.headline.line
+        facts.output = [(p, e) for p, e in facts.output if p != path or e.line < begin]
 
 
 def _merge(values: dict[str, str], block: EnvBlock) -> None:
@@ -120,10 +141,15 @@ def _learn(facts: ConsoleFacts, event: Event) -> None:
     if event.signature == "launch.proc":
         facts.pids[int(fields["local_rank"])] = int(fields["pid"])
     elif event.signature == "launch.abort":
-        numbers = tuple(int(n) for n in re.findall(r"\d+", fields.get("ranks", "")))
-        facts.aborted = tuple(sorted({*facts.aborted, *numbers}))
+        facts.aborted |= {int(n) for n in re.findall(r"\d+", fields.get("ranks", ""))}
         if fields.get("world_size", "").isdecimal():
             facts.world_size = int(fields["world_size"])
+    elif event.signature == "launch.own-headline":
+        facts.headline = event
+    elif event.signature == "launch.own-verdict" and facts.headline:
+        told = facts.headline.fields
+        facts.aborted |= numbers_in(told.get("ranks", ""))
+        facts.world_size = facts.world_size or int(told.get("world_size") or 0) or None
     elif event.signature in TELLS_EXIT:
         where = _local_process(fields.get("path"), fields.get("local_rank") or fields.get("rank"))
         if where and where not in facts.exits:

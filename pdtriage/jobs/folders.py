@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from pdtriage.jobs.pods import (
+    Cluster,
+    is_previous,
+    of_training,
+    pod_of_file,
+    pod_of_folder,
+    read_cluster,
+)
 from pdtriage.launch.record import RunRecord
-from pdtriage.model import FileFacts, Role
+from pdtriage.model import FileFacts, Pod, Role
 
 PROCESS_KINDS: dict[str, Role] = {
     "worker": "worker",
@@ -45,6 +53,10 @@ class NodeFolder:
     backups: list[FileFacts] = field(default_factory=list)
     endpoints: list[FileFacts] = field(default_factory=list)
     records: list[RunRecord] = field(default_factory=list)
+    pod: Pod | None = None
+    """What Kubernetes says of it, where the node is a pod."""
+    previous: list[FileFacts] = field(default_factory=list)
+    """What its container printed before it was restarted."""
     by_index: dict[tuple[Role, int], Log] = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -52,6 +64,7 @@ class NodeFolder:
 class JobFolder:
     nodes: list[NodeFolder]
     kernel: list[FileFacts]
+    cluster: Cluster = field(default_factory=Cluster)
 
 
 def sort_files(
@@ -62,24 +75,52 @@ def sort_files(
     nodes: dict[str, NodeFolder] = {}
     consoles: list[FileFacts] = []
     kernel: list[FileFacts] = []
+    told: list[FileFacts] = []
     for found in ordered:
         kind = found.file.kind
         if kind == "kernel":
             kernel.append(found)
+        elif kind == "k8s":
+            told.append(found)
         elif kind == "console":
             consoles.append(found)
         elif kind not in ("gpu", "record", "other"):
             _place(nodes.setdefault(found.file.folder, NodeFolder(found.file.folder)), found)
     for folder, record in records:
         nodes.setdefault(folder, NodeFolder(folder)).records.append(record)
-    for console in consoles:
+    cluster = read_cluster(told, consoles)
+    for console in _without_pods(nodes, consoles, cluster):
         _node_of_console(nodes, console).consoles.append(console)
     for node in nodes.values():
         node.logs.sort(key=lambda log: log.key)
         for log in node.logs:
             log.pieces.sort(key=lambda piece: -piece.file.rotation)
         node.records.sort(key=lambda record: record.number)
-    return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel)
+    return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
+
+
+def _without_pods(
+    nodes: dict[str, NodeFolder], consoles: list[FileFacts], cluster: Cluster
+) -> list[FileFacts]:
+    """Gives every pod its node and its consoles; the consoles that are of no pod are left."""
+    if not cluster.pods:
+        return consoles
+    homes = {pod_of_folder(folder, cluster): node for folder, node in reversed(nodes.items())}
+    left: list[FileFacts] = []
+    heard: dict[str, list[FileFacts]] = {pod: [] for pod in cluster.pods}
+    for console in consoles:
+        heard.get(pod_of_file(console, cluster) or "", left).append(console)
+    for name, pod in cluster.pods.items():
+        own = of_training(heard[name], pod)
+        if name not in homes:
+            folder = own[0].file.folder if own else cluster.folders.get(name, ".")
+            folder = folder if folder.endswith(name) else f"{folder}/{name}"
+            homes[name] = nodes.setdefault(folder, NodeFolder(folder))
+        node = homes[name]
+        node.pod = pod
+        node.consoles.extend(console for console in own if not is_previous(console))
+        node.previous.extend(console for console in own if is_previous(console))
+    return left
 
 
 def _place(node: NodeFolder, found: FileFacts) -> None:

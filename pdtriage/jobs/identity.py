@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +22,8 @@ _DEVICE_FLAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
+    """Who wrote a file."""
+
     role: Role
     rank: int | None
     local_rank: int | None
@@ -97,13 +98,13 @@ def node_number(folder: str) -> int | None:
 
 def self_rank(member: Member) -> int | None:
     """The global rank that messages of the process itself give, when they agree."""
-    told = Counter(
+    told = {
         event.fields["self_rank"]
         for span in member.segment
         for event in span.events
         if event.fields.get("self_rank", "").isdecimal()
-    )
-    return int(next(iter(told))) if len(told) == 1 else None
+    }
+    return int(told.pop()) if len(told) == 1 else None
 
 
 def _rank_without_environment(member: Member, run: NodeRun, nodes: int) -> int | None:
@@ -128,15 +129,16 @@ def _offset_of_node(run: NodeRun, nodes: int) -> int | None:
         told = self_rank(member)
         if told is not None and member.log.index is not None and told >= member.log.index:
             return told - member.log.index
-    workers = sum(member.log.role == "worker" for member in run.members)
-    hosts = [host_of(endpoint) for endpoint in run.endpoints]
     own = _console_host(run)
-    if own and own in hosts:
-        return hosts.index(own)
-    if nodes == 1 and len(set(hosts)) <= 1 and _nnodes(run) == 1:
-        return 0
-    number = node_number(run.node.folder)
-    return number * workers if number is not None and nodes > 1 else None
+    for rank, endpoint in enumerate(run.endpoints if own else ()):
+        if host_of(endpoint) == own:
+            return rank
+    if nodes > 1:
+        number = node_number(run.node.folder)
+        workers = sum(member.log.role == "worker" for member in run.members)
+        return None if number is None else number * workers
+    alone = _nnodes(run) == 1 and len({host_of(endpoint) for endpoint in run.endpoints}) <= 1
+    return 0 if alone else None
 
 
 def _nnodes(run: NodeRun) -> int:

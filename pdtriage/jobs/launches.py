@@ -5,16 +5,17 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
 from pdtriage.jobs.split import Segment, before, split, split_at
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.model import EnvBlock, Role
+from pdtriage.launch.record_attempts import attempts_in
+from pdtriage.model import EnvBlock, Life, Role
 
 
 @dataclass
@@ -40,6 +41,8 @@ class NodeRun:
     record: RunRecord | None = None
     peers: tuple[EnvBlock, ...] = ()
     newest: bool = False
+    life: Life | None = None
+    """Of the pod's container, where Kubernetes tells of it."""
     first_ranks: dict[int, int | None] = field(default_factory=dict, repr=False, compare=False)
     """Global rank of its first process, by the number of nodes: looked for once, asked by each."""
 
@@ -48,7 +51,18 @@ class NodeRun:
         """What is known of its members' environments; to be asked when all of them are there."""
         return [member.values for member in self.members if member.values]
 
-    @property
+    @cached_property
+    def number(self) -> int | None:
+        """Which node of the job this is; like all below, to be asked when the run is complete."""
+        if self.record:
+            return self.record.node_rank
+        for values in self.environments:
+            rank, size = values.get("PADDLE_GLOBAL_RANK"), values.get("PADDLE_LOCAL_SIZE")
+            if rank and size and rank.isdecimal() and size.isdecimal() and int(size):
+                return int(rank) // int(size)
+        return None
+
+    @cached_property
     def endpoints(self) -> tuple[str, ...]:
         """Endpoints of all ranks of the job in rank order, where a file of this run tells them."""
         if self.record and self.record.endpoints:
@@ -56,13 +70,19 @@ class NodeRun:
         for values in self.environments:
             listed = values.get("PADDLE_TRAINER_ENDPOINTS", "")
             if listed:
-                return tuple(listed.split(","))
+                return _split(listed)
         listed = self.console.values.get("PADDLE_TRAINER_ENDPOINTS", "")
         if listed:
-            return tuple(listed.split(","))
+            return _split(listed)
         if self.newest and self.node.endpoints:
             return self.node.endpoints[0].endpoints
         return ()
+
+
+@lru_cache(maxsize=4)
+def _split(listed: str) -> tuple[str, ...]:
+    """All nodes of a big job are told the same long list: it is kept once."""
+    return tuple(listed.split(","))
 
 
 def node_runs(node: NodeFolder) -> list[NodeRun]:
@@ -75,7 +95,11 @@ def node_runs(node: NodeFolder) -> list[NodeRun]:
         runs = _from_logs(node, node.logs)
     if not runs and (node.consoles or node.pods or node.endpoints):
         runs = [NodeRun(node)]
+    if not runs and node.pod:
+        runs = [NodeRun(node)]
     _with_consoles(node, runs)
+    if node.pod:
+        _with_lives(node, runs)
     if runs:
         runs[-1].newest = True
     return runs
@@ -92,9 +116,18 @@ def _recorded(node: NodeFolder) -> list[NodeRun]:
     launches: dict[str, int] = {}
     start = max((run.launch for run in runs), default=-1) + 1
     for record in node.records:
+        if _is_nothing(record, node.records):
+            continue
         launch = launches.setdefault(record.launch or record.file, start + len(launches))
-        runs.append(_recorded_run(node, record, launch))
+        runs += [_recorded_run(node, attempt, launch) for attempt in attempts_in(record)]
     return runs
+
+
+def _is_nothing(record: RunRecord, records: Sequence[RunRecord]) -> bool:
+    """Another attempt that could not be started: the one before was the last."""
+    if record.processes or record.attempt == 0:
+        return False
+    return any(other.launch == record.launch and other.processes for other in records)
 
 
 def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
@@ -204,28 +237,53 @@ def _processes_started(node: NodeFolder) -> int | None:
             if started and event.fields.get("mode") in (None, "worker"):
                 return int(event.fields["replicas"])
     listed = node.endpoints[0].endpoints if node.endpoints else ()
-    hosts = {re.sub(r":\d+$", "", endpoint) for endpoint in listed}
-    return len(listed) if len(hosts) == 1 else None
+    return len(listed) if listed and _on_one_host(listed) else None
+
+
+def _on_one_host(endpoints: Sequence[str]) -> bool:
+    """Ends at the first other host: a list of all ranks is long, and every node has one."""
+    first = re.sub(r":\d+$", "", endpoints[0])
+    return all(re.sub(r":\d+$", "", endpoint) == first for endpoint in endpoints)
 
 
 def _with_consoles(node: NodeFolder, runs: list[NodeRun]) -> None:
-    """Console segments belong to launches, counted from the newest back."""
+    """Console segments belong to launches, or to attempts where the launcher told of each;
+    counted from the newest back."""
     speaking = [console for console in node.consoles if has_launcher(console)]
     plain = [console for console in node.consoles if not has_launcher(console)]
-    launches = sorted({run.launch for run in runs})
+    attempts = [[run] for run in runs]
+    launches = [list(own) for _, own in groupby(runs, key=lambda run: run.launch)]
     told: dict[int, list[Segment]] = {}
     for console in speaking:
         segments = split_console(console)
+        places = attempts if len(segments) > len(launches) else launches
         for back, segment in enumerate(reversed(segments), 1):
-            if back <= len(launches):
-                told.setdefault(launches[-back], []).append(segment)
+            if back <= len(places):
+                for run in places[-back]:
+                    told.setdefault(id(run), []).append(segment)
             elif not node.logs:
-                runs.insert(0, NodeRun(node, launches[0] - (back - len(launches))))
-                told[runs[0].launch] = [segment]
+                older = NodeRun(node, launches[0][0].launch - (back - len(places)))
+                runs.insert(0, older)
+                told[id(older)] = [segment]
     for console in plain:
-        told.setdefault(launches[-1], []).append(split_console(console)[-1])
+        for run in launches[-1]:
+            told.setdefault(id(run), []).append(split_console(console)[-1])
     for run in runs:
-        run.console = read_console(told.get(run.launch, []))
+        run.console = read_console(told.get(id(run), []))
+
+
+def _with_lives(node: NodeFolder, runs: list[NodeRun]) -> None:
+    """The newest run is the newest life of the container; what it printed before is one more."""
+    pod = node.pod
+    assert pod is not None
+    runs[-1].attempt = max(runs[-1].attempt, pod.restarts)
+    runs[-1].life = pod.lives[-1] if pod.lives else None
+    before = pod.lives[-2] if len(pod.lives) > 1 else None
+    if (before or node.previous) and len(runs) == 1:
+        older = NodeRun(node, runs[0].launch, max(0, runs[0].attempt - 1), life=before)
+        older.console = read_console([split_console(console)[-1] for console in node.previous])
+        runs[0].attempt = older.attempt + 1
+        runs.insert(0, older)
 
 
 def _name(log: Log) -> str:

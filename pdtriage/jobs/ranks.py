@@ -28,7 +28,7 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         role=who.role,
         rank=who.rank,
         local_rank=who.local_rank,
-        node=node_rank(run),
+        node=run.number,
         host=who.host,
         endpoint=who.endpoint,
         device=who.device,
@@ -42,6 +42,9 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         last_offset=last.facts.last_offset if last.is_last else 0,
         exit=_exit(member.death) or told or _aborted(run.console, who.rank),
         last_time=max(times, default=None),
+        first_time=min(times, default=None),
+        started=member.process.started or None if member.process else None,
+        parts=tuple((span.facts.file.path, span.begin, span.end) for span in member.segment),
         modified=member.log.modified if last.is_last else None,
         environment=member.values,
     )
@@ -76,7 +79,7 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
                 role="worker",
                 rank=0 if first else None,
                 local_rank=0 if first else None,
-                node=node_rank(run),
+                node=run.number,
                 files=tuple(dict.fromkeys(span.facts.file.path for span in console.spans)),
                 events=tuple(streamed),
                 progress=tuple(progress),
@@ -87,6 +90,8 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
                 last_offset=console.spans[-1].facts.last_offset if tail else 0,
                 exit=console.exits.get(("worker", 0)) or _aborted(console, 0 if first else None),
                 last_time=max(times, default=None),
+                first_time=min(times, default=None),
+                parts=tuple((span.facts.file.path, span.begin, span.end) for span in console.spans),
             )
         )
     return found
@@ -101,7 +106,7 @@ def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
             role=role,
             rank=index if single else None,
             local_rank=index,
-            node=node_rank(run),
+            node=run.number,
             exit=told,
         )
         for (role, index), told in sorted(run.console.exits.items())
@@ -136,7 +141,7 @@ def unseen_ranks(ranks: list[Rank], group: list[NodeRun], world_size: int | None
             rank=rank,
             endpoint=endpoints[rank] if rank < len(endpoints) else None,
             host=host_of(endpoints[rank]) if rank < len(endpoints) else None,
-            exit=next((e for run in group if (e := _aborted(run.console, rank))), None),
+            exit=Exit(seen_by="console") if rank in aborted else None,
         )
         for rank in sorted(wanted - seen)
     ]
@@ -166,13 +171,3 @@ def _exit(death: DeathRecord | None) -> Exit | None:
 
 def _aborted(console: ConsoleFacts, rank: int | None) -> Exit | None:
     return Exit(seen_by="console") if rank is not None and rank in console.aborted else None
-
-
-def node_rank(run: NodeRun) -> int | None:
-    if run.record:
-        return run.record.node_rank
-    for values in run.environments:
-        rank, size = values.get("PADDLE_GLOBAL_RANK"), values.get("PADDLE_LOCAL_SIZE")
-        if rank and size and rank.isdecimal() and size.isdecimal() and int(size):
-            return int(rank) // int(size)
-    return None

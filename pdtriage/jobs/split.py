@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeVar
 
 from pdtriage.jobs.folders import Log
 from pdtriage.model import Event, FileFacts, Progress, Stamp
@@ -16,6 +18,8 @@ SAME_PROCESS = 5.0
 """Seconds between two threads of one process that dies."""
 CLOCK_BACK = 120.0
 """Seconds; less is two writers' buffers, not a new run."""
+
+_Placed = TypeVar("_Placed", Event, Progress, Stamp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +34,29 @@ class Span:
         return self.begin <= offset and (self.end is None or offset < self.end)
 
     @property
-    def events(self) -> Iterator[Event]:
-        return (event for event in self.facts.events if self.holds(event.offset))
+    def events(self) -> Sequence[Event]:
+        return self._own(self.facts.events)
 
     @property
-    def progress(self) -> Iterator[Progress]:
-        return (step for step in self.facts.progress if self.holds(step.offset))
+    def progress(self) -> Sequence[Progress]:
+        return self._own(self.facts.progress)
 
     @property
-    def pids(self) -> Iterator[int]:
-        return (s.pid for s in self.facts.stamps if s.pid is not None and self.holds(s.offset))
+    def pids(self) -> set[int]:
+        return {stamp.pid for stamp in self._own(self.facts.stamps) if stamp.pid is not None}
 
     @property
-    def times(self) -> Iterator[float]:
-        timed: list[Stamp | Event | Progress] = [*self.facts.stamps, *self.events, *self.progress]
-        for thing in timed:
-            if thing.time is not None and self.holds(thing.offset):
-                yield thing.time
+    def times(self) -> list[float]:
+        timed: list[Stamp | Event | Progress] = [
+            *self._own(self.facts.stamps),
+            *self.events,
+            *self.progress,
+        ]
+        return [thing.time for thing in timed if thing.time is not None]
+
+    def _own(self, things: tuple[_Placed, ...]) -> Sequence[_Placed]:
+        whole = self.begin == 0 and self.end is None
+        return things if whole else [thing for thing in things if self.holds(thing.offset)]
 
     @property
     def is_last(self) -> bool:
@@ -68,7 +78,9 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
         for number, piece in enumerate(log.pieces)
         for boundary in _boundaries(piece)
     ]
-    strongest = sorted(places, key=lambda p: (-p[1].weight, p[0], p[1].offset))
+    if not places:
+        return _cut(log.pieces, set())
+    strongest = sorted(places, key=lambda p: (-p[1].weight, not p[1].is_opening, p[0], p[1].offset))
     known = max(0, (expected or 1) - 1)
     # Side files count the launches of one generation only: more may be there, not fewer.
     enough = ENOUGH if expected is None else ENOUGH + 1
@@ -98,6 +110,8 @@ class _Boundary:
     offset: int
     line: int
     weight: int
+    is_opening: bool = False
+    """The file begins anew there with its own first lines."""
 
 
 def _boundaries(facts: FileFacts) -> list[_Boundary]:
@@ -113,6 +127,8 @@ def _boundaries(facts: FileFacts) -> list[_Boundary]:
         *_restarted_counters(facts),
         *_clock_back(facts),
     ]
+    if not signs:
+        return []
     ends = sorted(e.last_line or e.line for e in facts.events if _is_terminal(e))
     steps = sorted(p.line for p in facts.progress)
     found: list[_Boundary] = []
@@ -132,16 +148,22 @@ def _boundary(
 ) -> _Boundary:
     first = group[0]
     weights = {reason: weight for _, _, reason, weight in group}
-    earlier = [end for end in ends if end < first[0]]
-    if earlier and not any(earlier[-1] < step < first[0] for step in steps):
+    earlier = bisect_left(ends, first[0])
+    if earlier and not _any_between(steps, ends[earlier - 1], first[0]):
         weights["end before"] = 1
-    return _Boundary(first[1], first[0], sum(weights.values()))
+    return _Boundary(first[1], first[0], sum(weights.values()), "echo" in weights)
 
 
 def _same_place(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
     if later - earlier > NEAR_LINES:
         return False
-    return not any(earlier < line < later for line in (*ends, *steps))
+    return not (_any_between(ends, earlier, later) or _any_between(steps, earlier, later))
+
+
+def _any_between(lines: list[int], low: int, high: int) -> bool:
+    """Whether one of these lines, which are in order, stands strictly between the two."""
+    after = bisect_right(lines, low)
+    return after < len(lines) and lines[after] < high
 
 
 def _is_terminal(event: Event) -> bool:

@@ -83,6 +83,31 @@ def test_our_own_record_cuts_to_the_byte() -> None:
     assert (rank.device, rank.exit and rank.exit.code) == ("gpu:3", 0)
 
 
+def test_a_node_that_finished_does_not_hide_that_another_failed() -> None:
+    ends = ("completed", "failed")
+    files, records = {}, []
+    for node, reason in enumerate(ends):
+        folder = f"node{node}"
+        process = ProcessRecord("worker", node, 0, None, None, 7, "workerlog.0", 0, 1.0, 1.0)
+        files[f"{folder}/workerlog.0"] = "hello\n"
+        endpoints = ("10.0.0.1:1", "10.0.0.2:1")
+        record = RunRecord(
+            "run-1.jsonl", 1, "L", node_rank=node, nnodes=2, endpoints=endpoints,
+            processes=(process,), ended=2.0, reason=reason,
+        )  # fmt: skip
+        records.append((folder, record))
+    (run,) = runs_of(files, records)
+    assert run.ended_by_record == "failed"
+
+
+def test_another_attempt_that_could_not_be_started_is_no_run() -> None:
+    process = ProcessRecord("worker", 0, 0, None, None, 7, "workerlog.0", 0, 1.0, 1.0)
+    made = RunRecord("run-1.jsonl", 1, "L", processes=(process,), ended=2.0, reason="failed")
+    refused = RunRecord("run-2.jsonl", 2, "L", attempt=1, ended=3.0, reason="refused")
+    runs = runs_of({"log/workerlog.0": "hello\n"}, [("log", made), ("log", refused)])
+    assert [run.ended_by_record for run in runs] == ["failed"]
+
+
 def test_a_console_of_two_launches() -> None:
     launch = (
         "LAUNCH INFO 2023-01-02 03:0{0}:05,006 -----------  Configuration  -----------------\n"

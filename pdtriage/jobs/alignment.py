@@ -1,0 +1,236 @@
+"""Runs of several folders side by side, and folders kept apart that are of different jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pdtriage.jobs.launches import NodeRun
+from pdtriage.jobs.pod_runs import aligned_pods
+from pdtriage.model import Text
+
+MOST_NAMED = 6
+SLACK = 60.0
+"""Seconds a launcher's console may begin before its run, and end after it."""
+
+Group = list[NodeRun]
+
+
+def aligned(nodes: list[list[NodeRun]]) -> list[Group]:
+    """The same run of every node together, oldest first."""
+    if not nodes:
+        return []
+    if any(runs[0].node.pod for runs in nodes):
+        return aligned_pods(nodes)
+    jobs, loose = _jobs(nodes)
+    if len(jobs) < 2:
+        return _side_by_side(nodes)
+    apart = [_side_by_side(job) for job in jobs]
+    groups = _in_time(apart)
+    for runs in loose:
+        for back, run in enumerate(reversed(runs), 1):
+            _home_of(run, groups, back).append(run)
+    return _in_time(apart)  # a record may have come in that knows better when its run began
+
+
+def launches_of(groups: Sequence[Group]) -> list[int]:
+    """The number of the launch every group is an attempt of, counted from 1.
+
+    A folder counts its own launches only; nodes that met in one attempt share their launch.
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    same: dict[int, int] = {}
+    for place, group in enumerate(groups):
+        keys = [(run.node.folder, run.launch) for run in group]
+        met = {_root(same, numbers[key]) for key in keys if key in numbers}
+        first = min(met, default=place)
+        same.update(dict.fromkeys((*met, place), first))
+        numbers.update(dict.fromkeys(keys, first))
+    order: dict[int, int] = {}
+    return [order.setdefault(_root(same, at), len(order) + 1) for at in range(len(groups))]
+
+
+def apart_notes(groups: Sequence[Group]) -> list[Text]:
+    """Says which folders were not put together, where some were not."""
+    folders: dict[tuple[str, ...], None] = {}
+    for group in groups:
+        own = tuple(dict.fromkeys(run.node.folder for run in group if run.members))
+        folders[own] = None
+    singles = [own for own in folders if own and not any(set(own) < set(o) for o in folders)]
+    named = list(dict.fromkeys(folder for own in singles for folder in own))
+    pods = any(run.node.pod for group in groups for run in group)
+    if len(singles) < 2 or pods or len(set(launches_of(groups))) < 2:
+        return []
+    shown = ", ".join(named[:MOST_NAMED]) + (" …" if len(named) > MOST_NAMED else "")
+    return [
+        Text(
+            f"these folders are of different jobs and are listed as separate runs: {shown}",
+            f"以下目录属于不同的作业，按各自独立的运行列出：{shown}",
+        )
+    ]
+
+
+def _jobs(nodes: list[list[NodeRun]]) -> tuple[list[list[list[NodeRun]]], list[list[NodeRun]]]:
+    """Folders by job, and consoles and records that lie in no folder of a job.
+
+    A run that has all ranks of its job in one folder has nothing to do with the other folders.
+    """
+    jobs: list[list[list[NodeRun]]] = []
+    rest: list[list[NodeRun]] = []
+    loose: list[list[NodeRun]] = []
+    for runs in nodes:
+        if not any(run.members for run in runs) and not _is_job_without_logs(runs, nodes):
+            loose.append(runs)
+            continue
+        whole = [run for run in runs if _is_whole(run)]
+        shared = [run for run in runs if not _is_whole(run)]
+        if whole and shared and not _met_elsewhere(shared):
+            whole, shared = runs, []  # what an earlier launch left in the same folder
+        jobs.extend([[whole]] if whole else [])
+        rest.extend([shared] if shared else [])
+    return [*jobs, *_by_endpoints(rest)], loose
+
+
+def _by_endpoints(nodes: list[list[NodeRun]]) -> list[list[list[NodeRun]]]:
+    """Nodes whose records never list the same endpoint never met; all others may be one job."""
+    jobs: list[tuple[set[str], list[list[NodeRun]]]] = []
+    untold: list[list[NodeRun]] = []
+    known: dict[tuple[int, str, str], int] = {}
+    for runs in nodes:
+        lists = [run.record.endpoints if run.record else () for run in runs]
+        if not all(lists):
+            untold.append(runs)
+            continue
+        marks = [(len(listed), listed[0], listed[-1]) for listed in lists]  # long lists, many nodes
+        told = {
+            e
+            for mark, listed in zip(marks, lists, strict=True)
+            if mark not in known
+            for e in listed
+        }
+        places = {known[mark] for mark in marks if mark in known}
+        places |= {at for at, (others, _) in enumerate(jobs) if not others.isdisjoint(told)}
+        at = min(places, default=len(jobs))
+        if not places:
+            jobs.append((set(), []))
+        jobs[at][0].update(told)
+        jobs[at][1].append(runs)
+        for other in sorted(places - {at}):
+            jobs[at][0].update(jobs[other][0])
+            jobs[at][1].extend(jobs[other][1])
+            jobs[other] = (set(), [])
+        known = {mark: at if place in places else place for mark, place in known.items()}
+        known.update(dict.fromkeys(marks, at))
+    found = [members for _, members in jobs if members]
+    if untold:
+        found[-1:] = [[*(found[-1] if found else ()), *untold]]
+    order = {id(runs): number for number, runs in enumerate(nodes)}
+    return [sorted(members, key=lambda runs: order[id(runs)]) for members in found]
+
+
+def _met_elsewhere(runs: Sequence[NodeRun]) -> bool:
+    return any(run.record is not None and run.record.nnodes > 1 for run in runs)
+
+
+def _is_job_without_logs(runs: Sequence[NodeRun], nodes: Sequence[Sequence[NodeRun]]) -> bool:
+    """A record whose logs are not here; in a bundle they only lie in another folder than it."""
+    listed = [run.endpoints for run in runs if run.record]
+    others = [run.endpoints for own in nodes for run in own if run.members] if listed else []
+    return bool(listed) and all(others) and not any(_meet(a, b) for a in listed for b in others)
+
+
+def _is_whole(run: NodeRun) -> bool:
+    """All processes of its job are of this folder, by our own record or Paddle's side files."""
+    record = run.record
+    if record is not None:
+        if record.nnodes != 1 or not record.launch:
+            return False
+        workers = {p.rank for p in record.processes if p.role == "worker"}
+        # what is known of Paddle's launcher was seen from outside, bit by bit
+        return record.launcher == "pdtriage" or 0 < (record.world_size or 0) <= len(workers)
+    workers_here = [m for m in run.members if m.log.role == "worker"]
+    if len(workers_here) != len(run.members) or len(run.environments) != len(run.members):
+        return False
+    sizes = {values.get("PADDLE_GLOBAL_SIZE", "") for values in run.environments}
+    served = any(values.get("PADDLE_PSERVERS_IP_PORT_LIST") for values in run.environments)
+    return not served and sizes == {str(len(workers_here))}
+
+
+def _side_by_side(nodes: list[list[NodeRun]]) -> list[Group]:
+    """By their endpoints, else counted from the newest."""
+    longest = max(nodes, key=len)
+    groups: list[Group] = [[run] for run in longest]
+    for runs in nodes:
+        if runs is longest:
+            continue
+        for back, run in enumerate(reversed(runs), 1):
+            same = [g for g in groups if run.endpoints and _meet(g[0].endpoints, run.endpoints)]
+            (same[-1] if same else groups[-back]).append(run)
+    order = {id(runs[0].node): number for number, runs in enumerate(nodes)}
+    for group in groups:
+        group.sort(key=lambda run: order[id(run.node)])
+    return groups
+
+
+def _meet(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    return some is others or some == others  # all nodes of a big job may share one long list
+
+
+def _home_of(run: NodeRun, groups: Sequence[Group], back: int) -> Group:
+    """The run with its endpoints or of its time, else counted from the newest as in one job."""
+    for group in reversed(groups) if run.endpoints else ():
+        if any(_meet(other.endpoints, run.endpoints) for other in group):
+            return group
+    times = [time for span in run.console.spans for time in span.times]
+    for group in reversed(groups) if times else ():
+        known = [*started(group), *ended(group)]
+        if known and min(known) - SLACK <= min(times) and max(times) <= max(known) + SLACK:
+            return group
+    return groups[-min(back, len(groups))]
+
+
+def started(group: Sequence[NodeRun]) -> list[float]:
+    """When its nodes began, by our own record, else by all times there are."""
+    recorded = [r.record.started for r in group if r.record and r.record.started is not None]
+    return recorded or list(_times(group))
+
+
+def ended(group: Sequence[NodeRun]) -> list[float]:
+    """When its nodes had ended, by our own record, else by all times there are."""
+    if any(r.record and r.record.is_live() for r in group):
+        return []
+    recorded = [r.record.ended for r in group if r.record and r.record.ended is not None]
+    return recorded or list(_times(group))
+
+
+def _times(group: Sequence[NodeRun]) -> Iterator[float]:
+    for run in group:
+        for member in run.members:
+            for span in member.segment:
+                yield from span.times
+        for span in run.console.spans:
+            yield from span.times
+
+
+def _in_time(jobs: Sequence[list[Group]]) -> list[Group]:
+    timed = [pair for groups in jobs for pair in _timed(groups)]
+    return [group for _, group in sorted(timed, key=lambda pair: pair[0])]
+
+
+def _timed(groups: Sequence[Group]) -> list[tuple[float, Group]]:
+    """For the order of runs that share no folder; those of one job stay in their own order."""
+    found: list[tuple[float, Group]] = []
+    latest = float("inf")
+    for group in reversed(groups):
+        written = [m.log.modified for r in group for m in r.members if m.log.modified is not None]
+        latest = min([latest, min(started(group), default=max(written, default=0.0))])
+        found.append((latest, group))
+    return found[::-1]
+
+
+def _root(same: dict[int, int], number: int) -> int:
+    while same.get(number, number) != number:
+        number = same[number]
+    return number
+
+
+__all__ = ["aligned", "apart_notes", "ended", "launches_of", "started"]

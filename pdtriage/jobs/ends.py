@@ -1,0 +1,55 @@
+"""How a run ended by our own record, also where that breaks off."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+from pdtriage.jobs.launches import NodeRun
+from pdtriage.launch.record import RunRecord
+from pdtriage.model import Vanished
+
+
+def ended_by_record(group: Sequence[NodeRun]) -> str | None:
+    """The worst end any node wrote down: one may have finished before another failed."""
+    told = [run.record.reason for run in group if run.record]
+    told += ["launcher-killed"] * bool(vanished(group))
+    for reason in ("failed", "launcher-killed", "interrupted"):
+        if reason in told:
+            return reason
+    return next(iter(told), None)
+
+
+def launcher_pids(group: Sequence[NodeRun]) -> frozenset[int]:
+    """Who may stop ranks: the launcher, and its guardian when the launcher was killed."""
+    records = [run.record for run in group if run.record]
+    pids = [pid for record in records for pid in (record.pid, record.guardian_pid)]
+    return frozenset(pid for pid in pids if pid)
+
+
+def vanished(group: Sequence[NodeRun]) -> tuple[Vanished, ...]:
+    """By the word of the guardian, or because this host has no such process any more."""
+    return tuple(
+        Vanished(
+            record.node_rank if record.nnodes > 1 else None,
+            record.address or record.host or None,
+            record.pid,
+        )
+        for run in group
+        if (record := run.record) is not None and record.pid and _is_gone(run, record)
+    )
+
+
+def _is_gone(run: NodeRun, record: RunRecord) -> bool:
+    if record.reason is not None:
+        return record.reason == "launcher-killed"
+    if record.ended is not None or record.is_live() or not record.processes:
+        return False
+    ended = {death.pid for death in record.deaths if death.code == 0}
+    if all(process.pid in ended for process in record.processes):
+        return False  # nothing was left to do
+    # of another host only a later launch in the same folder tells: a folder has one at a time
+    later = any(
+        other.number > record.number and other.launch != record.launch for other in run.node.records
+    )
+    return later or record.host == socket.gethostname()
