@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from pdtriage.model import Rank
+from pdtriage.model import Rank, Role
 from pdtriage.verdict.reading import Found, Reading
 
 _ENDPOINT = re.compile(
     r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})"
 )
 _HOST = re.compile(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
+
+FEW = 2
+"""Two ranks of one host are told apart by who of them speaks."""
 
 
 @dataclass(frozen=True)
@@ -25,49 +29,84 @@ class Accusation:
     """What it said, where no rank matches."""
 
 
-def accusations_of(reading: Reading, ranks: Sequence[Rank]) -> list[Accusation]:
+class Directory:
+    """The ranks of a run by every name an accusation may use for them."""
+
+    def __init__(self, ranks: Sequence[Rank]) -> None:
+        self._by_rank = _grouped(ranks, lambda rank: (rank.role, rank.rank))
+        self._by_endpoint = _grouped(ranks, lambda rank: rank.endpoint)
+        self._by_host = _grouped(ranks, lambda rank: rank.host)
+        for rank in ranks:
+            for name in rank.addresses:
+                self._by_host[name] = (*self._by_host.get(name, ()), rank)
+        self._asked: dict[str, tuple[Rank, ...]] = {}
+
+    def numbered(self, role: Role, number: int) -> tuple[Rank, ...]:
+        return self._by_rank.get((role, number), ())
+
+    def at(self, address: str) -> tuple[Rank, ...]:
+        """By endpoint; a host alone names everybody on it, and `narrowed` says who is left."""
+        if address not in self._asked:
+            named = _ENDPOINT.findall(address)
+            found = _of(self._by_endpoint, {f"{host}:{port}" for host, port in named})
+            self._asked[address] = found or _of(
+                self._by_host, {host for host, _ in named} or set(_HOST.findall(address))
+            )
+        return self._asked[address]
+
+
+def accusations_of(reading: Reading, directory: Directory) -> list[Accusation]:
     """One per symptom that points at a peer; the newest of equal ones stands for all."""
     latest: dict[str, Found] = {}
     for found in reading.symptoms:
         key = found.event.fields.get("peer_rank") or found.event.signature
         latest[key] = found
-    all_said = [_accusation(reading, found, ranks) for found in latest.values()]
+    all_said = [_accusation(reading, found, directory) for found in latest.values()]
     return [said for said in all_said if said.accused or said.address] or all_said[-1:]
 
 
 def narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
     """Of several who may be meant, those who complain themselves are not: they lost somebody."""
     complaining = {a.accuser.rank.key for a in accusations}
+    quiet: dict[int, tuple[Rank, ...]] = {}  # whole hosts are accused by whole hosts
     found = []
     for accusation in accusations:
-        meant = [rank for rank in accusation.accused if rank.key not in complaining]
-        if len(accusation.accused) > 1:
-            accusation = replace(accusation, accused=tuple(meant) if len(meant) == 1 else ())
+        accused = accusation.accused
+        if len(accused) > 1:
+            meant = quiet.get(id(accused))
+            if meant is None:
+                meant = tuple(rank for rank in accused if rank.key not in complaining)
+                quiet[id(accused)] = meant
+            accusation = replace(accusation, accused=meant if len(meant) == 1 else ())
         found.append(accusation)
     return found
 
 
-def _accusation(reading: Reading, found: Found, ranks: Sequence[Rank]) -> Accusation:
+def _accusation(reading: Reading, found: Found, directory: Directory) -> Accusation:
     fields = found.event.fields
     told = fields.get("peer_rank", "")
     if told.isdecimal():
         number = int(told)
-        named = tuple(r for r in ranks if r.rank == number and r.role == reading.rank.role)
+        named = directory.numbered(reading.rank.role, number)
         return Accusation(reading, found, named, None if named else f"rank {number}")
     address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host")
     if not address:
         return Accusation(reading, found, ())
-    accused = _by_endpoint(address, ranks) or _by_host(address, ranks)
-    accused = [rank for rank in accused if rank.key != reading.rank.key]
-    return Accusation(reading, found, tuple(accused), address)
+    accused = directory.at(address)
+    if len(accused) <= FEW:  # of more, `narrowed` leaves out all who complain, as this one does
+        accused = tuple(rank for rank in accused if rank.key != reading.rank.key)
+    return Accusation(reading, found, accused, address)
 
 
-def _by_endpoint(address: str, ranks: Sequence[Rank]) -> list[Rank]:
-    named = {f"{host}:{port}" for host, port in _ENDPOINT.findall(address)}
-    return [rank for rank in ranks if rank.endpoint in named]
+_Name = TypeVar("_Name", bound=Hashable)
 
 
-def _by_host(address: str, ranks: Sequence[Rank]) -> list[Rank]:
-    """A host alone names everybody on it; who of them is left is for `narrowed` to say."""
-    hosts = {host for host, _ in _ENDPOINT.findall(address)} or set(_HOST.findall(address))
-    return [rank for rank in ranks if rank.host in hosts]
+def _grouped(ranks: Sequence[Rank], name: Callable[[Rank], _Name]) -> dict[_Name, tuple[Rank, ...]]:
+    groups: dict[_Name, list[Rank]] = {}
+    for rank in ranks:
+        groups.setdefault(name(rank), []).append(rank)
+    return {key: tuple(members) for key, members in groups.items()}
+
+
+def _of(groups: Mapping[str | None, tuple[Rank, ...]], names: Collection[str]) -> tuple[Rank, ...]:
+    return tuple(rank for name in sorted(names) for rank in groups.get(name, ()))

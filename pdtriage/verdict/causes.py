@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.model import Cause, Confidence, Evidence, Role, Text
+from pdtriage.model import Cause, Confidence, Event, Evidence, Rank, Role, Text
 from pdtriage.verdict import words
+from pdtriage.verdict.case import OWN_VERDICT
 from pdtriage.verdict.fingerprint import fingerprint, shape
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, fold_equal
@@ -18,30 +19,43 @@ TITLE_QUOTE = 90
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
 
 
-def confidence_notes(suspects: list[Suspect], readings: Sequence[Reading]) -> None:
-    """Adds to every suspect why it is believed to be the culprit."""
+def confidence_notes(
+    suspects: list[Suspect], readings: Sequence[Reading], unanswered: Collection[int] = ()
+) -> None:
+    """Adds to every suspect why it is believed to be the culprit.
+
+    Where a node had fallen silent before (`unanswered`), who died first elsewhere proves little.
+    """
     spoken = [r for r in readings if r.rank.lines]
     shapes = {_shape(s) for s in suspects}
     for suspect in suspects:
         if suspect.order == 0 and suspect.found:
             suspect.why.append(words.died_first())
-            suspect.certain = True
+            if unanswered and not (suspect.rank and suspect.rank.node in unanswered):
+                suspect.why.append(words.after_a_silence(unanswered))
+            else:
+                suspect.certain = True
         if suspect.accusers and suspect.found and suspect.rank:
             suspect.why.append(words.accused_by(suspect.accusers))
             raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
             suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
         if suspect.found is None or suspect.rank is None:
             continue
-        if len(spoken) == 1 and len(readings) == 1:
+        if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
             suspect.why.append(words.only_one())
             suspect.certain = True
-        elif len(shapes) == 1 and len(suspects) == len(readings):
+        elif len(shapes) == 1 and len(suspects) == len(readings) > 1:
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True
         elif len(suspects) == 1:
             suspect.why.append(words.only_with_error())
         elif not suspect.why:
             suspect.why.append(words.several_suspects() if len(shapes) > 1 else words.own_error())
+
+
+def _may_be_alone(rank: Rank) -> bool:
+    """`workerlog.1` has a sister that is not here."""
+    return not rank.rank and not rank.local_rank
 
 
 def causes_from(suspects: list[Suspect], knowledge: Knowledge) -> tuple[Cause, ...]:
@@ -61,12 +75,12 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     if top.category in LAUNCHER_CATEGORIES and top.found and _from_console(top.found, rank):
         role, number, rank = "launcher", None, None
     named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
-    text = event.text if event else ""
+    text = _said(event) if event else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
     return Cause(
         category=top.category,
         signature=top.signature,
-        title=_title(signature, top.found),
+        title=_title(signature, top),
         role=role,
         rank=number,
         ranks=tuple(sorted(named)) or ((number,) if number is not None else ()),
@@ -83,8 +97,12 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     )
 
 
-def _title(signature: Signature, found: Found | None) -> Text:
+def _title(signature: Signature, top: Suspect) -> Text:
     """A general title says nothing at three in the morning: the message itself goes with it."""
+    found = top.found
+    if signature.id == "verdict.exit-code" and not any(rank.tail for rank in top.last_words):
+        title = signature.title
+        return Text(f"{title.en} and no message", f"{title.zh}，没有任何信息")
     if found is None or not signature.generic:
         return signature.title
     said = found.event.text.strip()
@@ -106,7 +124,9 @@ def _confidence(top: Suspect) -> Confidence:
         return "proven"
     if top.found is not None and top.found.event.role == "cause":
         return "likely"
-    if top.accusers or top.order == 0 or top.signature == "verdict.oom-kill":
+    seen = any(found.event.signature == OWN_VERDICT for found in top.support)
+    died_first = top.order == 0 or top.first_to_fail
+    if seen or top.accusers or died_first or top.signature == "verdict.oom-kill":
         return "likely"
     return "guess"
 
@@ -131,11 +151,17 @@ def _evidence(group: list[Suspect]) -> tuple[Evidence, ...]:
     return tuple(seen.values())[:MOST_EVIDENCE]
 
 
+def _said(event: Event) -> str:
+    """Its words; Kubernetes' word for it is the same in JSON, in a description and in a table."""
+    return event.fields.get("reason", "") if event.signature.startswith("k8s.") else event.text
+
+
 def _shape(suspect: Suspect) -> str:
     event = suspect.found.event if suspect.found else None
     if event is None:
         return f"{suspect.signature} {suspect.category}"
-    return f"{suspect.signature} {shape(event.text)} {event.frame.function if event.frame else ''}"
+    place = event.frame.function if event.frame else ""
+    return f"{suspect.signature} {shape(_said(event))} {place}"
 
 
 def _unique(texts: list[Text]) -> tuple[Text, ...]:

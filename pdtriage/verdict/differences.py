@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Difference, DifferenceKind, Event, Rank, RunFacts, Text
@@ -27,18 +27,28 @@ _TELLING = ("cause", "symptom", "context", "start", "end")
 
 
 def differences_between(
-    bad: RunFacts, good: RunFacts, knowledge: Knowledge
+    bad: RunFacts,
+    good: RunFacts,
+    knowledge: Knowledge,
+    told: Collection[str] = (),
+    lines: Sequence[Difference] = (),
 ) -> tuple[Difference, ...]:
-    """How the bad run differs from the good one, the most telling first."""
+    """How the bad run differs from the good one, the most telling first.
+
+    Signatures in `told` are the failure itself, which the report shows above; `lines` are those
+    that only one of the runs printed.
+    """
+    shown = {line.place for line in lines}
     return (
         *_reached(bad, good),
+        *lines,
         *_size(bad, good),
         *_changed("launcher", {"launcher": bad.started_by}, {"launcher": good.started_by}),
         *_changed("launcher", {"mode": bad.mode}, {"mode": good.mode}),
         *_changed("version", bad.versions, good.versions),
         *_arguments(bad, good),
         *_environment(bad, good),
-        *_printed(bad, good, knowledge),
+        *_printed(bad, good, knowledge, {*told}, shown),
     )
 
 
@@ -167,27 +177,29 @@ def _changed(
         )
 
 
-def _printed(bad: RunFacts, good: RunFacts, knowledge: Knowledge) -> Iterator[Difference]:
+def _printed(
+    bad: RunFacts, good: RunFacts, knowledge: Knowledge, told: set[str], shown: set[str | None]
+) -> Iterator[Difference]:
     ours, theirs = _spoken(bad), _spoken(good)
     for kind, only in (("printed", ours.keys() - theirs), ("missing", theirs.keys() - ours)):
         places = ours if kind == "printed" else theirs
         known = {
             knowledge.signatures[name].title.en: name
             for name in reversed(places)
-            if name in only and name in knowledge.signatures
+            if name in only - told and name in knowledge.signatures
         }
         for name in list(reversed(known.values()))[:MOST_PRINTED]:
             file, event = places[name]
+            place = f"{file}:{event.line}"
             title = knowledge.signatures[name].title
+            if place in shown or (kind == "missing" and event.role != "start"):
+                continue  # what a good run survived, and that it ended, tells nothing
             if kind == "printed":
-                said = Text(
-                    f"only this run: {title.en} ({file}:{event.line})",
-                    f"只有这次出现：{title.zh}（{file}:{event.line}）",
-                )
-                yield Difference("printed", said, None, event.text)
+                said = Text(f"only this run: {title.en}", f"只有这次出现：{title.zh}")
+                yield Difference("printed", said, None, event.text, place)
             else:
                 said = Text(f"only the good run: {title.en}", f"只有正常的运行出现：{title.zh}")
-                yield Difference("missing", said, event.text, None)
+                yield Difference("missing", said, event.text, None, place)
 
 
 def _spoken(facts: RunFacts) -> dict[str, tuple[str, Event]]:

@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
-from pdtriage.verdict.accusations import accusations_of, narrowed
+from pdtriage.verdict.accusations import Directory, accusations_of, narrowed
+from pdtriage.verdict.case import Case
 from pdtriage.verdict.causes import causes_from, confidence_notes
-from pdtriage.verdict.ladder import Case, climb
+from pdtriage.verdict.ladder import climb
+from pdtriage.verdict.pods import NEVER_STARTED, with_mounts
 from pdtriage.verdict.reading import Found, Reading, read_rank
 from pdtriage.verdict.rows import rank_rows, victims_of
 from pdtriage.verdict.suspects import Suspect
+from pdtriage.verdict.vanished import LAUNCHER_GONE
 
 
 @dataclass(frozen=True)
 class Judgement:
+    """What is said of one run."""
+
     verdict: VerdictWord
     causes: tuple[Cause, ...]
     victims: tuple[Victim, ...]
@@ -27,23 +32,39 @@ class Judgement:
 def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     """Who caused what in this run."""
     readings = [read_rank(rank, knowledge) for rank in facts.ranks]
-    accusations = narrowed(
-        [a for reading in readings for a in accusations_of(reading, facts.ranks)]
-    )
+    directory = Directory(facts.ranks)
+    accusations = narrowed([a for reading in readings for a in accusations_of(reading, directory)])
     case = Case(
         facts,
         readings,
         accusations,
         launcher=_known(facts.launcher, knowledge),
         kernel=_known(facts.kernel, knowledge),
+        cluster=_known(facts.cluster, knowledge),
+        signatures=knowledge.signatures,
     )
-    suspects = climb(case)
-    confidence_notes(suspects, readings)
+    suspects = with_mounts(climb(case), case.cluster)
+    confidence_notes(suspects, readings, facts.unanswered)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
     victims = victims_of(readings, causes, accusations, facts, verdict)
     rows = rank_rows(readings, causes, victims, verdict)
     return Judgement(verdict, causes, victims, rows, tuple(readings))
+
+
+def signatures_told(judgement: Judgement) -> set[str]:
+    """What the report tells as the failure: causes, what follows from them, who was stopped."""
+    return {
+        found.signature.id
+        for reading in judgement.readings
+        for found in (
+            *reading.causes,
+            *reading.symptoms,
+            *reading.inner,
+            *reading.explained,
+            *([reading.stopped] if reading.stopped else []),
+        )
+    }
 
 
 def _known(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Found]:
@@ -57,7 +78,7 @@ def _known(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Fo
 def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
     if suspects:
         return _bad_end(case, suspects[0])
-    if case.facts.running:
+    if case.facts.running or case.facts.ended_by_cluster == "running":
         return "running"
     if case.went_well:
         return "succeeded"
@@ -65,12 +86,14 @@ def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
 
 
 def _bad_end(case: Case, top: Suspect) -> VerdictWord:
-    if top.signature in ("launch.signal", "verdict.interrupted"):
+    if top.signature in ("launch.signal", "verdict.interrupted", LAUNCHER_GONE):
         return "interrupted"
     if top.signature == "verdict.stuck" and case.facts.started_by == "unknown":
         return "unknown"  # a lone text that stops is no proof of a job that hangs
     if top.category == "hang":
         return "hung"
+    if top.signature in NEVER_STARTED and case.facts.ended_by_cluster != "failed":
+        return "hung"  # nobody has given up yet
     if case.interrupted and top.signature in ("verdict.never-joined", "verdict.rank-clash"):
         return "hung"
     if case.interrupted and top.signature == "verdict.peers-missing":

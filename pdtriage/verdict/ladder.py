@@ -3,83 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from pdtriage.model import RunFacts
-from pdtriage.verdict import silent, waiting, words
-from pdtriage.verdict.accusations import Accusation
+from pdtriage.verdict import pods, silent, vanished, waiting, words
+from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
 from pdtriage.verdict.reading import Found, Reading
-from pdtriage.verdict.suspects import (
-    NEVER,
-    Suspect,
-    own_suspects,
-    revived_suspects,
-    suspect_of,
-)
-
-SAYS_FAILED = frozenset(
-    {
-        "launch.abort",
-        "launch.child-failed",
-        "launch.container-failed",
-        "launch.pod-failed",
-        "launch.spawn-exit",
-    }
-)
-
-
-@dataclass(frozen=True)
-class Case:
-    """Everything there is to know of one run."""
-
-    facts: RunFacts
-    readings: Sequence[Reading]
-    accusations: Sequence[Accusation]
-    launcher: Sequence[Found]
-    kernel: Sequence[Found]
-
-    @property
-    def own(self) -> list[Suspect]:
-        """Ranks with a cause of their own, without what a console shows after Ctrl-C."""
-        stops = {
-            f.file: f.event.line
-            for f in reversed(self.launcher)
-            if f.event.signature == "launch.signal"
-        }
-        return [
-            suspect
-            for suspect in own_suspects(self.readings, self.accusations)
-            if not (
-                suspect.found and suspect.found.event.line > stops.get(suspect.found.file, NEVER)
-            )
-        ]
-
-    @property
-    def interrupted(self) -> bool:
-        return any(f.event.signature == "launch.signal" for f in self.launcher)
-
-    @property
-    def says_failed(self) -> list[Found]:
-        return [
-            f
-            for f in self.launcher
-            if f.event.signature in SAYS_FAILED
-            or (f.event.signature == "launch.exit-code" and f.event.fields["exit_code"] != "0")
-        ]
-
-    @property
-    def went_well(self) -> bool:
-        if self.facts.ended_by_record is not None:
-            return self.facts.ended_by_record == "completed"
-        if self.says_failed:  # "Local processes completed" is printed after ABORT!!! too
-            return False
-        ends = ("launch.completed", "launch.exit-code")
-        if any(f.event.signature in ends for f in self.launcher):
-            return True
-        spoken = [r for r in self.readings if r.rank.lines]
-        return bool(spoken) and all(
-            r.ended or (r.rank.exit and r.rank.exit.code == 0) for r in spoken
-        )
+from pdtriage.verdict.suspects import Suspect, revived_suspects, suspect_of
 
 
 def climb(case: Case) -> list[Suspect]:
@@ -101,13 +29,46 @@ def _hosts_in_different_order(case: Case) -> list[Suspect]:
 
 def _causes_of_their_own(case: Case) -> list[Suspect]:
     strong = _strong(case)
+    if strong and _lived_on(case, strong):
+        return []
     kernel = _killed_by_kernel(case) if strong else []
     named = {s.rank.key for s in kernel if s.rank}
-    return [*kernel, *(s for s in strong if not (s.rank and s.rank.key in named))]
+    strong = [s for s in strong if not (s.rank and s.rank.key in named)]
+    if case.cluster and strong:
+        strong = pods.with_words_of_their_own(_ended_by_cluster(case), strong)
+    return [*kernel, *strong]
 
 
 def _strong(case: Case) -> list[Suspect]:
     return [suspect for suspect in case.own if not suspect.is_consequence]
+
+
+def _lived_on(case: Case, strong: list[Suspect]) -> bool:
+    """All who show an error were alive until they were stopped, and somebody else was not.
+
+    The parent's word is the strongest: who died without a word comes first, unless it may have
+    died of what another one says clearly.
+    """
+    gone = _first_to_fail(case)
+    if gone is None or any(s.accusers or not s.stopped_by_launcher for s in strong):
+        return False
+    return gone.was_killed or all(s.found and s.found.signature.generic for s in strong)
+
+
+def _first_to_fail(case: Case) -> Suspect | None:
+    """Whom its parent saw fail before all others, without a word of its own."""
+    found = silent.first_to_die(case.readings)
+    ending = found[0].rank.exit if found and found[0].rank else None
+    return found[0] if ending is not None and (ending.signal or ending.code) else None
+
+
+def _ended_by_cluster(case: Case) -> list[Suspect]:
+    told = pods.told_by_cluster(case.facts, case.readings, case.accusations, case.cluster)
+    return pods.with_words_of_their_own(told, ())
+
+
+def _ended_badly(case: Case) -> list[Suspect]:
+    return pods.ended_badly(case.readings)
 
 
 def _killed_by_kernel(case: Case) -> list[Suspect]:
@@ -115,8 +76,13 @@ def _killed_by_kernel(case: Case) -> list[Suspect]:
 
 
 def _errors_they_seemed_to_survive(case: Case) -> list[Suspect]:
-    stopped = any(s.category == "external.kill" for s in _of_launcher(case))
-    return [] if stopped else revived_suspects(case.readings, case.accusations)
+    if any(s.category == "external.kill" for s in _of_launcher(case)):
+        return []
+    revived = revived_suspects(case.readings, case.accusations)
+    gone = _first_to_fail(case)
+    if gone is None or case.accusations:
+        return revived
+    return [] if gone.was_killed else [s for s in revived if s.rank is gone.rank]
 
 
 def _told_by_launcher(case: Case) -> list[Suspect]:
@@ -124,7 +90,28 @@ def _told_by_launcher(case: Case) -> list[Suspect]:
 
 
 def _first_to_die(case: Case) -> list[Suspect]:
-    return silent.with_kernel_memory(silent.first_to_die(case.readings), case.kernel)
+    first = silent.with_kernel_memory(silent.first_to_die(case.readings), case.kernel)
+    clear = [s for s in _strong(case) if s.found and not s.found.signature.generic]
+    return [*first, *clear] if first else []
+
+
+def _told_by_our_own_report(case: Case) -> list[Suspect]:
+    """A console of `pdtriage run` ends with what it saw; of a pod that is often all there is."""
+    told = [f for f in case.launcher if f.event.signature == OWN_VERDICT]
+    known = case.signatures.get(told[-1].event.fields.get("symbol", "")) if told else None
+    if known is None or known.category is None:
+        return []
+    heads = [f for f in case.launcher if f.event.signature == OWN_HEADLINE][-1:]
+    named = _named_by_console(case)
+    if not named and heads and "ranks" not in heads[0].event.fields:
+        named = [suspect_of(known.id, known.category, None, [])]
+        named[0].role = "launcher"
+    for suspect in named:
+        suspect.signature, suspect.category = known.id, known.category
+        suspect.host = suspect.host or next((f.event.fields.get("host") for f in heads), None)
+        suspect.support.extend((*heads, told[-1]))
+        suspect.why = [words.said_by_run()]
+    return named
 
 
 def _stopped_by_outsiders(case: Case) -> list[Suspect]:
@@ -145,6 +132,16 @@ def _interruption(case: Case) -> list[Suspect]:
     waited = [s for s in _gone(case) if s.category == "comm.timeout"]
     behind = waiting.fell_behind(case.readings) or waiting.never_joined(case.readings)
     return behind or waited or told
+
+
+def _launcher_gone(case: Case) -> list[Suspect]:
+    """Killed, perhaps because somebody kept the others waiting; not because they miss its ranks."""
+    if not case.facts.vanished:
+        return []
+    waited = [s for s in _gone(case) if s.category == "comm.timeout"]
+    behind = waiting.fell_behind(case.readings) or waiting.never_joined(case.readings)
+    hung = (behind or waited) if vanished.is_whole_job(case.facts) else []
+    return hung or vanished.launcher_gone(case.facts, case.readings)
 
 
 def _gone(case: Case) -> list[Suspect]:
@@ -211,11 +208,15 @@ def _all_were_stopped(case: Case) -> list[Suspect]:
 
 
 def _stuck(case: Case) -> list[Suspect]:
+    if case.facts.ended_by_cluster == "running":
+        return []  # what a running job has printed so far
     return waiting.stuck(case.readings, case.kernel)
 
 
 def _stopped_in_midst(case: Case) -> list[Suspect]:
-    if case.facts.running or case.facts.started_by == "pdtriage":
+    if case.facts.running or case.facts.ended_by_cluster == "running":
+        return []
+    if case.facts.started_by == "pdtriage":
         return []  # our own record knows better
     return waiting.stopped_in_midst(case.readings, case.launcher)
 
@@ -234,13 +235,17 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _hosts_in_different_order,
     _causes_of_their_own,
     _killed_by_kernel,
+    _ended_by_cluster,
     _errors_they_seemed_to_survive,
     _told_by_launcher,
     _first_to_die,
+    _told_by_our_own_report,
     _stopped_by_outsiders,
     _never_met,
     _interruption,
+    _launcher_gone,
     _gone,
+    _ended_badly,
     _consequences_only,
     _hints_inside_a_rank,
     _named_by_console,

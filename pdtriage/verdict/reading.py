@@ -88,20 +88,29 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     reading.context = [f for f in found if f.event.role == "context" and f.event.category]
     reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
     telling = [f for f in found if f.event.role in ("cause", "symptom")]
+    if not telling:
+        return reading
     telling = _often_enough(telling, rank)
     # what a process says while it is torn down is no news
     if reading.stopped is not None and not rank.mixed:
         at = _place(reading.stopped)
         telling = [f for f in telling if _place(f) < at]
     alive = _not_survived(telling, rank.progress, knowledge)
-    reading.survived = [f for f in telling if f.event.role == "cause" and f not in alive]
+    reading.survived = [f for f in _without(telling, alive) if f.event.role == "cause"]
     unsurvived, alive = alive, _not_explained(alive, knowledge)
-    reading.explained = [f for f in unsurvived if f not in alive]
+    reading.explained = _without(unsurvived, alive)
     reading.symptoms = [f for f in alive if f.signature.points == "peer"]
     reading.inner = [f for f in alive if f.signature.points == "earlier"]
     causes = [f for f in alive if f.event.role == "cause"]
     reading.causes = _first_failure(_after_symptoms(causes, reading.symptoms))
     return reading
+
+
+def _without(found: Sequence[Found], others: Sequence[Found]) -> list[Found]:
+    if not others:
+        return list(found)
+    left_out = {id(f) for f in others}
+    return [f for f in found if id(f) not in left_out]
 
 
 def _proves_stop(found: Found) -> bool:
@@ -135,13 +144,11 @@ def _not_survived(
 ) -> list[Found]:
     """Without what real progress came after, unless a later failure goes back to it."""
     dead = [f for f in found if not _survived(f, progress)]
-    for f in found:
-        if f in dead:
-            continue
+    for f in _without(found, dead):
         follows = [d for d in dead if _place(d) > _place(f)]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
             dead.append(f)
-    return [f for f in found if f in dead]
+    return _without(found, _without(found, dead))
 
 
 def _survived(found: Found, progress: Sequence[Progress]) -> bool:

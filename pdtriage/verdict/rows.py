@@ -17,7 +17,7 @@ from pdtriage.model import (
 )
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Reading
-from pdtriage.verdict.silent import launcher_pids
+from pdtriage.verdict.silent import by_node, launcher_pids
 
 
 def victims_of(
@@ -31,14 +31,20 @@ def victims_of(
     if verdict not in ("failed", "hung", "interrupted") or not causes:
         return ()
     guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
+    removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
     accusing = {accusation.accuser.rank.key for accusation in accusations}
-    senders = launcher_pids(facts, readings)
+    senders = {
+        id(reading): pids
+        for node in by_node(readings).values()
+        for pids in (launcher_pids(facts, node),)
+        for reading in node
+    }
     victims = []
     for reading in readings:
         rank = reading.rank
-        if (rank.role, rank.rank) in guilty or not rank.files:
+        if (rank.role, rank.rank) in guilty or not rank.files or rank.host in removed:
             continue
-        reason = _reason(reading, rank.key in accusing, senders)
+        reason = _reason(reading, rank.key in accusing, senders[id(reading)])
         if reason is not None:
             victims.append(
                 Victim(rank.rank, rank.role, rank.host, reason, causes[0].rank, rank.local_rank)
@@ -91,6 +97,7 @@ def rank_rows(
 
 def _first_seen(rank: Rank) -> float | None:
     times = [step.time for step in rank.progress[:1]] + [event.time for _, event in rank.events]
+    times += [rank.first_time, rank.started]
     return min((time for time in times if time is not None), default=None)
 
 

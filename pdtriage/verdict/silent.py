@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
@@ -24,14 +24,13 @@ CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
 
 def killed_by_kernel(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
     """Ranks whose pid the kernel names as killed for memory."""
+    killed: dict[str, list[Found]] = {}
+    for found in kernel:
+        if found.category == "memory.host" and "pid" in found.event.fields:
+            killed.setdefault(found.event.fields["pid"], []).append(found)
     suspects = []
-    for reading in readings:
-        pids = set(map(str, reading.rank.pids))
-        named = [
-            found
-            for found in kernel
-            if found.category == "memory.host" and found.event.fields.get("pid") in pids
-        ]
+    for reading in readings if killed else ():
+        named = [found for pid in reading.rank.pids for found in killed.get(str(pid), ())]
         if named:
             suspect = suspect_of("verdict.oom-kill", "memory.host", reading.rank, named)
             suspect.why.append(words.kernel_says())
@@ -66,8 +65,8 @@ def with_kernel_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Sus
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:
     """A rank that got SIGTERM from somebody else than all the others of its node did."""
     suspects = []
-    for node in {reading.rank.node for reading in readings}:
-        here = [r for r in readings if r.rank.node == node and r.sender is not None]
+    for node in by_node(readings).values():
+        here = [reading for reading in node if reading.sender is not None]
         launchers = launcher_pids(facts, here)
         for reading in here:
             alone = launchers and reading.sender not in launchers
@@ -78,6 +77,16 @@ def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[S
                 suspect.why.append(words.outsider(reading.sender))
                 suspects.append(suspect)
     return suspects
+
+
+def by_node(readings: Iterable[Reading]) -> dict[int | str, list[Reading]]:
+    """What one launcher started together: by its number, else by the folder of the logs."""
+    nodes: dict[int | str, list[Reading]] = {}
+    for reading in readings:
+        rank = reading.rank
+        folder = rank.files[0].rpartition("/")[0] if rank.files else ""
+        nodes.setdefault(folder if rank.node is None else rank.node, []).append(reading)
+    return nodes
 
 
 def launcher_pids(facts: RunFacts, readings: Sequence[Reading]) -> frozenset[int]:
@@ -95,23 +104,23 @@ def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
     Every node has a parent of its own: where the first to die on one complains of others, the
     first on another node may be the one.
     """
-    firsts = [_first_death(readings, node) for node in {r.rank.node for r in readings}]
+    firsts = [_first_death(node, readings) for node in by_node(readings).values()]
     quiet = [reading for reading in firsts if reading is not None and reading.quiet]
     if not quiet:
         return []
     first = min(quiet, key=_time_of_death)
     suspect = by_exit(first.rank)
-    suspect.why.append(words.died_first())
+    suspect.why.append(words.died_first() if suspect.order == 0 else words.failed_first())
+    suspect.first_to_fail = True
     suspect.position = first.position
     return [suspect]
 
 
-def _first_death(readings: Sequence[Reading], node: int | None) -> Reading | None:
-    here = [r for r in readings if r.rank.node == node and r.rank.exit]
+def _first_death(here: Sequence[Reading], readings: Sequence[Reading]) -> Reading | None:
     ordered = [r for r in here if r.rank.exit and r.rank.exit.order is not None]
     ordered.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
     # A trainer of servers may be ready before the others.
-    serving = any(r.rank.role == "server" for r in readings)
+    serving = bool(ordered) and any(r.rank.role == "server" for r in readings)
     for reading in ordered:
         ending = reading.rank.exit
         if ending is None or ending.stopped:
@@ -135,15 +144,19 @@ def accused_and_silent(
     """Where the arrows end: accused by name, accusing nobody, no error of its own."""
     accusers = accusers_of(accusations)
     accusing = {a.accuser.rank.key for a in accusations}
+    spoken: dict[tuple[str, int, int, str], list[Found]] = {}
+    for accusation in accusations:
+        for accused in accusation.accused[:1]:
+            spoken.setdefault(accused.key, []).append(accusation.found)
+    known: dict[tuple[str, int, int, str], Reading] = {}
+    for reading in readings:
+        known.setdefault(reading.rank.key, reading)
     suspects = []
     for key, ranks in accusers.items():
-        if key in accusing:
+        reading = known[key]
+        if key in accusing or reading.causes:
             continue
-        reading = next((r for r in readings if r.rank.key == key), None)
-        if reading is None or reading.causes:
-            continue
-        spoken = [a.found for a in accusations if a.accused and a.accused[0].key == key]
-        suspect = _of_accused(reading, spoken)
+        suspect = _of_accused(reading, spoken[key])
         suspect.accusers = ranks
         suspect.why.insert(0, words.accused_by(ranks))
         suspect.position = reading.position
@@ -156,11 +169,14 @@ def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) ->
     if any(a.accused for a in accusations) or not accusations:
         return []
     addresses = [a.address for a in accusations if a.address]
+    waited = any(a.found.category == "comm.timeout" for a in accusations)
     quiet = [
         r
         for r in readings
         if r.quiet
         and not r.waited_in
+        # Who was alive when the launcher stopped it has broken no connection.
+        and (waited or not (r.rank.exit and r.rank.exit.stopped))
         and r.rank.files
         and r.rank.local_rank is not None
         and all(r.rank.host and r.rank.host in address for address in addresses)
@@ -216,7 +232,13 @@ def by_exit(rank: Rank) -> Suspect:
         suspect.fields["signal"] = words.signal_name(ending.signal)
         return suspect
     if ending.code == 0:
-        suspect = suspect_of("verdict.early-exit", "comm.peer", rank, [])
+        left = rank.role == "server"
+        suspect = suspect_of(
+            "verdict.server-left" if left else "verdict.early-exit",
+            "ps.server" if left else "comm.peer",
+            rank,
+            [],
+        )
         suspect.why.append(words.ended_early())
         return suspect
     suspect = suspect_of("verdict.exit-code", "unknown", rank, [])
@@ -250,5 +272,10 @@ def named_by_console(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
 
 
 def _is_missed(reading: Reading, readings: Sequence[Reading]) -> bool:
-    """It left with 0 while others, ahead of it or equal, went on and complained."""
+    """It left with 0 while others, ahead of it or equal, went on and complained; trainers without
+    a server need not say a word until somebody stops them."""
+    if reading.rank.role == "server":
+        trainers = [r.rank.exit for r in readings if r.rank.role == "worker"]
+        if any(ending is not None and ending.stopped for ending in trainers):
+            return True
     return any(r.symptoms for r in readings if r is not reading)

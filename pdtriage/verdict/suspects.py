@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -38,6 +39,8 @@ class Suspect:
     position: tuple[int, int] = (-1, -1)
     last_words: tuple[Rank, ...] = ()
     """Ranks whose last line is evidence: where a log without an error stops."""
+    first_to_fail: bool = False
+    """Its parent saw nobody fail before it."""
 
     @property
     def is_consequence(self) -> bool:
@@ -48,6 +51,17 @@ class Suspect:
     def order(self) -> int:
         ending = self.rank.exit if self.rank else None
         return ending.order if ending and ending.order is not None else NEVER
+
+    @property
+    def was_killed(self) -> bool:
+        ending = self.rank.exit if self.rank else None
+        return bool(ending and ending.signal == signal.SIGKILL)
+
+    @property
+    def stopped_by_launcher(self) -> bool:
+        """It lived until its parent stopped it."""
+        ending = self.rank.exit if self.rank else None
+        return bool(ending and ending.stopped and ending.order is not None)
 
     @property
     def named_by_launcher(self) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
-from pdtriage.verdict import words
 from pdtriage.verdict.judge import Judgement
+from pdtriage.verdict.lives import ending
 
 MOST = 40
+OF_A_KIND = 8
+"""Of a thousand ranks that say the same, the first few are shown; each has its lane besides."""
 
 
 def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> tuple[Moment, ...]:
@@ -35,7 +38,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
                     rank.exit.time,
                     rank.rank,
                     "exit",
-                    _ending(rank.exit.code, rank.exit.signal),
+                    ending(rank.exit),
                     rank.role,
                 )
             )
@@ -44,20 +47,47 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
         if signature and event.signature in _TOLD:
             moments.append(Moment(event.time, None, "launcher", signature.title, "launcher"))
     moments = list(dict.fromkeys(moments))
-    return tuple(sorted(moments, key=_order(moments))[:MOST])
+    guilty: set[tuple[str, int | None]] = {
+        (cause.role, rank) for cause in judgement.causes for rank in cause.ranks[:OF_A_KIND]
+    }
+    return _telling(sorted(moments, key=_order(moments, guilty)), guilty)
 
 
-def _order(moments: list[Moment]) -> Callable[[Moment], tuple[bool, float, bool]]:
-    """By time; what a rank said without a time stands before its death, where that is known."""
+def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:
+    """In their order, at most `MOST`: culprits and launchers, then a few of each kind."""
+    if len(moments) <= MOST:
+        return tuple(moments)
+    guilty = {*guilty, ("launcher", None)}
+    kept = [place for place, m in enumerate(moments) if (m.role, m.rank) in guilty][:MOST]
+    seen: Counter[tuple[str, Text]] = Counter()
+    for place, moment in enumerate(moments):
+        seen[moment.kind, moment.text] += 1
+        if len(kept) < MOST and place not in kept and seen[moment.kind, moment.text] <= OF_A_KIND:
+            kept.append(place)
+    return tuple(moments[place] for place in sorted(kept))
+
+
+def _order(
+    moments: list[Moment], guilty: set[tuple[str, int | None]]
+) -> Callable[[Moment], tuple[bool, float, bool, bool]]:
+    """By time; what a rank said without a time stands before its death, where that is known.
+
+    The error of a culprit stands before all that it led to.
+    """
     deaths = {(m.role, m.rank): m.t for m in moments if m.kind == "exit" and m.t is not None}
+    fallen = [m.t for m in moments if m.kind in _FALLS and m.t is not None]
+    first = min(fallen, default=None)
 
-    def place(moment: Moment) -> tuple[bool, float, bool]:
-        time = deaths.get((moment.role, moment.rank)) if moment.t is None else moment.t
-        return time is None, time or 0.0, moment.t is not None
+    def place(moment: Moment) -> tuple[bool, float, bool, bool]:
+        who = (moment.role, moment.rank)
+        caused = moment.t is None and moment.kind == "error" and who in guilty
+        time = first if caused else deaths.get(who) if moment.t is None else moment.t
+        return time is None, time or 0.0, moment.t is not None, not caused
 
     return place
 
 
+_FALLS = ("symptom", "signal", "exit")
 _TOLD = frozenset(
     {
         "launch.abort",
@@ -67,10 +97,3 @@ _TOLD = frozenset(
         "launch.killed-by",
     }
 )
-
-
-def _ending(code: int | None, signal: int | None) -> Text:
-    if signal is not None:
-        name = words.signal_name(signal)
-        return Text(f"ended by {name}", f"被 {name} 终止")
-    return Text(f"exited with code {code}", f"以退出码 {code} 结束")

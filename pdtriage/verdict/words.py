@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from pdtriage.model import Rank, Text
 
+MOST_SPANS = 16
+"""A longer list of ranks says less than how many there are."""
 SIGNAL_NAMES = {
     1: "SIGHUP",
     2: "SIGINT",
@@ -55,8 +57,14 @@ def listed(ranks: Iterable[int]) -> str:
     return ", ".join(parts)
 
 
-def accused_by(ranks: Iterable[int]) -> Text:
+def accused_by(ranks: Collection[int]) -> Text:
     who = listed(ranks)
+    if who.count(",") >= MOST_SPANS:
+        many, first, last = len(ranks), min(ranks), max(ranks)
+        return Text(
+            f"{many} of the ranks {first}-{last} name it as the peer that was lost",
+            f"rank {first}-{last} 中有 {many} 个指明与它的连接中断",
+        )
     plural = "," in who or "-" in who
     name_it = f"ranks {who} name it" if plural else f"rank {who} names it"
     return Text(
@@ -67,6 +75,18 @@ def accused_by(ranks: Iterable[int]) -> Text:
 
 def died_first() -> Text:
     return Text("the launcher saw it die first", "启动器看到它最先退出")
+
+
+def failed_first() -> Text:
+    return Text("the launcher saw nobody fail before it", "启动器未看到有进程在它之前失败")
+
+
+def after_a_silence(nodes: Collection[int]) -> Text:
+    who = listed(nodes)
+    return Text(
+        f"but node {who} had stopped answering before: it may have lost that node",
+        f"但节点 {who} 在此之前已停止响应：它可能只是失去了该节点",
+    )
 
 
 def same_on_all(count: int) -> Text:
@@ -244,4 +264,38 @@ def all_stopped() -> Text:
     return Text(
         "every rank was stopped with SIGTERM and none shows an error of its own",
         "所有 rank 都被 SIGTERM 终止，且没有自身的错误",
+    )
+
+
+def cluster_says(fields: Mapping[str, str]) -> Text:
+    """`Kubernetes says of train-worker-1 on gpu07: OOMKilled, exit code 137, limit 16Gi`."""
+    en = f"Kubernetes says of {fields.get('pod', '?')}"
+    zh = f"Kubernetes 称 {fields.get('pod', '?')}"
+    if "machine" in fields:
+        en, zh = f"{en} on {fields['machine']}", f"{zh}（机器 {fields['machine']}）"
+    en, zh = f"{en}: {fields.get('reason', '?')}", f"{zh}：{fields.get('reason', '?')}"
+    if "exit_code" in fields:
+        en, zh = f"{en}, exit code {fields['exit_code']}", f"{zh}，退出码 {fields['exit_code']}"
+    if "limit" in fields:
+        en, zh = f"{en}, limit {fields['limit']}", f"{zh}，上限 {fields['limit']}"
+    if "message" in fields:
+        en, zh = f"{en}; {fields['message']}", f"{zh}；{fields['message']}"
+    return Text(en, zh)
+
+
+def seen_by_kubelet() -> Text:
+    return Text("Kubernetes saw the end of its container", "Kubernetes 看到了其容器的退出")
+
+
+def no_shared_memory() -> Text:
+    return Text(
+        "its pod mounts nothing at /dev/shm, so there are 64 MiB of shared memory",
+        "其 Pod 没有挂载 /dev/shm，共享内存只有 64 MiB",
+    )
+
+
+def said_by_run() -> Text:
+    return Text(
+        "`pdtriage run`, which watched the job, says so at the end of its console",
+        "`pdtriage run` 全程监视该作业，并在其控制台末尾如此报告",
     )

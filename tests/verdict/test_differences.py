@@ -92,9 +92,18 @@ def test_what_only_one_of_them_printed(knowledge: Knowledge) -> None:
     bad = replace(GOOD, ranks=(first, GOOD.ranks[1]))
     (found,) = differences_between(bad, GOOD, knowledge)
     assert (found.kind, found.after) == ("printed", "OSError: [Errno 5]")
-    assert "log/workerlog.0:9" in found.text.en
-    (missed,) = differences_between(GOOD, bad, knowledge)
-    assert missed.kind == "missing"
+    assert found.place == "log/workerlog.0:9"
+    assert differences_between(bad, GOOD, knowledge, told={"data.errno5"}) == ()
+    assert differences_between(GOOD, bad, knowledge) == (), "what a good run survived tells nothing"
+
+
+def test_what_only_the_good_run_began_with(knowledge: Knowledge) -> None:
+    start = next(s.id for s in knowledge.signatures.values() if s.role == "start")
+    begun = Event(start, "start", None, 3, 30, "it begins")
+    good = replace(GOOD, ranks=(replace(GOOD.ranks[0], events=(("log/workerlog.0", begun),)),))
+    bad = replace(GOOD, ranks=GOOD.ranks[:1])
+    (missed,) = differences_between(bad, good, knowledge)
+    assert (missed.kind, missed.before) == ("missing", "it begins")
 
 
 def test_ranks_started_unlike_each_other() -> None:

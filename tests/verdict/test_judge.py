@@ -52,6 +52,18 @@ def test_the_accused_with_an_error_of_its_own_is_the_cause() -> None:
     }
 
 
+def test_code_that_a_traceback_quotes_accuses_nobody() -> None:
+    raised = (
+        'Traceback (most recent call last):\n  File "t.py", line 9, in <module>\n'
+        '    train(on_error="CUDA error(2), out of memory")\n  File "t.py", line 3, in train\n'
+        "    rate = table['lr']  # No space left on device\nKeyError: 'lr'\n"
+    )
+    (cause,) = judged(STEPS + lost(0, 1), STEPS + raised, STEPS + lost(2, 1)).causes
+    assert (cause.rank, cause.signature, cause.confidence) == (1, "python.exception", "proven")
+    assert cause.evidence[0].text == "KeyError: 'lr'"
+    assert not any("train(" in line.text or "table[" in line.text for line in cause.evidence)
+
+
 def test_arrows_are_followed_to_their_end() -> None:
     found = judged(STEPS + lost(0, 1), STEPS + lost(1, 2), STEPS)
     (cause,) = found.causes
@@ -139,6 +151,59 @@ def test_the_parents_word_names_a_silent_one(
     )  # fmt: skip
     found = judged(STEPS + lost(0, 1), STEPS, records=[record])
     assert (found.causes[0].rank, found.causes[0].category) == (1, category)
+
+
+DISK = ERROR.replace("KeyError: 1", "OSError: [Errno 28] No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "shown", "ranks"),
+    [
+        pytest.param(None, 9, ERROR, [0], id="killed, a traceback elsewhere"),
+        pytest.param(None, 9, ERROR + STEPS, [0], id="killed, a survived one elsewhere"),
+        pytest.param(None, 9, DISK, [0, 1], id="killed, a clear cause elsewhere"),
+        pytest.param(7, None, ERROR, [0], id="an exit code, a traceback elsewhere"),
+        pytest.param(7, None, ERROR + STEPS, [0], id="an exit code, a survived one elsewhere"),
+        pytest.param(7, None, DISK, [1], id="an exit code, a clear cause elsewhere"),
+    ],
+)
+def test_who_shows_an_error_and_lives_on_is_not_blamed_for_a_silent_death(
+    code: int | None, signal: int | None, shown: str, ranks: list[int]
+) -> None:
+    deaths = (_death(0, 0, code, signal), _death(1, 1, None, 15)._replace(stopped=True))
+    found = judged(STEPS, STEPS + shown, records=[_recorded(deaths)])
+    assert [cause.rank for cause in found.causes] == ranks
+    assert "proven" not in {cause.confidence for cause in found.causes}
+
+
+def test_who_dies_of_its_error_is_blamed_although_another_one_died_in_silence_before() -> None:
+    deaths = (_death(0, 0, 7, None), _death(1, 1, 1, None))
+    found = judged(STEPS, STEPS + ERROR, records=[_recorded(deaths)])
+    assert found.causes[0].rank == 1
+
+
+def test_the_first_to_fail_is_not_the_first_to_die_where_others_had_finished() -> None:
+    deaths = (_death(0, 0, 0, None), _death(1, 1, 4, None))
+    (cause,) = judged(STEPS, STEPS, records=[_recorded(deaths)]).causes
+    assert (cause.rank, cause.confidence) == (1, "likely")
+    said = " ".join(why.en for why in cause.why)
+    assert "nobody fail before it" in said
+    assert "die first" not in said
+
+
+def test_one_log_of_several_is_not_the_only_process() -> None:
+    alone = judge(runs_of({"log/workerlog.0": STEPS + ERROR})[-1], engine().knowledge)
+    one_of_two = judge(runs_of({"log/workerlog.1": STEPS + ERROR})[-1], engine().knowledge)
+    assert alone.causes[0].confidence == "proven"
+    assert one_of_two.causes[0].confidence == "likely"
+
+
+def _recorded(deaths: tuple[DeathRecord, ...]) -> RunRecord:
+    processes = tuple(_process(rank, STEPS) for rank in (0, 1))
+    return RunRecord(
+        "run-1.jsonl", 1, "L", pid=60, world_size=2, processes=processes, deaths=deaths,
+        ended=9.0, reason="failed",
+    )  # fmt: skip
 
 
 def _process(rank: int, _text: str) -> ProcessRecord:

@@ -1,0 +1,83 @@
+"""What is known of one run, put side by side for those who look for the culprit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pdtriage.knowledge import Signature
+from pdtriage.model import RunFacts
+from pdtriage.verdict.accusations import Accusation
+from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.suspects import NEVER, Suspect, own_suspects
+
+OWN_VERDICT = "launch.own-verdict"
+OWN_HEADLINE = "launch.own-headline"
+SAYS_FAILED = frozenset(
+    {
+        "launch.abort",
+        "launch.child-failed",
+        "launch.container-failed",
+        "launch.pod-failed",
+        "launch.spawn-exit",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything there is to know of one run."""
+
+    facts: RunFacts
+    readings: Sequence[Reading]
+    accusations: Sequence[Accusation]
+    launcher: Sequence[Found]
+    kernel: Sequence[Found]
+    cluster: Sequence[Found] = ()
+    """What Kubernetes says of the pods."""
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
+
+    @property
+    def own(self) -> list[Suspect]:
+        """Ranks with a cause of their own, without what a console shows after Ctrl-C."""
+        stops = {
+            f.file: f.event.line
+            for f in reversed(self.launcher)
+            if f.event.signature == "launch.signal"
+        }
+        return [
+            suspect
+            for suspect in own_suspects(self.readings, self.accusations)
+            if not (
+                suspect.found and suspect.found.event.line > stops.get(suspect.found.file, NEVER)
+            )
+        ]
+
+    @property
+    def interrupted(self) -> bool:
+        return any(f.event.signature == "launch.signal" for f in self.launcher)
+
+    @property
+    def says_failed(self) -> list[Found]:
+        return [
+            f
+            for f in self.launcher
+            if f.event.signature in SAYS_FAILED
+            or (f.event.signature == "launch.exit-code" and f.event.fields["exit_code"] != "0")
+        ]
+
+    @property
+    def went_well(self) -> bool:
+        if self.facts.ended_by_cluster is not None:
+            return self.facts.ended_by_cluster == "completed"
+        if self.facts.ended_by_record is not None:
+            return self.facts.ended_by_record == "completed"
+        if self.says_failed:  # "Local processes completed" is printed after ABORT!!! too
+            return False
+        ends = ("launch.completed", "launch.exit-code")
+        if any(f.event.signature in ends for f in self.launcher):
+            return True
+        spoken = [r for r in self.readings if r.rank.lines]
+        return bool(spoken) and all(
+            r.ended or (r.rank.exit and r.rank.exit.code == 0) for r in spoken
+        )

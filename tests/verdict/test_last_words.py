@@ -1,0 +1,41 @@
+"""Given a process that ended with a code of its own, then its last line is shown as what it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.model import Cause
+from pdtriage.verdict import judge
+
+from ..events.builders import engine
+from ..jobs.builders import runs_of
+
+LAST = "config file base.yaml has no key lr"
+
+
+def cause_of(log: str) -> Cause:
+    process = ProcessRecord("worker", 0, 0, None, None, 7, "workerlog.0", 0, 1000.0, 0.0, len(log))
+    death = DeathRecord(0, "worker", 0, 0, 7, 1001.0, 9.0, 1, None, False, False)
+    file = "log/pdtriage/run-0001.jsonl"
+    record = RunRecord(
+        file,
+        1,
+        started=1000.0,
+        processes=(process,),
+        deaths=(death,),
+        ended=1001.0,
+        reason="failed",
+    )
+    (run,) = runs_of({"log/workerlog.0": log}, [("log", record)])
+    (cause,) = judge(run, engine().knowledge).causes
+    return cause
+
+
+@pytest.mark.parametrize(("log", "silent"), [(f"{LAST}\n", False), ("", True)])
+def test_no_message_is_said_only_where_there_is_none(log: str, silent: bool) -> None:
+    cause = cause_of(log)
+    assert cause.signature == "verdict.exit-code"
+    assert ("no message" in cause.title.en) is silent
+    assert ("没有任何信息" in cause.title.zh) is silent
+    assert [evidence.text for evidence in cause.evidence] == ([] if silent else [LAST])
