@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pdtriage.model import Baseline, RunFacts, Text, VerdictWord
+from pdtriage.sources import Source
+from pdtriage.verdict import Judgement
 
 BAD: tuple[VerdictWord, ...] = ("failed", "hung", "interrupted", "unknown")
 
@@ -14,6 +16,9 @@ BAD: tuple[VerdictWord, ...] = ("failed", "hung", "interrupted", "unknown")
 class GoodRun:
     baseline: Baseline
     facts: RunFacts
+    sources: Mapping[str, Source] | None = None
+    """Its logs, where they lie elsewhere than those of the run compared with it."""
+    proven: bool = True
 
 
 def earlier_success(
@@ -29,13 +34,30 @@ def earlier_success(
 
 
 def last_success(
-    runs: Sequence[RunFacts], verdicts: Sequence[VerdictWord], path: str
+    runs: Sequence[RunFacts],
+    judgements: Sequence[Judgement],
+    path: str,
+    sources: Mapping[str, Source],
 ) -> GoodRun | None:
-    """The last run of another job that went well."""
-    for facts, verdict in zip(reversed(runs), reversed(verdicts), strict=True):
-        if verdict == "succeeded":
-            return GoodRun(Baseline(facts.run.index, path), facts)
+    """The last run of another job that went well; else one in which nothing went wrong.
+
+    Who names a run as the good one may know more than its logs, which often do not tell how a
+    process ended.
+    """
+    judged = list(zip(runs, judgements, strict=True))[::-1]
+    well = [facts for facts, judgement in judged if judgement.verdict == "succeeded"]
+    quiet = [facts for facts, j in judged if j.verdict == "unknown" and not j.causes]
+    for facts in [*well, *quiet][:1]:
+        return GoodRun(Baseline(facts.run.index, path), facts, sources, proven=facts in well)
     return None
+
+
+def unproven(good: GoodRun) -> Text:
+    path = good.baseline.path
+    return Text(
+        f"--baseline {path}: its logs do not say how that run ended; it is taken as a good one.",
+        f"--baseline {path}：日志没有说明那次运行如何结束，这里把它当作正常的运行。",
+    )
 
 
 def no_success(path: str) -> Text:

@@ -12,9 +12,8 @@ from __future__ import annotations
 import io
 import json
 import platform
-import shutil
+import re
 import tarfile
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,11 +25,12 @@ import zstandard
 import pdtriage
 from pdtriage.events.sidefiles import MOST_BYTES, side_facts
 from pdtriage.excerpts import Windows, excerpt_of
-from pdtriage.model import EnvBlock, Language, LogFile, Report
-from pdtriage.pipeline import SIDE_KINDS, analyze
+from pdtriage.model import EnvBlock, Language, LogFile, Report, Text
+from pdtriage.pipeline import SIDE_KINDS, job_at
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.secrets import masked_text
-from pdtriage.sources import Source, find
+from pdtriage.report.wording import VERDICTS
+from pdtriage.sources import Source
 
 OWN = "pdtriage"
 MEGABYTE = 1 << 20
@@ -38,6 +38,7 @@ DEFAULT_MEGABYTES = 8
 CLOSING_BYTES = 128 << 10
 """Kept free for the list of what was left out."""
 MOST_TOLD = 400
+ENDINGS = (".tar.zst", ".tzst", ".tar.gz", ".tgz", ".tar")
 _FORMATS = (("report.json", "json"), ("report.md", "markdown"), ("report.html", "html"))
 
 
@@ -46,18 +47,23 @@ class Contents:
     """Members of the bundle within their budget, and a list of what did not get in."""
 
     room: int
+    language: Language = "en"
     members: dict[str, bytes] = field(default_factory=dict)
     left_out: list[dict[str, object]] = field(default_factory=list)
 
     def add(self, name: str, content: bytes, of: LogFile | None = None) -> None:
         if len(content) > self.room:
-            self.leave_out(of.path if of else name, len(content), "no room left in the bundle")
+            self.leave_out(
+                of.path if of else name,
+                len(content),
+                Text("no room left in the bundle", "打包文件已满"),
+            )
             return
         self.room -= len(content)
         self.members[_safe(name)] = content
 
-    def leave_out(self, path: str, size: int | None, why: str) -> None:
-        self.left_out.append({"file": path, "bytes": size, "why": why})
+    def leave_out(self, path: str, size: int | None, why: Text) -> None:
+        self.left_out.append({"file": path, "bytes": size, "why": why.in_(self.language)})
 
 
 def write_bundle(
@@ -70,45 +76,32 @@ def write_bundle(
     stdin: BinaryIO | None = None,
 ) -> Contents:
     """Analyse the logs at `paths` and pack what a stranger needs to understand the failure."""
-    with _kept(stdin if "-" in paths else None) as stdin:
-        report = analyze(*paths, language=language, parsers=parsers, stdin=stdin)
-        if stdin is not None:
-            stdin.seek(0)
-        sources = find(list(paths) or ["log"], stdin).sources
-    contents = Contents(most_bytes - CLOSING_BYTES)
+    job = job_at(paths, parsers, stdin)
+    report = job.report("last", language)
+    sources = job.sources.values()
+    contents = Contents(most_bytes - CLOSING_BYTES, language)
     for name, kind in _FORMATS:
         contents.add(f"{OWN}/{name}", _rendered(report, kind))
     for source in sorted(sources, key=lambda source: _urgency(source, report)):
         _add_source(contents, source, report)
     contents.add(f"{OWN}/versions.json", _json(_versions()))
     contents.room += CLOSING_BYTES
-    contents.add(f"{OWN}/left-out.json", _json(_told(contents.left_out)))
+    contents.add(f"{OWN}/left-out.json", _json(_told(contents)))
     contents.add(f"{OWN}/README.md", _readme(report, contents).encode())
     _pack(contents, output)
     return contents
 
 
-@contextmanager
-def _kept(stdin: BinaryIO | None) -> Iterator[BinaryIO | None]:
-    """Standard input in a form that can be read twice."""
-    if stdin is None:
-        yield None
-        return
-    with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stdin, copy)
-        copy.seek(0)
-        yield cast(BinaryIO, copy)
-
-
 def _add_source(contents: Contents, source: Source, report: Report) -> None:
     file = source.file
     if file.kind in SIDE_KINDS:
-        contents.add(f"logs/{file.path}", _reduced(file, source.read_small(MOST_BYTES)), file)
+        contents.add(_logs(file), _reduced(file, source.read_small(MOST_BYTES)), file)
     elif file.kind == "record":
         text = source.read_small(MOST_BYTES).decode("utf-8", "replace")
         contents.add(f"{OWN}/records/{file.path}", masked_text(text)[0].encode(), file)
     elif file.kind in ("gpu", "other"):
-        contents.leave_out(file.path, file.size, "not a log that pdtriage reads")
+        unread = Text("not a log that pdtriage reads", "不是 pdtriage 读取的日志")
+        contents.leave_out(file.path, file.size, unread)
     else:
         marks = [
             evidence.line
@@ -117,11 +110,21 @@ def _add_source(contents: Contents, source: Source, report: Report) -> None:
             if evidence.file == file.path
         ]
         part = excerpt_of(source.chunks(), Windows(tuple(marks)))
-        contents.add(f"logs/{file.path}", part.content, file)
+        contents.add(_logs(file), part.content, file)
         if part.skipped:
-            contents.leave_out(
-                file.path, file.size, f"{part.skipped} of {part.lines} lines, far from evidence"
+            far = Text(
+                f"{part.skipped} of {part.lines} lines, far from evidence",
+                f"{part.lines} 行中的 {part.skipped} 行，远离证据",
             )
+            contents.leave_out(file.path, file.size, far)
+
+
+def _logs(file: LogFile) -> str:
+    """Where a log lies in the bundle; what came through a pipe gets a name it is read by again."""
+    piped = re.fullmatch(r"<([a-z]+)(?: (\d+))?>", file.path)
+    if piped is None:
+        return f"logs/{file.path}"
+    return f"logs/console-{piped[1]}{piped[2] or ''}.log"
 
 
 def _urgency(source: Source, report: Report) -> tuple[int, int, str]:
@@ -135,6 +138,10 @@ def _urgency(source: Source, report: Report) -> tuple[int, int, str]:
 
 def _reduced(file: LogFile, raw: bytes) -> bytes:
     """The same kind of file with nothing in it but what is on the allow-list."""
+    if file.kind == "k8s":
+        from pdtriage.events.kubernetes import reduced_documents  # few folders have any
+
+        return masked_text(reduced_documents(raw))[0].encode()
     facts = side_facts(file, raw)
     if file.kind == "endpoints":
         return ("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(facts.endpoints)).encode()
@@ -169,25 +176,32 @@ def _versions() -> dict[str, str]:
 
 
 def _readme(report: Report, contents: Contents) -> str:
-    lines = [
+    members, left = len(contents.members), len(contents.left_out)
+    words = VERDICTS[report.verdict]
+    said = Text(
+        "`pdtriage analyze` reads this archive as it is. `pdtriage/report.html` is the report,\n"
+        "`logs/` holds excerpts: the lines around the evidence, the beginning and the end of each\n"
+        "file. Secrets are masked as `***`; environments keep only variables known to be harmless."
+        f"\n\nVerdict: {words.en}. Members: {members}. Left out: {left} (see `left-out.json`).",
+        "可直接用 `pdtriage analyze` 分析本压缩包。`pdtriage/report.html` 是报告，`logs/` 是\n"
+        "摘录：证据附近的行，以及每个文件的开头和结尾。敏感信息显示为 `***`；环境变量只保留\n"
+        "已知无害的。\n\n"
+        f"结论：{words.zh}。共 {members} 个文件，省略 {left} 项（见 `left-out.json`）。",
+    )
+    title = Text(
         f"# Bundle of pdtriage {pdtriage.__version__}",
-        "",
-        "`pdtriage analyze` reads this archive as it is. `pdtriage/report.html` is the report,",
-        "`logs/` holds excerpts: the lines around the evidence, the beginning and the end of each",
-        "file. Secrets are masked as `***`; environments keep only variables known to be harmless.",
-        "",
-        f"Verdict: {report.verdict}. Members: {len(contents.members)}. "
-        f"Left out: {len(contents.left_out)} (see `left-out.json`).",
-        "",
-    ]
-    return "\n".join(lines)
+        f"# pdtriage {pdtriage.__version__} 打包文件",
+    )
+    return f"{title.in_(report.language)}\n\n{said.in_(report.language)}\n"
 
 
-def _told(left_out: list[dict[str, object]]) -> list[dict[str, object]]:
-    more = len(left_out) - MOST_TOLD
+def _told(contents: Contents) -> list[dict[str, object]]:
+    more = len(contents.left_out) - MOST_TOLD
     if more <= 0:
-        return left_out
-    return [*left_out[:MOST_TOLD], {"file": f"{more} more", "bytes": None, "why": "not listed"}]
+        return contents.left_out
+    rest = Text(f"{more} more", f"另有 {more} 项").in_(contents.language)
+    unlisted = Text("not listed", "未列出").in_(contents.language)
+    return [*contents.left_out[:MOST_TOLD], {"file": rest, "bytes": None, "why": unlisted}]
 
 
 def _json(value: object) -> bytes:
@@ -211,11 +225,12 @@ def _pack(contents: Contents, output: Path) -> None:
 
 @contextmanager
 def _opened(output: Path) -> Iterator[IO[bytes]]:
-    """Compressed as the name says: `.tar`, `.tar.gz`, else zstd."""
+    """Compressed as the name says."""
+    name = output.name.lower()
     with output.open("wb") as raw:
-        if output.name.endswith(".tar"):
+        if name.endswith(".tar"):
             yield raw
-        elif output.name.endswith((".gz", ".tgz")):
+        elif name.endswith((".gz", ".tgz")):
             import gzip
 
             with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:

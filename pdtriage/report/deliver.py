@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +13,7 @@ from pdtriage.model import Report
 from pdtriage.report.interface import Options, Reporter
 from pdtriage.report.places import repository_around
 from pdtriage.report.targets import Target
+from pdtriage.sources.url import in_public
 
 Color = Literal["auto", "always", "never"]
 FILE_WIDTH = 80
@@ -25,6 +26,7 @@ def deliver(
     all_runs: bool = False,
     color: Color = "auto",
     quiet: bool = False,
+    asked: str = "",
 ) -> None:
     """Write `reports` (one, or all runs of a folder) to every target, files first.
 
@@ -32,10 +34,12 @@ def deliver(
     """
     for target in sorted(targets, key=lambda target: target.path is None):
         if target.path is None:
-            _write(target.reporter, reports, all_runs, sys.stdout, color, quiet)
+            shown = surroundings(shown_width(sys.stdout), _colored(sys.stdout, color), quiet, asked)
+            _write(target.reporter, reports, all_runs, sys.stdout, shown)
             continue
         with target.path.open("w", encoding="utf-8", errors="replace") as stream:
-            _write(target.reporter, reports, all_runs, stream, color, quiet)
+            stored = surroundings(FILE_WIDTH, _colored(stream, color), quiet, asked)
+            _write(target.reporter, reports, all_runs, stream, stored)
 
 
 def _write(
@@ -43,10 +47,8 @@ def _write(
     reports: Sequence[Report],
     all_runs: bool,
     stream: TextIO,
-    color: Color,
-    quiet: bool,
+    options: Options,
 ) -> None:
-    options = surroundings(_width(stream), _colored(stream, color), quiet)
     if all_runs:
         reporter.write_all(reports, stream, options)
     else:
@@ -54,20 +56,35 @@ def _write(
     stream.flush()
 
 
-def surroundings(width: int, color: bool, quiet: bool = False) -> Options:
+def surroundings(width: int, color: bool, quiet: bool = False, asked: str = "") -> Options:
     """What to show, with the repository and the summary that CI systems tell of."""
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     return Options(
         width=width,
         color=color,
         quiet=quiet,
+        asked=asked,
         repository=repository_around(Path.cwd(), os.environ),
         summary=Path(summary) if summary else None,
     )
 
 
-def _width(stream: TextIO) -> int:
-    return shutil.get_terminal_size().columns if stream.isatty() else FILE_WIDTH
+def asked_again(paths: Sequence[str]) -> str:
+    """The paths as they have to be typed for another look at the same logs."""
+    if [os.path.normpath(path) for path in paths] == ["log"]:
+        return ""
+    return shlex.join(in_public(path) for path in paths)
+
+
+def shown_width(stream: TextIO) -> int:
+    """COLUMNS, as people set it for a pager; else that of the terminal the stream is."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or FILE_WIDTH
+    except (OSError, ValueError):
+        return FILE_WIDTH
 
 
 def _colored(stream: TextIO, color: Color) -> bool:

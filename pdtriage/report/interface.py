@@ -17,6 +17,8 @@ class Options:
     width: int = 80
     color: bool = False
     quiet: bool = False
+    asked: str = ""
+    """The paths of the command that would show more of the same; empty where it needs none."""
     repository: Path | None = None
     """The checkout: formats for CI name the user's own code relative to it."""
     summary: Path | None = None

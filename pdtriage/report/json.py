@@ -8,7 +8,9 @@ from typing import TextIO
 
 import pdtriage
 from pdtriage.model import (
+    Attempts,
     Baseline,
+    Brief,
     Cause,
     Difference,
     Evidence,
@@ -18,6 +20,7 @@ from pdtriage.model import (
     Moment,
     RankRow,
     Report,
+    Restart,
     Run,
     Text,
     Victim,
@@ -26,6 +29,11 @@ from pdtriage.report.interface import Options
 from pdtriage.report.sanitise import inert_json
 
 SCHEMA = "pdtriage.report/1"
+LINE = 120
+MANY = 256
+"""A longer list has one line for each item, however wide: to be searched, not to be read."""
+
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def as_json(report: Report) -> dict[str, object]:
@@ -37,16 +45,17 @@ def as_json(report: Report) -> dict[str, object]:
         "verdict": report.verdict,
         "language": language,
         "job": _job(report.job),
-        "runs": [_run(run) for run in report.runs],
+        "runs": [_run(run, language) for run in report.runs],
         "run": report.run,
         "root_causes": [_cause(cause, language) for cause in report.root_causes],
         "victims": [_victim(victim) for victim in report.victims],
-        "ranks": [_rank(row) for row in report.ranks],
+        "ranks": [_rank(row, language) for row in report.ranks],
         "timeline": [_moment(moment, language) for moment in report.timeline],
         "redactions": report.redactions,
         "notes": _sentences(report.notes, language),
         "baseline": None if report.baseline is None else _baseline(report.baseline),
         "differences": [_difference(found, language) for found in report.differences],
+        "attempts": None if report.attempts is None else _attempts(report.attempts, language),
     }
 
 
@@ -65,8 +74,36 @@ reporter = JsonReporter()
 
 
 def _dump(value: object, stream: TextIO, options: Options) -> None:
-    indent = None if options.quiet else 2
-    stream.write(inert_json(json.dumps(value, ensure_ascii=False, indent=indent)) + "\n")
+    text = _encoded(value) if options.quiet else _readable(value)
+    stream.write(inert_json(text) + "\n")
+
+
+def _readable(value: object, indent: str = "") -> str:
+    """Indented by two, but what holds only numbers or fits a line is one line."""
+    if not isinstance(value, (dict, list)) or not value:
+        return _encoded(value)
+    if _is_flat(value):
+        line = _encoded(value)
+        if len(indent) + len(line) <= LINE or _is_numbers(value):
+            return line
+    inner = indent + "  "
+    if isinstance(value, dict):
+        rows = [f"{_encoded(str(key))}: {_readable(item, inner)}" for key, item in value.items()]
+        return f"{{\n{inner}" + f",\n{inner}".join(rows) + f"\n{indent}}}"
+    rows = [_encoded(item) if len(value) > MANY else _readable(item, inner) for item in value]
+    return f"[\n{inner}" + f",\n{inner}".join(rows) + f"\n{indent}]"
+
+
+def _is_flat(value: dict[str, object] | list[object]) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return _is_numbers(value) or not any(isinstance(item, (dict, list)) for item in items)
+
+
+def _is_numbers(value: object) -> bool:
+    """A list of numbers, or of lists of them, however long."""
+    return isinstance(value, list) and all(
+        isinstance(item, (int, float)) or (bool(item) and _is_numbers(item)) for item in value
+    )
 
 
 def _job(job: JobRow) -> dict[str, object]:
@@ -79,7 +116,7 @@ def _job(job: JobRow) -> dict[str, object]:
     }
 
 
-def _run(run: Run) -> dict[str, object]:
+def _run(run: Run, language: Language) -> dict[str, object]:
     return {
         "index": run.index,
         "launch": run.launch,
@@ -87,16 +124,45 @@ def _run(run: Run) -> dict[str, object]:
         "started": run.started,
         "ended": run.ended,
         "verdict": run.verdict,
+        "cause": None if run.cause is None else _brief(run.cause, language),
+        "last_epoch": run.last_epoch,
+        "last_step": run.last_step,
+        "restart": None if run.restart is None else _restart(run.restart, language),
     }
 
 
-def _cause(cause: Cause, language: Language) -> dict[str, object]:
+def _brief(cause: Brief, language: Language) -> dict[str, object]:
+    return {**_who(cause, language), "host": cause.host, "fingerprint": cause.fingerprint}
+
+
+def _who(cause: Brief | Cause, language: Language) -> dict[str, object]:
     return {
         "category": cause.category,
         "signature": cause.signature,
         "title": cause.title.in_(language),
         "role": cause.role,
         "rank": cause.rank,
+    }
+
+
+def _restart(restart: Restart, language: Language) -> dict[str, object]:
+    return {"again": restart.again, "why": restart.why.in_(language)}
+
+
+def _attempts(attempts: Attempts, language: Language) -> dict[str, object]:
+    return {
+        "launch": attempts.launch,
+        "runs": list(attempts.runs),
+        "total": attempts.total,
+        "failed": attempts.failed,
+        "same_failure": attempts.same_failure,
+        "summary": attempts.summary.in_(language),
+    }
+
+
+def _cause(cause: Cause, language: Language) -> dict[str, object]:
+    return {
+        **_who(cause, language),
         "ranks": list(cause.ranks),
         "host": cause.host,
         "local_rank": cause.local_rank,
@@ -134,7 +200,7 @@ def _victim(victim: Victim) -> dict[str, object]:
     }
 
 
-def _rank(row: RankRow) -> dict[str, object]:
+def _rank(row: RankRow, language: Language) -> dict[str, object]:
     return {
         "rank": row.rank,
         "role": row.role,
@@ -149,6 +215,8 @@ def _rank(row: RankRow) -> dict[str, object]:
         "last_seen": row.last_seen,
         "first_seen": row.first_seen,
         "last_progress": row.last_progress,
+        "progress": [[round(time, 3), step] for time, step in row.progress],
+        "moments": [_lived(moment, language) for moment in row.moments],
     }
 
 
@@ -158,6 +226,16 @@ def _moment(moment: Moment, language: Language) -> dict[str, object]:
         "rank": moment.rank,
         "kind": moment.kind,
         "text": moment.text.in_(language),
+    }
+
+
+def _lived(moment: Moment, language: Language) -> dict[str, object]:
+    """A moment of one rank, in whose row it stands."""
+    return {
+        "t": moment.t,
+        "kind": moment.kind,
+        "text": moment.text.in_(language),
+        "about": moment.about,
     }
 
 
@@ -171,6 +249,7 @@ def _difference(found: Difference, language: Language) -> dict[str, object]:
         "text": found.text.in_(language),
         "before": found.before,
         "after": found.after,
+        "place": found.place,
     }
 
 

@@ -9,6 +9,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pdtriage.model import Cause, RankRow, Report
 from pdtriage.report.excerpt import excerpt, place
+from pdtriage.report.fates import fate_words, fates
 from pdtriage.report.interface import Options
 from pdtriage.report.layout import cut
 from pdtriage.report.sanitise import inert, inert_line
@@ -17,11 +18,15 @@ from pdtriage.report.wording import (
     REASONS,
     VERDICTS,
     culprit,
+    extent,
     headline,
     process_name,
+    role_word,
 )
 
 MESSAGE_COLUMNS = 500
+MOST_RANKS = 2_000
+"""Cases; of a bigger job those who ended alike are one case."""
 _BAD = ("failed", "hung", "interrupted")
 
 
@@ -45,22 +50,27 @@ reporter = JunitReporter()
 
 
 def _suite(report: Report) -> TestSuite:
+    language = report.language
     name = "pdtriage" if report.run is None else f"pdtriage run {report.run}"
     suite = TestSuite(name)
     if report.job.id:
         suite.add_property("job", inert_line(report.job.id))
     suite.add_property("verdict", report.verdict)
+    if report.attempts is not None:
+        suite.add_property("attempts", str(report.attempts.total))
+        suite.add_property("attempts.summary", inert_line(report.attempts.summary.in_(language)))
     for cause in report.root_causes:
-        suite.add_testcase(_failed(cause, report))
+        suite.append(_failed(cause, report))
     if not report.root_causes and report.verdict in _BAD:
         case = TestCase(VERDICTS[report.verdict].in_(report.language), "pdtriage.job")
         case.result = [Error(inert_line(headline(report)), report.verdict)]
-        suite.add_testcase(case)
-    for case in _the_others(report):
-        suite.add_testcase(case)
+        suite.append(case)
+    many = len(report.ranks) > MOST_RANKS
+    for case in _the_others_together(report) if many else _the_others(report):
+        suite.append(case)
     if not len(suite):
-        suite.add_testcase(TestCase(f"{report.verdict}: {headline(report)}", "pdtriage.job"))
-    suite.update_statistics()
+        suite.append(TestCase(f"{report.verdict}: {headline(report)}", "pdtriage.job"))
+    suite.update_statistics()  # `add_testcase` would count all cases again for each
     return suite
 
 
@@ -102,6 +112,18 @@ def _the_others(report: Report) -> Iterator[TestCase]:
                 by = f" (rank {victim.because_of})"
                 said += by if report.language == "en" else f"（rank {victim.because_of}）"
             case.result = [Skipped(said, victim.reason)]
+        yield case
+
+
+def _the_others_together(report: Report) -> Iterator[TestCase]:
+    """No page shows a hundred thousand cases: those who ended alike are one."""
+    for fate in fates(report):
+        if fate.part == "culprit" or fate.status not in ("victim", "finished"):
+            continue
+        who = role_word(fate.role, report.language, many=len(fate.rows) > 1)
+        case = TestCase(f"{who} {extent(fate.known_ranks, report.language)}", "pdtriage.ranks")
+        if fate.status == "victim":
+            case.result = [Skipped(fate_words(fate).in_(report.language), fate.reason or "victim")]
         yield case
 
 

@@ -7,6 +7,7 @@ from typing import TextIO
 
 import pdtriage
 from pdtriage.model import Cause, Report, Text
+from pdtriage.report.attempts import attempt_rows, has_other_runs
 from pdtriage.report.excerpt import excerpt, place
 from pdtriage.report.fates import fate_words, fates, steps
 from pdtriage.report.interface import Options
@@ -52,7 +53,7 @@ def as_markdown(
     report: Report, *, alone: bool = True, quiet: bool = False, most_bytes: int | None = None
 ) -> str:
     """One run. What does not fit into `most_bytes` is left out from the end, and said so."""
-    sections: list[Callable[[Report], str]] = [_verdict, _answer]
+    sections: list[Callable[[Report], str]] = [_verdict, _summary, _answer, _attempts]
     if not quiet:
         sections += [_others, _differences, _notes, _timeline, _ranks]
         sections += [_runs, _footer] if alone else [_footer]
@@ -82,6 +83,26 @@ def _verdict(report: Report) -> str:
             f"（第 {report.run} 次运行，共 {len(report.runs)} 次）",
         )
     return said
+
+
+def _summary(report: Report) -> str:
+    """That there were several attempts, and whether they failed alike."""
+    if report.attempts is None:
+        return ""
+    return f"*{prose(report.attempts.summary.in_(report.language))}*"
+
+
+def _attempts(report: Report) -> str:
+    rows = []
+    for row in attempt_rows(report):
+        number = f"**{row.number}**" if row.run.index == report.run else f"{row.number}"
+        what = cell(prose(row.what.in_(report.language)))
+        then = cell(prose(row.then.in_(report.language))) if row.then else ""
+        rows.append(f"| {number} | {what} | {then} |")
+    if not rows:
+        return ""
+    head = _say(report, "| attempt | what happened | then |", "| 尝试 | 发生了什么 | 之后 |")
+    return "\n".join([head, "|---:|---|---|", *rows])
 
 
 def _answer(report: Report) -> str:
@@ -142,7 +163,10 @@ def _others(report: Report) -> str:
 
 
 def _differences(report: Report) -> str:
-    said = [f"- {prose(found.text.in_(report.language))}" for found in report.differences]
+    said = []
+    for found in report.differences:
+        place = f" {code(found.place)}" if found.place else ""
+        said.append(f"- {prose(found.text.in_(report.language))}{place}")
     return _titled(report, baseline_title(report), said[:DIFFERENCES_SHOWN])
 
 
@@ -188,7 +212,7 @@ def _ranks(report: Report) -> str:
 
 
 def _runs(report: Report) -> str:
-    if len(report.runs) < 2:
+    if len(report.runs) < 2 or not has_other_runs(report):
         return ""
     rows = []
     for run in report.runs[-RUNS_SHOWN:]:

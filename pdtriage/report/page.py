@@ -18,6 +18,8 @@ class Page:
         self.language = language
         self.width = min(max(options.width, NARROWEST), WIDEST)
         self._color = options.color
+        self.analyze = f"pdtriage analyze {options.asked}".rstrip()
+        """The command to see more of the same logs."""
         self._lines: list[str] = []
 
     def say(self, text: Text) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, Report, Text
+from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, RankRow, Report, Run, Text
 from pdtriage.report.secrets import MASK, masked_text
 
 __all__ = ["MASK", "masked_text", "redacted"]
@@ -18,9 +18,13 @@ def redacted(report: Report) -> Report:
         report,
         job=replace(report.job, id=report.job.id and masker.text(report.job.id)),
         root_causes=tuple(masker.cause(cause) for cause in report.root_causes),
+        ranks=tuple(masker.row(row) for row in report.ranks),
         timeline=tuple(masker.moment(moment) for moment in report.timeline),
         notes=masker.sentences(report.notes),
         differences=tuple(masker.difference(found) for found in report.differences),
+        attempts=report.attempts
+        and replace(report.attempts, summary=masker.sentence(report.attempts.summary)),
+        runs=tuple(masker.run(run) for run in report.runs),
     )
     return replace(masked, redactions=report.redactions + masker.count)
 
@@ -49,7 +53,19 @@ class _Masker:
         return tuple(self.sentence(text) for text in texts)
 
     def moment(self, moment: Moment) -> Moment:
-        return replace(moment, text=self.sentence(moment.text))
+        masked = self.sentence(moment.text)
+        return moment if masked == moment.text else replace(moment, text=masked)
+
+    def row(self, row: RankRow) -> RankRow:
+        moments = tuple(self.moment(moment) for moment in row.moments)
+        return row if moments == row.moments else replace(row, moments=moments)
+
+    def run(self, run: Run) -> Run:
+        if run.cause is None and run.restart is None:
+            return run
+        cause = run.cause and replace(run.cause, title=self.sentence(run.cause.title))
+        restart = run.restart and replace(run.restart, why=self.sentence(run.restart.why))
+        return replace(run, cause=cause, restart=restart)
 
     def difference(self, found: Difference) -> Difference:
         return replace(
@@ -57,6 +73,7 @@ class _Masker:
             text=self.sentence(found.text),
             before=found.before and self.text(found.before),
             after=found.after and self.text(found.after),
+            place=found.place and self.text(found.place),
         )
 
     def evidence(self, evidence: Evidence) -> Evidence:

@@ -61,6 +61,10 @@ def targets_named(files: str) -> list[Target]:
     targets = []
     for word in filter(None, files.split(",")):
         name, _, file = word.partition("=")
+        if word in FORMATS:
+            raise BadTarget(
+                Text(f"{word} needs a file: {word}=FILE", f"{word} 需要文件：{word}=FILE")
+            )
         if file and name in FORMATS:
             targets.append(Target(reporter_named(name), Path(file)))
         else:

@@ -11,6 +11,7 @@ from pdtriage.report.interface import Options
 from pdtriage.report.layout import columns, cut, padded, wrapped
 from pdtriage.report.page import BOLD, DIM, GREEN, RED, YELLOW, Page
 from pdtriage.report.sanitise import inert, inert_line
+from pdtriage.report.text_runs import attempts, attempts_line, runs
 from pdtriage.report.wording import (
     CONFIDENCES,
     VERDICTS,
@@ -31,7 +32,7 @@ LEAST_TEXT = 32
 ADVICE_STEPS = 3
 TIMELINE_MOMENTS = 6
 OTHER_CAUSES = 4
-RUNS_LISTED = 6
+BAD_ENDS = ("failed", "hung")
 DIFFERENCES = 6
 _DAY = 86_400
 
@@ -81,16 +82,19 @@ def _full(report: Report, page: Page, alone: bool) -> None:
     if report.root_causes:
         cause = report.root_causes[0]
         page.wrapped(page.say(cause.title), BOLD)
+        attempts_line(report, page)
         page.line()
         _where(cause, page)
         _answers(cause, report, page)
-    elif report.victims:
+    else:
+        attempts_line(report, page)
         _victims(report, page, columns(page.say(Text("victims", "受牵连"))))
-    _timeline(report.timeline, page)
+    attempts(report, page)
+    _timeline(report, page)
     _other_causes(report, page)
     _differences(report, page)
     if alone:
-        _runs(report, page)
+        runs(report, page)
     _notes(report, page)
     if report.root_causes:
         signature = report.root_causes[0].signature
@@ -100,15 +104,18 @@ def _full(report: Report, page: Page, alone: bool) -> None:
 
 def _calm(report: Report, page: Page, alone: bool) -> None:
     _verdict(report, page)
-    failed = [run.index for run in report.runs if run.verdict in ("failed", "hung")]
+    attempts_line(report, page)
+    attempts(report, page)
+    told = report.attempts.runs if report.attempts else ()
+    failed = [r.index for r in report.runs if r.verdict in BAD_ENDS and r.index not in told]
     if failed and alone:
         page.wrapped(
             page.say(
                 Text(
                     f"Run {report.run} of {len(report.runs)}; an earlier run failed: "
-                    f"pdtriage analyze --run {failed[-1]}",
+                    f"{page.analyze} --run {failed[-1]}",
                     f"这是 {len(report.runs)} 次运行中的第 {report.run} 次；较早的运行有失败："
-                    f"pdtriage analyze --run {failed[-1]}",
+                    f"{page.analyze} --run {failed[-1]}",
                 )
             )
         )
@@ -116,11 +123,14 @@ def _calm(report: Report, page: Page, alone: bool) -> None:
 
 
 def _one_line(report: Report, page: Page) -> None:
-    parts = [f"{report.verdict}: {headline(report)}"]
+    word = Text(f"{report.verdict}: ", f"{VERDICTS[report.verdict].zh}：")
+    parts = [page.say(word) + headline(report)]
     if report.root_causes:
         cause = report.root_causes[0]
         parts.append(page.say(cause.title))
         parts.extend(_place(evidence) for evidence in cause.evidence[:1])
+    if report.attempts is not None:
+        parts.append(page.say(report.attempts.summary))
     page.line(inert_line(" | ".join(parts)))
 
 
@@ -202,30 +212,48 @@ def _answers(cause: Cause, report: Report, page: Page) -> None:
 def _victims(report: Report, page: Page, label_width: int) -> None:
     if report.victims:
         label = page.say(Text("victims", "受牵连"))
-        page.labelled(label, label_width, victims_line(report.victims, page.language), most=1)
+        page.labelled(label, label_width, victims_line(report.victims, page.language), most=2)
 
 
-def _timeline(moments: Sequence[Moment], page: Page) -> None:
-    if not moments:
+def _timeline(report: Report, page: Page) -> None:
+    if not report.timeline:
         return
-    moments = [next(same) for _, same in groupby(moments, lambda m: (m.role, m.rank, m.text))]
+    alike = groupby(report.timeline, lambda m: (m.role, m.rank, m.text))
+    moments = [next(same) for _, same in alike]
     page.line()
     page.line(page.say(Text("Timeline", "时间线")), BOLD)
     times = [moment.t for moment in moments if moment.t is not None]
     with_date = bool(times) and max(times) - min(times) > _DAY
-    left_out = len(moments) - TIMELINE_MOMENTS
-    shown = moments if left_out <= 1 else [*moments[: TIMELINE_MOMENTS // 2], *moments[-3:]]
+    places = _worth_showing(moments, report.root_causes)
+    shown = [moments[place] for place in places]
     stamps = ["" if m.t is None else moment_time(m.t, with_date) for m in shown]
     names = [process_name(m.role, m.rank, None, None, page.language) for m in shown]
     stamp_width = max(map(columns, stamps))
     name_width = max(map(columns, names))
-    for position, (moment, stamp, name) in enumerate(zip(shown, stamps, names, strict=True)):
-        if left_out > 1 and position == TIMELINE_MOMENTS // 2:
-            skipped = len(moments) - len(shown)
+    following = 0
+    for place, moment, stamp, name in zip(places, shown, stamps, names, strict=True):
+        if place > following:
+            skipped = place - following
             page.line("  " + page.say(Text(f"({skipped} more)", f"（另有 {skipped} 条）")), DIM)
+        following = place + 1
         lead = f"  {padded(stamp, stamp_width)}  " if stamp_width else "  "
         row = f"{lead}{padded(name, name_width)}  {page.say(moment.text)}"
         page.line(cut(inert_line(row), page.width))
+
+
+def _worth_showing(moments: Sequence[Moment], causes: Sequence[Cause]) -> list[int]:
+    """The first and the last few, and what the culprit said, wherever its clock puts that."""
+    if len(moments) <= TIMELINE_MOMENTS + 1:
+        return list(range(len(moments)))
+    half = TIMELINE_MOMENTS // 2
+    guilty = {(cause.role, rank) for cause in causes[:1] for rank in cause.ranks}
+    errors = [
+        place
+        for place, moment in enumerate(moments)
+        if moment.kind == "error" and (moment.role, moment.rank) in guilty
+    ]
+    ends = (*range(half), *range(len(moments) - half, len(moments)))
+    return sorted({*ends, *errors[:1]})
 
 
 def _other_causes(report: Report, page: Page) -> None:
@@ -236,11 +264,10 @@ def _other_causes(report: Report, page: Page) -> None:
     page.line(page.say(Text("Other causes found", "其他原因")), BOLD)
     for cause in others[:OTHER_CAUSES]:
         confidence = page.say(CONFIDENCES[cause.confidence])
-        places = "".join(f"  {_place(evidence)}" for evidence in cause.evidence[:1])
         who = culprit(cause, report)
-        page.wrapped(
-            f"{who}: {page.say(cause.title)} ({confidence}){places}", indent=4, first="  -"
-        )
+        page.wrapped(f"{who}: {page.say(cause.title)} ({confidence})", indent=4, first="  -")
+        for evidence in cause.evidence[:1]:  # as it is: people copy it
+            page.line("    " + inert_line(_place(evidence)), DIM)
     if len(others) > OTHER_CAUSES:
         more = len(others) - OTHER_CAUSES
         page.line(
@@ -257,35 +284,11 @@ def _differences(report: Report, page: Page) -> None:
     page.line(page.say(baseline_title(report)), BOLD)
     for found in report.differences[:DIFFERENCES]:
         page.wrapped(page.say(found.text), indent=4, first="  -")
+        if found.place:  # as it is: people copy it
+            page.line("    " + inert_line(found.place), DIM)
     more = len(report.differences) - DIFFERENCES
     if more > 0:
         page.line("  " + page.say(Text(f"({more} more)", f"（另有 {more} 条）")), DIM)
-
-
-def _runs(report: Report, page: Page) -> None:
-    if len(report.runs) < 2:
-        return
-    page.line()
-    total = len(report.runs)
-    page.line(
-        page.say(
-            Text(
-                f"Runs found: {total}, this is run {report.run} (others: --run N)",
-                f"共有 {total} 次运行，这里是第 {report.run} 次（看其他的：--run N）",
-            )
-        ),
-        BOLD,
-    )
-    if total > RUNS_LISTED:
-        page.line("  ...", DIM)
-    words = [page.say(VERDICTS[run.verdict]).lower() for run in report.runs[-RUNS_LISTED:]]
-    word_width = max(map(columns, words))
-    for run, word in zip(report.runs[-RUNS_LISTED:], words, strict=True):
-        when = run_time(run.started, run.ended)
-        attempt = page.say(Text(f"attempt {run.attempt}", f"第 {run.attempt} 次尝试"))
-        extra = f"  {attempt}" if run.attempt > 1 else ""
-        mark = ">" if run.index == report.run else " "
-        page.line(f"  {mark} {run.index}  {padded(word, word_width)}  {when}{extra}")
 
 
 def _notes(report: Report, page: Page) -> None:

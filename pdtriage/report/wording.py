@@ -74,6 +74,15 @@ def numbers(values: Iterable[int]) -> str:
     return ", ".join(shown)
 
 
+def extent(values: Sequence[int], language: Language) -> str:
+    """The numbers; where they are scattered over a big job, how many between which."""
+    told = numbers(values)
+    if not told.endswith("]"):
+        return told
+    first, last, many = min(values), max(values), len(set(values))
+    return Text(f"{first}-{last}, {many} of them", f"{first}-{last} 中的 {many} 个").in_(language)
+
+
 def process_name(
     role: Role, rank: int | None, local_rank: int | None, host: str | None, language: Language
 ) -> str:
@@ -121,6 +130,8 @@ def headline(report: Report) -> str:
     if report.root_causes:
         return culprit(report.root_causes[0], report)
     said = WITHOUT_CAUSE[report.verdict].in_(report.language)
+    if report.verdict == "succeeded" and report.attempts is not None:
+        said = Text("all went well in the end", "最终顺利完成").in_(report.language)
     if report.verdict not in ("succeeded", "running"):
         return said
     return Text(", ", "，").in_(report.language).join([said, *_extent(report)])
@@ -215,7 +226,8 @@ def _names(victims: Sequence[Victim], language: Language) -> str:
     for role in _ROLE_ORDER:
         known = [v.rank for v in victims if v.role == role and v.rank is not None]
         if known:
-            names.append(f"{role_word(role, language, many=len(known) > 1)} {numbers(known)}")
+            word = role_word(role, language, many=len(known) > 1)
+            names.append(f"{word} {extent(known, language)}")
     nameless = [v for v in victims if v.rank is None]
     hosts = dict.fromkeys((v.role, v.host) for v in nameless)
     for role, host in hosts:

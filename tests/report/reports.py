@@ -117,6 +117,8 @@ def failed() -> Report:
                 last_seen=START + 90 + rank,
                 first_seen=START + 4,
                 last_progress=START + 85,
+                progress=tuple((START + 10 + 15 * n, 24 * n) for n in range(6)),
+                moments=life(rank, rank == 1, START + 90 + rank),
             )
             for rank in range(4)
         ),
@@ -134,6 +136,13 @@ def failed() -> Report:
                 Text("the good run reached step 900, this one step 120", "正常的运行到达第 900 步"),
                 "step 900",
                 "step 120",
+            ),
+            Difference(
+                "printed",
+                Text("only this run: slow reads", "只有这次出现：slow reads"),
+                None,
+                "slow reads",
+                "log/workerlog.1:300",
             ),
         ),
     )
@@ -208,6 +217,8 @@ def large(ranks: int = 1024) -> Report:
                 last_seen=START + 90 + rank / 100,
                 first_seen=START + 5,
                 last_progress=START + 80,
+                progress=tuple((START + 10 + 9 * n + rank / 999, 15 * n) for n in range(8)),
+                moments=life(rank, rank == cause.rank, START + 90 + rank / 100),
             )
             for rank in range(ranks)
         ),
@@ -216,6 +227,23 @@ def large(ranks: int = 1024) -> Report:
             for n in range(40)
         ),
     )
+
+
+def life(rank: int, culprit: bool, end: float) -> tuple[Moment, ...]:
+    """Of one rank; the victims were stopped."""
+    retried = Text("a read was tried again (× 3)", "重试读取（3 次）")
+    said: list[tuple[float, str, Text]] = [
+        (START + 5, "start", Text("started", "启动")),
+        (START + 40, "warning", retried),
+    ]
+    if culprit:
+        said += [(end - 1, "error", Text("OSError: [Errno 5]", "OSError: [Errno 5]"))]
+        said += [(end, "exit", Text("exited with code 1", "以退出码 1 结束"))]
+    else:
+        said += [(end - 1, "symptom", Text("lost a peer", "失去对端"))]
+        said += [(end - 0.5, "signal", Text("stopped by the launcher", "被启动器停止"))]
+        said += [(end, "exit", Text("ended by SIGTERM", "被 SIGTERM 终止"))]
+    return tuple(Moment(t, rank, kind, text, about=kind == "error") for t, kind, text in said)
 
 
 def _host(node: int) -> str:

@@ -16,7 +16,18 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from pdtriage.model import Baseline, Difference, Evidence, Frame, Moment, Report, Text
+from pdtriage.model import (
+    Attempts,
+    Baseline,
+    Brief,
+    Difference,
+    Evidence,
+    Frame,
+    Moment,
+    Report,
+    Restart,
+    Text,
+)
 from pdtriage.pipeline import analyze
 from pdtriage.report import FORMATS, Options
 from tests.report import reports
@@ -81,7 +92,7 @@ def test_inert(name: str, kind: str, tmp_path: Path) -> None:
         all_written([report, report], name),
     ):
         assert not UNSEEN.search(text)
-        assert len(text) < 400_000
+        assert len(text) < 500_000
         assert MARK in text
         CHECKS[name](text)
     if name == "github":
@@ -192,16 +203,26 @@ def _everywhere(evil: str) -> Report:
         advice=(both, Text(f"`{evil}`", f"`{evil}`")),
     )
     report = reports.failed()
+    brief = Brief(both, evil[:50], evil[:50], "worker", 1, (1,), evil, evil[:50])
+    again = replace(report.runs[-1], cause=brief, restart=Restart(True, both))
     return replace(
         report,
+        runs=(again, replace(again, index=again.index + 1, attempt=1)),
+        run=again.index + 1,
+        attempts=Attempts(1, (again.index, again.index + 1), 2, 2, True, both),
         job=replace(report.job, id=evil),
         root_causes=(cause, replace(cause, rank=None, ranks=(), local_rank=2)),
         victims=tuple(replace(victim, host=evil, rank=None) for victim in report.victims),
-        ranks=tuple(replace(row, host=evil, device=evil) for row in report.ranks),
+        ranks=tuple(
+            replace(
+                row, host=evil, device=evil, moments=(Moment(9.0, 1, evil, both),) * (row.rank == 1)
+            )
+            for row in report.ranks
+        ),
         timeline=(Moment(1.0, 1, evil, both), Moment(None, None, "error", both, "launcher")),
         notes=(both,),
         baseline=Baseline(1, evil),
-        differences=(Difference("printed", both, evil, evil),),
+        differences=(Difference("printed", both, evil, evil, evil),),
     )
 
 

@@ -106,15 +106,63 @@ def test_all_lanes_are_there_and_folded() -> None:
     assert text.count('<details class="fate">') == 3
 
 
-def test_a_lane_begins_ends_and_shows_the_last_step() -> None:
-    text = written(reports.failed(), "html")  # 95 seconds, seen from 4 on, last step at 85
-    bars = re.findall(r'<rect x="(\d+)" y="6" width="(\d+)"', text)
-    assert ("42", "916") in bars
-    assert text.count('class="m-progress" d="M895 4V16"') == 5
+def test_a_lane_has_everything_that_happened_to_its_rank() -> None:
+    text = written(reports.failed(), "html")  # 95 seconds
+    lane = next(lane for lane in re.findall(r'<div class="lane culprit".*?</div>', text))
+    assert '<rect x="42" y="6" width="916"' in lane, "from the first sign of life at 4 to 91"
+    steps = re.search(r'<path class="m-progress" d="([^"]*)"/>', lane)
+    assert steps is not None
+    assert steps[1].startswith("M105 7v6m158-6v6")
+    assert steps[1].count("v") == 6
+    for kind, words in {
+        "start": "started / 启动",
+        "warning": "a read was tried again (× 3) / 重试读取（3 次）",
+        "error": "OSError: [Errno 5]",
+        "exit": "exited with code 1 / 以退出码 1 结束",
+    }.items():
+        drawn = rf'<path class="m-{kind}" d="M\d+ \d+v\d+"><title>{re.escape(words)}</title>'
+        assert re.search(drawn, lane), kind
+    assert 'class="m-signal"' not in lane
+
+
+def test_a_fold_tells_what_many_ranks_did_once() -> None:
+    text = written(reports.large(1024), "html")
+    folds = re.findall(r'<summary class="lane victim">.*?</summary>', text)
+    assert any("256 × ended by SIGTERM" in fold or "× started" in fold for fold in folds)
+    assert all(fold.count("<path") < 80 for fold in folds)
+
+
+def test_the_table_holds_every_moment_of_a_small_job_and_marks_estimates() -> None:
+    text = written(reports.failed(), "html")
+    every = sum(len(row.moments) for row in reports.failed().ranks) + 1  # and the launcher's
+    assert f"{every} moments as a table" in text
+    assert "<td>~ 23:41:30</td>" in text or "<td>~ " in text
+    assert "most telling moments" in written(reports.large(1024), "html")
+    assert '<td><span class="en" lang="en">ranks 0-3</span>' in text, "at once is one row"
+
+
+def test_logs_without_times_say_so_instead_of_drawing_nothing() -> None:
+    report = reports.failed()
+    rows = tuple(
+        replace(row, first_seen=None, last_seen=None, progress=(), moments=())
+        for row in report.ranks
+    )
+    runs = (replace(report.runs[0], started=None, ended=None),)
+    text = written(replace(report, ranks=rows, runs=runs, timeline=()), "html")
+    assert "These logs hold no times" in text
+    assert 'svg class="life"' not in text
 
 
 def test_a_job_too_large_to_draw_says_so() -> None:
     text = written(reports.large(4096), "html")
+    assert len(text.encode()) < 1_000_000
+    assert "more ranks of this kind are not drawn" in text
+
+
+def test_long_names_do_not_make_the_page_large() -> None:
+    report = reports.large(1024)
+    rows = tuple(replace(row, host=f"{row.host}.{'node-' * 60}") for row in report.ranks)
+    text = written(replace(report, ranks=rows), "html")
     assert len(text.encode()) < 1_000_000
     assert "more ranks of this kind are not drawn" in text
 
@@ -204,7 +252,8 @@ def test_lanes_are_filtered_and_zoomed(browser: Browser, failed_page: Path) -> N
         "s = document.querySelector('select[data-filter=host]'); s.value = '192.168.0.12';"
         "s.dispatchEvent(new Event('change'))"
     )
-    drawn = "[...document.querySelectorAll('.lane[data-status]')].filter(l => !l.hidden).length"
+    lanes = "[...document.querySelectorAll('.lane[data-status]')]"
+    drawn = f"{lanes}.filter(lane => lane.checkVisibility()).length"
     assert browser.evaluate(drawn) == 2
     assert browser.evaluate("document.querySelector('.count').textContent") == "2 / 4"
     before = browser.evaluate("document.querySelector('.ticks').textContent")
@@ -212,6 +261,9 @@ def test_lanes_are_filtered_and_zoomed(browser: Browser, failed_page: Path) -> N
     assert browser.evaluate("document.querySelector('.ticks').textContent") != before
     box = browser.evaluate("document.querySelector('svg.life').getAttribute('viewBox')")
     assert box == "250 0 500 20"
+    browser.evaluate("s.value = ''; s.dispatchEvent(new Event('change'))")
+    assert browser.evaluate("document.querySelectorAll('.fate[open]').length") == 0
+    assert browser.evaluate(f"{lanes}.filter(lane => lane.hidden).length") == 0
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280, 1920])

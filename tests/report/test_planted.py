@@ -9,7 +9,7 @@ import pytest
 from detect_secrets.core.scan import scan_line
 from detect_secrets.settings import default_settings
 
-from pdtriage.model import Evidence, Moment, Text
+from pdtriage.model import Difference, Evidence, Moment, Text
 from pdtriage.pipeline import analyze, analyze_all_runs
 from pdtriage.report import FORMATS, Options
 from pdtriage.report.redact import redacted
@@ -47,6 +47,11 @@ def test_none_is_in_any_format(kind: str, tmp_path: Path) -> None:
                 root_causes=(cause,),
                 timeline=(Moment(1.0, 1, "error", both),),
                 notes=(both,),
+                differences=(Difference("printed", both, line, line),),
+                ranks=tuple(
+                    replace(row, moments=(Moment(1.0, row.rank, "error", both),))
+                    for row in reports.failed().ranks
+                ),
             )
         )
         assert report.redactions > 0
@@ -63,6 +68,15 @@ def test_none_gets_from_a_log_to_an_output(name: str, leaking_job: Path) -> None
         for secret in SECRETS:
             assert secret not in text
     assert report.redactions > 0
+
+
+def test_none_gets_into_a_comparison(leaking_job: Path, tmp_path: Path) -> None:
+    for log in leaking_job.glob("workerlog.*"):
+        (tmp_path / log.name).write_text("step 1 of rank 0\ntraining finished\n")
+    report = analyze(leaking_job, baseline=tmp_path)
+    assert any(found.kind == "printed" for found in report.differences)
+    text = repr(report.differences)
+    assert [secret for secret in SECRETS if secret in text] == []
 
 
 def test_they_are_there_when_asked_for(leaking_job: Path) -> None:

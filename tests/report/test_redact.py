@@ -128,7 +128,11 @@ def test_every_sentence_of_a_report_is_looked_at() -> None:
         root_causes=(cause,),
         timeline=(Moment(None, 1, "cause", both),),
         notes=(both,),
-        differences=(Difference("arguments", both, secret, secret),),
+        differences=(Difference("arguments", both, secret, secret, secret),),
+        ranks=tuple(
+            replace(row, moments=(Moment(None, row.rank, "error", both),))
+            for row in reports.failed().ranks
+        ),
     )
     masked = redacted(report)
     assert A not in repr(masked)

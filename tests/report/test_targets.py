@@ -51,6 +51,11 @@ def test_files_for_a_launch_are_separated_by_commas() -> None:
     ]
 
 
+def test_a_format_of_a_launch_needs_a_file() -> None:
+    with pytest.raises(BadTarget, match="html needs a file: html=FILE"):
+        targets_named("html")
+
+
 def test_one_format_may_go_to_the_terminal_or_to_output() -> None:
     assert asked("json", "junit=t.xml") == [("json", None), ("junit", "t.xml")]
     assert asked("json", "junit=t.xml", output="o") == [("json", "o"), ("junit", "t.xml")]

@@ -99,13 +99,26 @@ def test_equal_causes_are_folded() -> None:
     assert page.startswith("FAILED: ranks 0-3 (all 4); shown: rank 0, host 192.168.0.12, gpu:1\n")
 
 
+def test_the_culprit_is_on_the_timeline_wherever_its_clock_puts_it() -> None:
+    noise = [Moment(float(t), t, "symptom", Text(f"lost {t}", f"丢失 {t}")) for t in range(20)]
+    noise.insert(9, Moment(9.5, 1, "error", Text("the error", "错误")))
+    page = shown(replace(reports.failed(), timeline=tuple(noise)))
+    timeline = page.split("Timeline\n")[1].split("\n\n")[0].splitlines()
+    assert [row.split(None, 1)[1] for row in timeline] == [
+        *(f"rank {n}   lost {n}" for n in range(3)),
+        "more)",
+        "rank 1   the error",
+        "more)",
+        *(f"rank {n}  lost {n}" for n in (17, 18, 19)),
+    ]
+
+
 def test_a_thousand_victims_take_one_line() -> None:
     victims = tuple(Victim(rank, "worker", None, "peer", 1) for rank in range(0, 1024, 2))
     page = shown(replace(reports.failed(), victims=victims))
     lines = page.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("  victims"))
-    assert lines[at].startswith("  victims     ranks 0, 2, 4")
-    assert lines[at].endswith("...")
+    assert lines[at] == "  victims     ranks 0-1022, 512 of them (lost a peer)"
     assert lines[at + 1].startswith("  confidence")
 
 
@@ -113,6 +126,14 @@ def test_other_causes_are_listed_below() -> None:
     other = replace(_segfault(), rank=3, ranks=(3,))
     page = shown(replace(reports.failed(), root_causes=(reports.io_error(), other)))
     assert "Other causes found\n  - rank 3 of 4, host 192.168.0.12, gpu:1: Segmentation" in page
+    deep = "a/" * 60 + "workerlog.3"
+    evidence = (replace(other.evidence[0], file=deep, line=77),)
+    page = shown(
+        replace(
+            reports.failed(), root_causes=(reports.io_error(), replace(other, evidence=evidence))
+        )
+    )
+    assert f"\n    {deep}:77\n" in page, "a place is never broken"
 
 
 def test_runs_are_listed_with_the_current_one_marked() -> None:

@@ -17,11 +17,13 @@ from pdtriage.model import Report, Text
 from pdtriage.report.html import sections
 from pdtriage.report.html.build import Html, join, tag
 from pdtriage.report.html.graph import graph
-from pdtriage.report.html.lanes import timeline
+from pdtriage.report.html.lanes import MOST_LANES, timeline
 from pdtriage.report.html.words import headline_of
 from pdtriage.report.interface import Options
 from pdtriage.report.wording import VERDICTS
 
+MOST_BYTES = 980_000
+FEWEST_LANES = 16
 _HERE = Path(__file__).parent
 
 
@@ -42,7 +44,19 @@ reporter = HtmlReporter()
 
 
 def page(reports: Sequence[Report]) -> str:
-    """The newest run on top; of several, the others are folded below it."""
+    """The newest run on top; of several, the others are folded below it.
+
+    Where it would be too large for a browser or a mail, fewer lanes are drawn, and it says so.
+    """
+    lanes = MOST_LANES
+    written = _page(reports, lanes)
+    while len(written.encode("utf-8", "replace")) > MOST_BYTES and lanes > FEWEST_LANES:
+        lanes //= 2
+        written = _page(reports, lanes)
+    return written
+
+
+def _page(reports: Sequence[Report], lanes: int) -> str:
     newest = reports[-1]
     style, script = _asset("style.css"), _asset("script.js")
     if newest.language == "zh":
@@ -67,7 +81,11 @@ def page(reports: Sequence[Report]) -> str:
         "body",
         tag("a", Text("Skip to the answer", "跳到结论"), href="#r-answer", class_="skip"),
         tag("header", tag("span", "pdtriage", class_="brand"), _languages(newest)),
-        tag("main", _run(newest, "r"), *(_earlier(r) for r in reversed(reports[:-1]))),
+        tag(
+            "main",
+            _run(newest, "r", lanes),
+            *(_earlier(earlier, lanes) for earlier in reversed(reports[:-1])),
+        ),
         sections.footer(newest),
         Html(f"<script>{script}</script>"),
     )
@@ -75,10 +93,11 @@ def page(reports: Sequence[Report]) -> str:
     return f"<!doctype html>\n{tag('html', head, body, lang=lang)}\n"
 
 
-def _run(report: Report, name: str) -> Html:
+def _run(report: Report, name: str, lanes: int) -> Html:
     return join(
         sections.answer(report, name),
-        timeline(report, name),
+        sections.attempts(report, name),
+        timeline(report, name, lanes),
         graph(report, name),
         sections.evidence(report, name),
         sections.differences(report, name),
@@ -87,7 +106,7 @@ def _run(report: Report, name: str) -> Html:
     )
 
 
-def _earlier(report: Report) -> Html:
+def _earlier(report: Report, lanes: int) -> Html:
     head = tag(
         "summary",
         Text(f"Run {report.run}", f"第 {report.run} 次运行"),
@@ -96,7 +115,7 @@ def _earlier(report: Report) -> Html:
         " ",
         headline_of(report),
     )
-    return tag("details", head, _run(report, f"r{report.run}"), class_="earlier")
+    return tag("details", head, _run(report, f"r{report.run}", lanes), class_="earlier")
 
 
 def _languages(report: Report) -> Html:

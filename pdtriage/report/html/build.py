@@ -8,6 +8,8 @@ from pdtriage.model import Text
 from pdtriage.report.sanitise import inert_line
 
 VOID = frozenset({"meta", "input", "br", "hr", "link"})
+DRAWN = frozenset({"rect", "path"})
+"""Of SVG, where an element without content ends itself."""
 
 
 class Html(str):
@@ -35,7 +37,10 @@ def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
         return Html(f"<{name}{written}>")
-    return Html(f"<{name}{written}>{join(*children)}</{name}>")
+    content = join(*children)
+    if name in DRAWN and not content:
+        return Html(f"<{name}{written}/>")
+    return Html(f"<{name}{written}>{content}</{name}>")
 
 
 def join(*children: Child) -> Html:

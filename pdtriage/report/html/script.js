@@ -29,7 +29,13 @@
       for (const fate of lanes.querySelectorAll(".fate")) {
         const own = [...fate.querySelectorAll(".lane[data-status]")];
         fate.hidden = own.length > 0 && own.every((row) => row.hidden);
-        if (wanted.length && !fate.hidden) fate.open = true;
+        if (wanted.length && !fate.hidden && !fate.open) {
+          fate.open = true;
+          fate.dataset.unfolded = "";
+        } else if (!wanted.length && "unfolded" in fate.dataset) {
+          fate.open = false;
+          delete fate.dataset.unfolded;
+        }
       }
       count.textContent = wanted.length ? shown + " / " + rows.length : "";
     };

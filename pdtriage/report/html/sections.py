@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import count, takewhile
 
 import pdtriage
-from pdtriage.model import Cause, Evidence, Report, Text
+from pdtriage.model import Cause, Evidence, Report, Run, Text
+from pdtriage.report.attempts import attempt_rows
 from pdtriage.report.excerpt import place
 from pdtriage.report.html.build import Child, Html, join, tag
 from pdtriage.report.html.prose import prose
@@ -38,14 +39,44 @@ def answer(report: Report, name: str) -> Html:
         )
     ]
     if report.root_causes:
+        parts.append(tag("p", prose(report.root_causes[0].title), class_="title"))
+    if report.attempts is not None:
+        parts.append(tag("p", prose(report.attempts.summary), class_="note"))
+    if report.root_causes:
         cause = report.root_causes[0]
-        parts.append(tag("p", prose(cause.title), class_="title"))
         if cause.evidence:
             parts.append(_lines(cause.evidence[0], before=3, after=1))
         parts.append(_facts(cause, report))
     elif report.victims:
         parts.append(tag("dl", *_fact(Text("Victims", "受牵连"), victims_of(report.victims))))
     return tag("section", *parts, class_="answer", id=f"{name}-answer", tabindex=-1)
+
+
+def attempts(report: Report, name: str) -> Html:
+    """One attempt after the other, and why it was followed by the next."""
+    rows = [
+        tag(
+            "tr",
+            tag("td", str(row.number)),
+            tag("td", _verdict(row.run)),
+            tag("td", prose(row.what)),
+            tag("td", prose(row.then) if row.then else None),
+            class_="current" if row.run.index == report.run else None,
+            aria_current="true" if row.run.index == report.run else None,
+        )
+        for row in attempt_rows(report)
+    ]
+    if not rows:
+        return Html("")
+    names = (
+        Text("attempt", "尝试"),
+        Text("verdict", "结论"),
+        Text("what happened", "发生了什么"),
+        Text("then", "之后"),
+    )
+    head = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in names)))
+    table = tag("div", tag("table", head, tag("tbody", *rows)), class_="scroll")
+    return _section(name, "attempts", Text("Attempts", "各次尝试"), table)
 
 
 def evidence(report: Report, name: str) -> Html:
@@ -68,7 +99,14 @@ def evidence(report: Report, name: str) -> Html:
 
 
 def differences(report: Report, name: str) -> Html:
-    said = [tag("li", prose(found.text)) for found in report.differences[:MOST_NOTES]]
+    said = [
+        tag(
+            "li",
+            prose(found.text),
+            join(" ", tag("code", found.place)) if found.place else None,
+        )
+        for found in report.differences[:MOST_NOTES]
+    ]
     if not said:
         return Html("")
     return _section(name, "unlike", baseline_title(report), tag("ul", *said))
@@ -85,8 +123,8 @@ def runs(report: Report, name: str) -> Html:
                 "tr",
                 tag("td", str(run.index)),
                 tag("td", str(run.launch)),
-                tag("td", str(run.attempt)),
-                tag("td", tag("span", VERDICTS[run.verdict], class_=f"verdict v-{run.verdict}")),
+                tag("td", str(run.attempt + 1)),
+                tag("td", _verdict(run)),
                 tag("td", run_time(run.started, run.ended)),
                 class_="current" if mark else None,
                 aria_current="true" if mark else None,
@@ -122,6 +160,10 @@ def footer(report: Report) -> Html:
         parts.append(tag("code", f"pdtriage explain {cause.signature}"))
         parts.append(join(Text("fingerprint", "指纹"), " ", tag("code", cause.fingerprint)))
     return tag("footer", *(tag("span", part) for part in parts))
+
+
+def _verdict(run: Run) -> Html:
+    return tag("span", VERDICTS[run.verdict], class_=f"verdict v-{run.verdict}")
 
 
 def _facts(cause: Cause, report: Report) -> Html:

@@ -1,0 +1,163 @@
+"""What stands around the lanes: filters and zoom, the legend, the same as a table."""
+
+from __future__ import annotations
+
+from pdtriage.model import Moment, Report, Text
+from pdtriage.report.fates import STATUSES
+from pdtriage.report.html.build import Html, tag
+from pdtriage.report.html.drawing import Scale, kind_of
+from pdtriage.report.html.words import group_of, process_of
+from pdtriage.report.wording import moment_time, role_word
+
+MOST_ROWS = 200
+_TICKS = 5
+
+
+MOST_HOSTS = 1200
+"""Nobody finds a host in a longer list, and not all lanes of such a job are drawn."""
+
+
+def toolbar(report: Report, name: str) -> Html:
+    """Needs JavaScript, so it is hidden until a script shows it."""
+    hosts = list(dict.fromkeys(row.host for row in report.ranks if row.host))
+    hosts = hosts if len(hosts) <= MOST_HOSTS else []
+    roles = list(dict.fromkeys(row.role for row in report.ranks))
+    statuses = list(dict.fromkeys(row.status for row in report.ranks))
+    return tag(
+        "div",
+        _choice(name, "host", Text("host", "主机"), [(host, host) for host in hosts]),
+        _choice(name, "role", Text("role", "角色"), [(r, role_word(r, "en")) for r in roles]),
+        _choice(
+            name,
+            "status",
+            Text("status", "状态"),
+            [(s, f"{STATUSES[s].en} / {STATUSES[s].zh}") for s in statuses],
+        ),
+        tag(
+            "span",
+            _button("in", "+", "zoom in / 放大"),
+            _button("out", "\u2212", "zoom out / 缩小"),
+            _button("left", "\u2190", "earlier / 更早"),
+            _button("right", "\u2192", "later / 更晚"),
+            _button("end", Text("the end", "末尾"), "the last tenth / 最后十分之一"),
+            _button("all", Text("all", "全部"), "whole run / 整个运行"),
+            class_="zoom",
+        ),
+        tag("span", class_="count", role="status"),
+        class_="tools",
+        hidden=True,
+    )
+
+
+def axis(scale: Scale) -> Html:
+    ticks = [scale.first + (scale.last - scale.first) * n / (_TICKS - 1) for n in range(_TICKS)]
+    labels = [tag("span", moment_time(tick, scale.with_date)) for tick in ticks]
+    return tag("div", tag("div", *labels, class_="ticks"), class_="axis", aria_hidden="true")
+
+
+def legend() -> Html:
+    marks = (
+        ("start", Text("start", "启动")),
+        ("progress", Text("step", "训练步")),
+        ("warning", Text("warning", "警告")),
+        ("error", Text("error", "错误")),
+        ("symptom", Text("symptom", "症状")),
+        ("signal", Text("signal", "信号")),
+        ("exit", Text("exit", "退出")),
+    )
+    items = [tag("span", tag("i", class_=f"k-{kind}"), label) for kind, label in marks]
+    note = Text(
+        "Times are those of the logs; clocks of different hosts may differ. A step or an error "
+        "without a time is placed by those around it.",
+        "时间取自日志；不同主机的时钟可能有偏差。没有时间的训练步或错误，按其前后的时间估计位置。",
+    )
+    return tag("p", *items, tag("span", note), class_="legend")
+
+
+def without_times() -> Html:
+    said = Text(
+        "These logs hold no times, so nothing can be drawn: only how each rank ended.",
+        "这些日志中没有时间，无法画出时间线，只列出各 rank 的结局。",
+    )
+    return tag("p", said, class_="note")
+
+
+def table(report: Report, scale: Scale | None) -> Html | None:
+    """The lanes for the ear, for the keyboard and for print."""
+    moments, whole = _told(report)
+    if not moments:
+        return None
+    dated = scale is not None and scale.with_date
+    rows = [
+        tag(
+            "tr",
+            tag("td", stamp),
+            tag("td", _names(alike)),
+            tag("td", alike[0].text),
+            class_=f"t-{kind_of(alike[0].kind)}",
+        )
+        for stamp, alike in _folded(moments, dated)
+    ]
+    head = tag(
+        "tr",
+        tag("th", Text("time", "时间"), scope="col"),
+        tag("th", Text("who", "进程"), scope="col"),
+        tag("th", Text("what", "事件"), scope="col"),
+    )
+    count = len(moments)
+    many = "moment" if count == 1 else "moments"
+    title = (
+        Text(f"{count} {many} as a table", f"以表格查看 {count} 个事件")
+        if whole
+        else Text(
+            f"The {count} most telling moments as a table", f"以表格查看最关键的 {count} 个事件"
+        )
+    )
+    body = tag("table", tag("thead", head), tag("tbody", *rows))
+    return tag("details", tag("summary", title), tag("div", body, class_="scroll"))
+
+
+def _told(report: Report) -> tuple[list[Moment], bool]:
+    """Everything there is, where that can still be read; else the short story."""
+    launchers = [moment for moment in report.timeline if moment.role == "launcher"]
+    lived = [moment for row in report.ranks for moment in row.moments]
+    if not lived or len(lived) + len(launchers) > MOST_ROWS:
+        return list(report.timeline), len(lived) + len(launchers) <= len(report.timeline)
+    return sorted([*launchers, *lived], key=lambda m: (m.t is None, m.t or 0.0)), True
+
+
+def _folded(moments: list[Moment], dated: bool) -> list[tuple[str, list[Moment]]]:
+    """What several ranks did in the same second is one row."""
+    rows: dict[tuple[str, str, str, Text], list[Moment]] = {}
+    for moment in moments:
+        key = (_time(moment, dated), moment.kind, moment.role, moment.text)
+        rows.setdefault(key, []).append(moment)
+    return [(key[0], alike) for key, alike in rows.items()]
+
+
+def _names(alike: list[Moment]) -> Text:
+    first = alike[0]
+    ranks = tuple({moment.rank for moment in alike if moment.rank is not None})
+    if len(ranks) < 2:
+        return process_of(first.role, first.rank, None, None)
+    return group_of(first.role, ranks, len(ranks))
+
+
+def _time(moment: Moment, dated: bool) -> str:
+    if moment.t is None:
+        return ""
+    return ("~ " if moment.about else "") + moment_time(moment.t, dated)
+
+
+def _choice(name: str, what: str, label: Text, options: list[tuple[str, str]]) -> Html | None:
+    if len(options) < 2:
+        return None
+    rows = [tag("option", shown, value=value) for value, shown in options]
+    every = tag("option", "all / 全部", value="")
+    return tag(
+        "label", label, " ", tag("select", every, *rows, data_filter=what, id=f"{name}-{what}")
+    )
+
+
+def _button(act: str, label: str | Text, title: str) -> Html:
+    return tag("button", label, type="button", data_zoom=act, title=title, aria_label=title)
