@@ -6,6 +6,8 @@ import sys
 
 from pdtriage.__main__ import end_at_ctrl_c
 from pdtriage.launch import run
+from pdtriage.streams import make_usable
 
+make_usable()
 end_at_ctrl_c()
 sys.exit(run(sys.argv[1:]).exit_code)

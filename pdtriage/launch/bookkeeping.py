@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pdtriage import __version__, exit_codes
 from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.guardian import Guardian
-from pdtriage.launch.happenings import Finished, Noted, Observer
+from pdtriage.launch.happenings import Finished, Noted, Observer, Reforming, Restarting
 from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.outcome import Analyst, Outcome, exit_code
+from pdtriage.launch.outcome import Analyst, Conclusion, Outcome, exit_code
 from pdtriage.launch.plan import Plan
-from pdtriage.launch.record import ProcessRecord, RunRecord, parse_record
+from pdtriage.launch.record import ProcessRecord, RestartRecord, RunRecord
 from pdtriage.launch.recorder import Recorder, now
+from pdtriage.launch.restart import Decision, Restarts
 from pdtriage.launch.spawn import Child
 from pdtriage.launch.supervise import Ending
+
+_REASONS = {"peer": "failed", "refused": "failed", "reform": "interrupted"}
+"""As the record has it; what makes an elastic job re-form stands in its notes."""
 
 
 def common_head(
@@ -93,33 +98,76 @@ def conclude(
     flags: LaunchFlags,
     observer: Observer,
     analyst: Analyst,
+    restarts: Restarts | None = None,
+    told_to_stop: Callable[[], int | None] = lambda: None,
 ) -> Outcome:
-    """Complete the record, have it judged, and tell. `logs`: log file of every pid."""
+    """Complete the record, have it judged, decide what follows, and tell.
+
+    `logs`: log file of every pid; `told_to_stop`: which signal came while we were judging.
+    """
     for pid, log in logs.items():
         # The script may have moved or removed its log; that is no reason to fail here.
         with contextlib.suppress(OSError):
             size = os.path.getsize(os.path.join(folder, log))
             recorder.write("size", {"pid": pid, "bytes": size})
-    reason = "failed" if ending.reason in ("peer", "refused") else ending.reason
+    reason = _REASONS.get(ending.reason, ending.reason)
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
     recorder.write("end", end)
-    record = read_back(recorder.path)
+    record = recorder.read_back()
     conclusion = analyst.conclude(record)
     refused = ending.reason == "refused"
     code = exit_codes.USAGE if refused else exit_code(conclusion, record)
-    recorder.write("end", {**end, "exit_code": code, "verdict": conclusion.verdict})
+    judged = {"exit_code": code, "verdict": conclusion.verdict, **_reached(conclusion)}
+    recorder.write("end", {**end, **judged})
+    decision = None
+    if restarts is not None and not refused:
+        told = ending.interrupted_by or told_to_stop()
+        decision = restarts.after(conclusion, interrupted=told is not None, reason=ending.reason)
+        told = told or restarts.stopped_by
+        if restarts.elastic and told is not None and code != exit_codes.OK:
+            # A node that leaves says so, whatever its attempt was about to come to.
+            code = exit_codes.of_signal(told)
+            recorder.write("end", {**end, **judged, "exit_code": code})
+    if decision is not None:
+        recorder.write("restart", restart_fields(decision))
+    recorder.close()
     if recorder.trouble:
         observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))
-    recorder.close()
-    observer.notice(Finished(record, code, conclusion.culprits, conclusion.role))
-    return Outcome(code, flags, read_back(recorder.path), conclusion)
+    if decision is not None and decision.again and conclusion.verdict != "failed":
+        observer.notice(Reforming(record, decision.why))
+    elif decision is not None and decision.again:
+        limit = restarts.max_restart if restarts is not None else 0
+        most = 1 + limit if restarts is not None and not restarts.elastic else None
+        observer.notice(Restarting(record, conclusion, decision, most, limit))
+    else:
+        observer.notice(Finished(record, code, conclusion.culprits, conclusion.role, decision))
+    return Outcome(code, flags, recorder.read_back(), conclusion, decision=decision)
 
 
-def read_back(path: str) -> RunRecord:
-    """The record as anyone else would read it."""
-    with open(path, "rb") as stream:
-        record = parse_record(stream.read(), path)
-    return record if record is not None else RunRecord(path, 0)
+def amend(record: RunRecord, decision: Decision, code: int, verdict: str) -> RunRecord:
+    """Correct what the record of an attempt says follows it; the last line of a kind counts."""
+    lines: list[dict[str, object]] = [{"kind": "restart", **restart_fields(decision)}]
+    if code != record.exit_code:
+        kept = ("reason", "interrupted_by", "last_step", "last_epoch")
+        end = {name: value for name, value in record._asdict().items() if name in kept}
+        judged = {"exit_code": code, "verdict": verdict, "time": record.ended}
+        lines.append({"kind": "end", **end, **judged})
+    # A full disk costs the record, never the run.
+    with contextlib.suppress(OSError), open(record.file, "a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return record._replace(exit_code=code, restart=RestartRecord(*decision))
+
+
+def _reached(conclusion: Conclusion) -> dict[str, object]:
+    """How far a failed attempt came: later attempts hide that from whoever reads the logs."""
+    reached = conclusion.failure and conclusion.failure.reached
+    return {} if reached is None else {"last_step": reached.step, "last_epoch": reached.epoch}
+
+
+def restart_fields(decision: Decision) -> dict[str, object]:
+    """What was decided after a failed attempt, as a line of the record."""
+    why = {"en": decision.why.en, "zh": decision.why.zh}
+    return {"again": decision.again, "why": why, **now()}
 
 
 def _record_trouble(trouble: str) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pdtriage.bilingual import Text
@@ -20,6 +20,7 @@ from pdtriage.launch.refusal import RefusedError
 
 Meeting = Literal["alone", "ips", "cloud", "master"]
 CLOUD_START_PORT = 6170
+_SHOWN = 16
 _CLOUD_VARIABLES = ("PADDLE_TRAINERS", "POD_IP", "PADDLE_TRAINER_ID", "TRAINER_PORTS_NUM")
 
 
@@ -85,6 +86,17 @@ def node_count(flags: LaunchFlags) -> tuple[int, int]:
         most = int(high) if colon else least
     except ValueError:
         least = most = 0
+    if least > most > 0:
+        raise RefusedError(
+            Text(
+                f"--nnodes {flags.nnodes}: the least, {least}, is more than the most, {most}.",
+                f"--nnodes {flags.nnodes}：最少节点数 {least} 大于最多节点数 {most}。",
+            ),
+            Text(
+                f"Write least:most, --nnodes {most}:{least}.",
+                f"应写成 最少:最多，即 --nnodes {most}:{least}。",
+            ),
+        )
     if not 1 <= least <= most:
         raise RefusedError(
             Text(f"--nnodes cannot be {flags.nnodes!r}.", f"--nnodes 不能是 {flags.nnodes!r}。"),
@@ -152,8 +164,10 @@ def from_cloud(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -
     if flags.ips and flags.ips != ",".join(nodes):
         notes = (
             Text(
-                f"--ips={flags.ips} is ignored: PADDLE_TRAINERS={','.join(nodes)} counts",
-                f"忽略 --ips={flags.ips}：以 PADDLE_TRAINERS={','.join(nodes)} 为准",
+                f"--ips={some_of(flags.ips.split(','))} is ignored: "
+                f"PADDLE_TRAINERS={some_of(nodes)} counts",
+                f"忽略 --ips={some_of(flags.ips.split(','))}：以 "
+                f"PADDLE_TRAINERS={some_of(nodes)} 为准",
             ),
         )
     listed = environ.get("DISTRIBUTED_TRAINER_ENDPOINTS", "")
@@ -288,11 +302,17 @@ def own_rank(flags: LaunchFlags, nodes: tuple[str, ...], named: str = "--ips") -
     )
 
 
+def some_of(nodes: Sequence[str]) -> str:
+    """All of them, unless that would fill the screen."""
+    shown = ",".join(nodes[:_SHOWN])
+    return shown if len(nodes) <= _SHOWN else f"{shown},… ({len(nodes)})"
+
+
 def _not_listed(address: str, nodes: tuple[str, ...], named: str) -> RefusedError:
     return RefusedError(
         Text(
-            f"This host ({address}) is not in {named}={','.join(nodes)}.",
-            f"本机（{address}）不在 {named}={','.join(nodes)} 中。",
+            f"This host ({address}) is not in {named}={some_of(nodes)}.",
+            f"本机（{address}）不在 {named}={some_of(nodes)} 中。",
         ),
         Text(
             "Add its address to the list on every node, or name the one it has with --host.",

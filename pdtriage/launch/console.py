@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
 from pdtriage.bilingual import Language, Text
-from pdtriage.launch import ps_console
+from pdtriage.launch import legacy_console, ps_console, restart_console
 from pdtriage.launch.cluster import node_count
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
@@ -28,6 +28,8 @@ from pdtriage.launch.happenings import (
     PeerSilent,
     PeerSpoke,
     Planned,
+    Reforming,
+    Restarting,
     Started,
     Stopping,
     Trained,
@@ -88,6 +90,11 @@ class Console:
             self._say("WARNING", _sentence(happening).in_(self.language))
         elif isinstance(happening, PeerSpoke):
             self._peer_spoke(happening)
+        elif isinstance(happening, Reforming):
+            self._follow_no_more()
+            self._say("INFO", restart_console.reform_line(happening).in_(self.language))
+        elif isinstance(happening, Restarting):
+            self._restarting(happening)
         elif isinstance(happening, Finished):
             self._finished(happening)
 
@@ -148,6 +155,9 @@ class Console:
         if plan.trainer_nodes:
             for line in ps_console.planned_lines(plan, self._flags):
                 self._say("INFO", line)
+        elif plan.mode == "collective" and legacy_console.uses_legacy_flags(self._flags):
+            for line in legacy_console.planned_lines(plan):
+                self._say("INFO", line)
         self._alone = len(plan.processes) == 1
 
     def _follow(self, started: Started) -> None:
@@ -178,11 +188,21 @@ class Console:
         details += [" ".join(summary.split())] if isinstance(summary, str) else []
         self._say("ERROR", ": ".join([who, *details]))
 
-    def _finished(self, finished: Finished) -> None:
+    def _restarting(self, restarting: Restarting) -> None:
+        self._follow_no_more()
+        self._say("INFO", "Pod failed")
+        failed, again = restart_console.restart_lines(restarting)
+        self._say("ERROR", failed.in_(self.language))
+        self._say("WARNING", again.in_(self.language))
+
+    def _follow_no_more(self) -> None:
         self.beat()
         if self._followed is not None:
             os.close(self._followed)
             self._followed = None
+
+    def _finished(self, finished: Finished) -> None:
+        self._follow_no_more()
         if finished.exit_code == 0:
             for line in ps_console.ended_lines(finished.record):
                 self._say("INFO", line)
@@ -191,6 +211,9 @@ class Console:
             self._say("ERROR", abort_line(finished.record.world_size or 0, finished.culprits))
         elif finished.culprits:
             self._say("ERROR", ps_console.abort_line(finished.role, finished.culprits))
+        if finished.decision is not None:
+            ended = restart_console.ended_line(finished.decision)
+            self._say("WARNING", ended.in_(self.language))
         self._say("INFO", f"Exit code {finished.exit_code}")
 
 
@@ -207,7 +230,7 @@ def job_line(plan: Plan, flags: LaunchFlags) -> str:
     least, most = node_count(flags) if plan.cluster.meeting == "master" else (nodes, nodes)
     return (
         f"Job: {plan.job}, mode {plan.mode}, replicas {nodes}[{least}:{most}], "
-        f"elastic {least != most}"
+        f"elastic {':' in flags.nnodes}"
     )
 
 
@@ -244,12 +267,12 @@ def _pod(plan: Plan) -> str:
 def _end_of(died: Died) -> Text:
     death = died.death
     role = "rank" if death.role == "worker" else death.role
-    who_en = f"{role} {death.rank} (pid {death.pid})"
-    who_zh = f"{role} {death.rank}（pid {death.pid}）"
+    name = role if death.rank is None else f"{role} {death.rank}"  # a launcher has no rank
+    who_en, who_zh = f"{name} (pid {death.pid})", f"{name}（pid {death.pid}）"
     if death.signal is not None:
-        name = _signal_name(death.signal)
+        by = _signal_name(death.signal)
         core = (", core dumped", "，已转储 core") if death.core else ("", "")
-        return Text(f"{who_en} was ended by {name}{core[0]}", f"{who_zh} 被 {name} 终止{core[1]}")
+        return Text(f"{who_en} was ended by {by}{core[0]}", f"{who_zh} 被 {by} 终止{core[1]}")
     return Text(f"{who_en} exited with code {death.code}", f"{who_zh} 退出，退出码 {death.code}")
 
 

@@ -13,6 +13,8 @@ _LONG_VARIABLES = ("PADDLE_TRAINER_ENDPOINTS", "TRAINER_IP_PORT_LIST")
 _PROXIES = ("http_proxy", "https_proxy")
 LAUNCH_VARIABLE = "PDTRIAGE_LAUNCH"
 """Marks every process of a launch, so that none of them is overlooked when it ends."""
+ATTEMPT_VARIABLE = "PDTRIAGE_ATTEMPT"
+"""Tells a process that was started again how often: 1 for the first restart."""
 
 
 def collective_variables(

@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
@@ -23,6 +24,8 @@ MAX_DEPTH = 8
 MAX_TEXT = 4_000
 MAX_ITEMS = 512
 SILENT_AFTER = 3.0
+MISSED_AFTER = 1.0
+"""Seconds without a key that hangs on a lease: the lease itself was waited for already."""
 _BEAT = 0.5
 _HURRIED = 0.1
 _HOSTING = 3.0
@@ -50,6 +53,16 @@ def encode_facts(facts: Mapping[str, object]) -> str | None:
     return text if len(text.encode()) <= MAX_FACTS else None
 
 
+class Exchange(Protocol):
+    """Where the keys lie."""
+
+    timeout: float
+
+    def put(self, key: str, value: str) -> bool: ...
+
+    def get_prefix(self, prefix: str) -> dict[str, str] | None: ...
+
+
 @dataclass(slots=True)
 class _Peer:
     beat: object = None
@@ -67,26 +80,35 @@ class FactsChannel:
 
     def __init__(
         self,
-        client: KVClient,
+        client: Exchange,
         cluster: Cluster,
         job: str,
         deliver: Callable[[Message], None],
         *,
         server: KVServer | None = None,
         hosting: bool = False,
+        leased: bool = False,
+        lease_seconds: float = 0.0,
     ) -> None:
         """`server` is closed with the channel; `hosting` says that the exchange is on this node
-        and has to stay until the others have read it."""
+        and has to stay until the others have read it; `leased`, that a key is there as long as
+        its node is, so that nobody has to write only to show that it lives, and goes
+        `lease_seconds` after the last sign of that."""
         self._client = client
         self._server = server
         self._hosting = hosting or server is not None
-        self._rank = cluster.node_rank
+        self._leased = leased
+        self._lease_seconds = lease_seconds
+        self._silent_after = MISSED_AFTER if leased else SILENT_AFTER
+        self._written = ""
         # Nodes of a parameter-server job may hold any number of processes.
         self._replicas = None if cluster.listed else len(cluster.own_endpoints)
         self._deliver = deliver
         # Two jobs of the same name on one port must not hear each other.
         mark = zlib.crc32(",".join((*cluster.nodes, cluster.master)).encode())
         self._prefix = f"/{job}/pdtriage/{mark:08x}/"
+        self.key = f"{self._prefix}{cluster.node_rank}"
+        """Where this node writes."""
         self._peers = {
             rank: _Peer() for rank in range(len(cluster.nodes)) if rank != cluster.node_rank
         }
@@ -150,11 +172,15 @@ class FactsChannel:
             closing = self._closing
             reached = self._tell(count)
             found = self._client.get_prefix(self._prefix) if reached else None
+            if found is not None and self.reached is False and self._leased:
+                self._wait_anew()
             self.reached = found is not None
             if found is not None:
+                self._written = found.get(self.key, "")
                 for key, text in found.items():
                     self._hear(key, text)
-            self._listen_for_silence()
+            if found is not None or not self._leased:
+                self._listen_for_silence()
             if closing:
                 return
             self._wake.wait(_HURRIED if self._leaving else self._every)
@@ -163,7 +189,7 @@ class FactsChannel:
     def _tell(self, count: int) -> bool:
         with self._lock:
             message = {
-                "beat": count,
+                "beat": 0 if self._leased else count,
                 "state": self._state,
                 "version": self._version,
                 "replicas": self._replicas,
@@ -171,16 +197,18 @@ class FactsChannel:
                 "facts": self._facts,
             }
         text = json.dumps(message, ensure_ascii=False, default=str)
-        return self._client.put(f"{self._prefix}{self._rank}", text)
+        if self._leased and text == self._written:
+            return True
+        return self._client.put(self.key, text)
 
     def _hear(self, key: str, text: str) -> None:
         name = key.rpartition("/")[2]
-        peer = self._peers.get(int(name)) if name.isdigit() else None
+        peer = self._peers.get(int(name)) if name.isascii() and name.isdecimal() else None
         told = clean_facts(text) if peer is not None else None
         if peer is None or told is None:
             return
         rank = int(name)
-        if told.get("beat") != peer.beat:
+        if self._leased or told.get("beat") != peer.beat:
             peer.beat = told.get("beat")
             peer.heard, peer.heard_wall = time.monotonic(), time.time()
             if peer.silent:
@@ -202,15 +230,23 @@ class FactsChannel:
         peer.over = peer.over or state in ("failed", "stopped", "done")
         peer.left = told.get("leaving") is True
 
+    def _wait_anew(self) -> None:
+        """The place of exchange was away, and leases ran out meanwhile: nobody's fault."""
+        for peer in self._peers.values():
+            if peer.heard > 0.0:
+                peer.heard = time.monotonic()
+
     def _listen_for_silence(self) -> None:
         moment = time.monotonic()
         for rank, peer in self._peers.items():
             if peer.heard == 0.0 or peer.silent or peer.over:
                 continue
             quiet = moment - peer.heard
-            if quiet > SILENT_AFTER + self._every:
+            if quiet > self._silent_after + self._every:
                 peer.silent = True
-                self._deliver(PeerSilent(rank, round(quiet, 1), peer.heard_wall))
+                unheard = round(quiet + self._lease_seconds, 1)
+                since = peer.heard_wall - self._lease_seconds
+                self._deliver(PeerSilent(rank, unheard, since))
 
 
 def open_static_channel(

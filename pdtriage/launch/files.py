@@ -6,6 +6,7 @@ import json
 import os
 
 from pdtriage.launch.plan import Plan, ProcessPlan
+from pdtriage.launch.support import PS_MODES
 
 
 def write_companions(plan: Plan) -> None:
@@ -21,8 +22,13 @@ def write_companions(plan: Plan) -> None:
 
 def backup_file(plan: Plan, process: ProcessPlan) -> str:
     # A server, a trainer and a heter trainer may all be the first of their role.
-    number = process.rank if plan.mode == "collective" else plan.processes.index(process)
+    number = plan.processes.index(process) if plan.mode in PS_MODES else process.rank
     return os.path.join(plan.folder, f"backup_env.{number}.json")
+
+
+def job_file(plan: Plan, name: str) -> str:
+    """`<job>.<name>` in the log folder, also where the job's name looks like a path."""
+    return os.path.join(plan.folder, f"{plan.job.replace('/', '_')}.{name}")
 
 
 def _endpoints_log(plan: Plan) -> None:
@@ -32,14 +38,13 @@ def _endpoints_log(plan: Plan) -> None:
 
 
 def _pod_log(plan: Plan) -> None:
-    path = os.path.join(plan.folder, f"{plan.job}.{plan.pod}.log")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    path = job_file(plan, f"{plan.pod}.log")
     shared = dict(plan.processes[0].variables) if plan.processes else {}
     for process in plan.processes[1:]:
         shared = {k: v for k, v in shared.items() if process.variables.get(k) == v}
     cluster = plan.cluster
     peers: list[object] = [dict(peer) for peer in cluster.peer_list]
-    if not peers and plan.mode != "collective":
+    if not peers and plan.mode in PS_MODES:
         servers = shared.get("PADDLE_PSERVERS_IP_PORT_LIST", "")
         peers = [servers.split(",") if servers else [], list(cluster.all_endpoints)]
     if not peers and cluster.meeting == "alone":

@@ -174,30 +174,32 @@ FLAGS: tuple[Flag, ...] = (
         "PADDLE_ELASTIC_SERVER",
     ),
     _flag("elastic", "np", "number of nodes, 2 or 2:4", "节点数，2 或 2:4", "PADDLE_ELASTIC_NP"),
-    _flag("elastic", "elastic_pre_hook", "command before each start", "每次启动前的命令"),
-    _flag("elastic", "scale", "change of the number of nodes", "节点数的变化", kind="int"),
-    _flag("elastic", "force", "force the new number of nodes", "强制更新节点数", kind="bool"),
+    _flag("elastic", "elastic_pre_hook", "ignored: legacy launcher only", "忽略：仅旧版启动器"),
+    _flag("elastic", "scale", "ignored: legacy launcher only", "忽略：仅旧版启动器", kind="int"),
+    _flag("elastic", "force", "ignored: legacy launcher only", "忽略：仅旧版启动器", kind="bool"),
     _flag(
         "elastic",
         "elastic_level",
-        "-1 off, 0 peers hold, 1 restart",
-        "-1 关闭，0 其余节点等待，1 重启",
+        "after a failure: 1 all nodes start again (with an etcd the default), 0 all but the one "
+        "that failed, -1 none; -1 also ends the job when a node comes or goes",
+        "失败之后：1 所有节点重新启动（使用 etcd 时的默认值），0 失败的节点除外，-1 都不启动；"
+        "-1 时节点加入或离开也会结束作业",
         "PADDLE_ELASTIC_LEVEL",
         kind="int",
     ),
     _flag(
         "elastic",
         "elastic_timeout",
-        "seconds to wait for nodes",
-        "等待节点的秒数",
+        "seconds to wait for nodes (30)",
+        "等待节点的秒数（30）",
         "PADDLE_ELASTIC_TIMEOUT",
         kind="int",
     ),
     _flag(
         "elastic",
         "max_restart",
-        "restarts allowed",
-        "允许重启的次数",
+        "restarts after failures (3)",
+        "失败后允许重启的次数（3）",
         "PADDLE_MAX_RESTART",
         kind="int",
     ),
@@ -215,6 +217,21 @@ FLAGS: tuple[Flag, ...] = (
     _flag("tuner", "enable_auto_mapping", "auto mapping switch", "自动映射开关", kind="bool"),
     _flag("own", "launcher", "native or paddle", "native 或 paddle"),
     _flag("own", "python", "Python that runs the script", "运行脚本的 Python"),
+    _flag(
+        "own",
+        "restart_on",
+        "start a failed job again: auto (unless the cause would come back), always or never; at "
+        "most --max_restart times (elastic jobs auto, others never)",
+        "作业失败后是否重新启动：auto（原因会重现则不重试）、always 或 never；"
+        "最多 --max_restart 次（弹性作业默认 auto，其他默认 never）",
+    ),
+    _flag(
+        "own",
+        "restart_delay",
+        "seconds between a failed attempt and the next (3)",
+        "失败后到再次启动之间的秒数（3）",
+        kind="float",
+    ),
     _flag(
         "own",
         "settle",
@@ -245,7 +262,14 @@ FLAGS: tuple[Flag, ...] = (
         "所有进程超过这么多秒没有输出时警告（600；0 表示从不）",
         kind="float",
     ),
-    _flag("own", "report", "also write the report to this file", "把报告另存到此文件"),
+    _flag(
+        "own",
+        "report",
+        "also write the report to FILE, in the format of its name, or to FORMAT=FILE; "
+        "may be repeated, also as -f",
+        "把报告另存到 FILE，格式由文件名决定，或写成 FORMAT=FILE；可多次给出，也可写作 -f",
+        aliases=("format",),
+    ),
     _flag("own", "lang", "en or zh", "en 或 zh"),
     _flag("own", "parsers", "folder of further signatures", "额外特征库目录"),
 )
@@ -255,6 +279,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "backend": ("auto", "gloo", "nccl", "bkcl", "heter"),
     "launcher": ("native", "paddle"),
     "lang": ("en", "zh"),
+    "restart_on": ("auto", "always", "never"),
 }
 
 

@@ -64,6 +64,8 @@ class LaunchFlags(NamedTuple):
     elastic_level: int = -1
     elastic_timeout: int = 30
     max_restart: int = 3
+    restart_on: str | None = None
+    restart_delay: float = 3.0
     auto_parallel_config: str | None = None
     auto_cluster_config: bool = False
     auto_tuner_json: str | None = None
@@ -216,6 +218,8 @@ class _Reading:
             else:
                 value = following
                 used = 2
+        if flag.name == "report" and "report" in self.values:
+            value = f"{self.values['report']},{value}"  # one after another, as with analyze -f
         self.values[flag.name] = _convert(flag, spelled, value)
         self.typed.add(flag.name)
         if flag.name == "devices":
@@ -226,6 +230,7 @@ class _Reading:
 
     def _find(self, spelled: str) -> tuple[Flag | None, str]:
         name = spelled[2:].replace("-", "_") if spelled.startswith("--") else ""
+        name = "report" if spelled == "-f" else name
         if name in self.table:
             return self.table[name], name
         begun = sorted(known for known in self.table if name and known.startswith(name))

@@ -13,7 +13,17 @@ from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.environment import LAUNCH_VARIABLE
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.guardian import Guardian, end_members
-from pdtriage.launch.happenings import Died, Interrupted, Observer, Started
+from pdtriage.launch.happenings import (
+    Died,
+    Interrupted,
+    Noted,
+    Observer,
+    PeerBack,
+    PeerDiffers,
+    PeerSilent,
+    PeerSpoke,
+    Started,
+)
 from pdtriage.launch.look import look_at
 from pdtriage.launch.network import split_endpoint
 from pdtriage.launch.outcome import has_failed
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
     from pdtriage.launch.facts import FactsChannel
 
 MODULE = "paddle.distributed.launch"
+_KINDS = {"gpus": "gpu", "xpus": "xpu", "npus": "npu"}
 _LOOK = 0.025
 """Seconds between looks at the launcher's children: a trainer may die as soon as it starts."""
 
@@ -57,10 +68,14 @@ class ForeignLauncher:
         self.recorder = recorder
         self.observer = observer
         self.folder = os.path.abspath(flags.log_dir)
-        self.sizes = _sizes_in(self.folder)
+        self.sizes = self.sizes_after = _sizes_in(self.folder)
+        """Of the logs: where this attempt began, and where another one would."""
         self.processes: dict[int, ProcessRecord] = {}
         self.alive: set[int] = set()
         self.deaths: list[DeathRecord] = []
+        self.attempt = 0
+        self.recent: list[DeathRecord] = []
+        """Of this attempt: an elastic job is restarted by Paddle's launcher itself."""
         self.looked_at: set[int] = set()
         self.interrupted_by: int | None = None
         self.kill_at: float | None = None
@@ -83,6 +98,7 @@ class ForeignLauncher:
             )
         )
         self.recorder.launch({"pid": pid})
+        self._warn()
         while self.alive:
             if pid in self.alive:
                 self._look_for_trainers(pid)
@@ -106,7 +122,8 @@ class ForeignLauncher:
 
     def listen(self, seconds: float, until: Callable[[], bool]) -> None:
         deadline = time.monotonic() + seconds
-        while not until() and time.monotonic() < deadline:
+        told = self.interrupted_by
+        while not until() and time.monotonic() < deadline and self.interrupted_by == told:
             self._turn(0.05)
         # What made it true may still lie in the queue.
         self._turn(0)
@@ -114,6 +131,17 @@ class ForeignLauncher:
     def close(self) -> None:
         if self.channel is not None:
             self.channel.close()
+
+    def _warn(self) -> None:
+        """What the doctor sees at a glance, as far as the flags tell what will be started."""
+        from pdtriage.doctor import cheap_findings
+
+        kind = _KINDS.get(self.flags.device_flag, "gpu")
+        listed = (self.flags.devices or "").split(",")
+        cards = [f"{kind}:{card.strip()}" for card in listed if card.strip()]
+        processes = self.flags.nproc_per_node or len(cards) or 1
+        for finding in cheap_findings(self.flags, self.environ, processes, cards=cards):
+            self.observer.notice(Noted(finding.line(), "WARNING"))
 
     def _tell(self) -> None:
         self.tell_at = None
@@ -133,7 +161,28 @@ class ForeignLauncher:
             if not any(process.role != "launcher" for process in self.processes.values()):
                 self.recorder.launch(dict(seen.job))
                 self._open_channel(seen.cluster)
-            self._started(seen.process)
+            self._trains(seen.process)
+
+    def _trains(self, process: ProcessRecord) -> None:
+        holder = self._holder(process)
+        if holder in self.alive:
+            # Its death may not have been heard of yet.
+            self._turn(0)
+        if holder is not None and holder not in self.alive:
+            self.attempt += 1
+            self.recent = []
+            self.sizes = self.sizes_after
+            process = process._replace(offset=self.sizes.get(process.log or "", 0))
+        self._started(process._replace(attempt=self.attempt))
+
+    def _holder(self, process: ProcessRecord) -> int | None:
+        """Who had the same place in this attempt: only a restart gives it to another process."""
+        place = _place(process)
+        for pid, other in self.processes.items():
+            same = other.attempt == self.attempt and _place(other) == place
+            if same and place[1] is not None:
+                return pid
+        return None
 
     def _open_channel(self, cluster: Cluster | None) -> None:
         """Where the nodes meet at a key-value master, facts travel over it as well."""
@@ -151,7 +200,7 @@ class ForeignLauncher:
                 self._died(occurrence)
             elif isinstance(occurrence, Told):
                 self._told(occurrence.signal)
-            else:
+            elif isinstance(occurrence, (PeerSpoke, PeerSilent, PeerBack, PeerDiffers)):
                 self.observer.notice(occurrence)
                 self.recorder.write("peer", peer_fields(occurrence))
         beat = self.observer.beat_seconds
@@ -168,7 +217,7 @@ class ForeignLauncher:
     def _died(self, death: Death) -> None:
         self.alive.discard(death.pid)
         process = self.processes[death.pid]
-        failed_before = any(_failed_itself(earlier) for earlier in self.deaths)
+        failed_before = any(_failed_itself(earlier) for earlier in self.recent)
         record = DeathRecord(
             order=len(self.deaths),
             role=process.role,
@@ -185,6 +234,8 @@ class ForeignLauncher:
             and (failed_before or self.interrupted_by is not None or self._only_served(process)),
         )
         self.deaths.append(record)
+        self.recent.append(record)
+        self.sizes_after = _sizes_in(self.folder)
         self.recorder.write("death", record._asdict())
         first = _failed_itself(record) and not failed_before
         if first:
@@ -226,11 +277,16 @@ class ForeignLauncher:
     def _reason(self) -> str:
         if self.interrupted_by is not None:
             return "interrupted"
-        return "failed" if any(_failed_itself(death) for death in self.deaths) else "completed"
+        return "failed" if any(_failed_itself(death) for death in self.recent) else "completed"
 
 
 def _failed_itself(death: DeathRecord) -> bool:
     return has_failed(death) and not death.stopped
+
+
+def _place(process: ProcessRecord) -> tuple[str, int | str | None]:
+    local = process.local_rank
+    return process.role, process.log if local is None else local
 
 
 def _sizes_in(folder: str) -> dict[str, int]:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pdtriage.launch.limits import not_started
 from pdtriage.launch.processes import members_of_launch, send
 
 _FAREWELL = b"end\n"
@@ -68,7 +69,12 @@ def guarded(launch: str, grace: float, keep: tuple[int, ...] = ()) -> Iterator[G
 def start_guardian(launch: str, grace: float, keep: tuple[int, ...] = ()) -> Guardian:
     """Fork the guardian; `keep` are descriptors it holds open. Call it before any thread runs."""
     reading, writing = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        os.close(reading)
+        os.close(writing)
+        raise not_started("pdtriage", error) from None
     if pid:
         os.close(reading)
         return Guardian(pid, writing)

@@ -5,13 +5,17 @@ Named tuples and not dataclasses, because a launcher must start fast and these a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.plan import Plan
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
+
+if TYPE_CHECKING:
+    from pdtriage.launch.outcome import Conclusion
+    from pdtriage.launch.restart import Decision
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
@@ -40,7 +44,6 @@ class Planned(NamedTuple):
     """About to start these processes."""
 
     plan: Plan
-    record_file: str
 
 
 class Started(NamedTuple):
@@ -54,6 +57,8 @@ class Watching(NamedTuple):
     """All processes run."""
 
     plan: Plan
+    note_silence: Callable[[Text], None] | None = None
+    """Puts into the record that the job seemed to hang; may be called from any thread."""
 
 
 class Died(NamedTuple):
@@ -116,6 +121,25 @@ class PeerBack(NamedTuple):
     node: int
 
 
+class Restarting(NamedTuple):
+    """An attempt failed, its record is complete, and another one follows."""
+
+    record: RunRecord
+    conclusion: Conclusion
+    decision: Decision
+    most: int | None
+    """Attempts there may be in all; None where nodes that come and go make more of them."""
+    restarts: int = 0
+    """Those there may be after failures, in all."""
+
+
+class Reforming(NamedTuple):
+    """An attempt was cut short because nodes came or went, and another one follows."""
+
+    record: RunRecord
+    why: Text
+
+
 class Finished(NamedTuple):
     """Everything has ended and the record is complete."""
 
@@ -124,6 +148,8 @@ class Finished(NamedTuple):
     culprits: tuple[int, ...]
     role: str = "worker"
     """Of the culprits."""
+    decision: Decision | None = None
+    """Why no other attempt follows; None where nobody asked for one."""
 
 
 Happening = (
@@ -141,6 +167,8 @@ Happening = (
     | PeerSilent
     | PeerDiffers
     | PeerBack
+    | Restarting
+    | Reforming
     | Finished
 )
 

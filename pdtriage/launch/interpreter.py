@@ -56,6 +56,27 @@ def installed_paddle(python: str) -> PaddleWheel | None:
     return wheel_in(paths)
 
 
+def refuse_without_paddle(python: str, wheel: PaddleWheel | None) -> None:
+    """Before Paddle's own launcher is called; a Paddle built from source has no metadata."""
+    import subprocess
+
+    if wheel is not None:
+        return
+    question = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('paddle') else 1)"
+    answer = subprocess.run(
+        [python, "-c", question], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if answer.returncode == 0:
+        return
+    raise RefusedError(
+        Text(f"This Python has no Paddle: {python}.", f"这个 Python 没有安装 Paddle：{python}。"),
+        Text(
+            "Name one that has it: --python /path/to/python.",
+            "请用 --python /path/to/python 指定装有 Paddle 的 Python。",
+        ),
+    )
+
+
 def wheel_in(paths: Iterable[str]) -> PaddleWheel | None:
     wheel: PaddleWheel | None = None
     plugin: PaddleWheel | None = None

@@ -16,6 +16,8 @@ _LISTS = {
     "server": "PADDLE_PSERVERS_IP_PORT_LIST",
     "heter": "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
 }
+_MARKS = ("PADDLE_RANK_IN_NODE", "PADDLE_PORT", "PADDLE_WORKER_ENDPOINT")
+"""Every process of a job has one of these, for trainers, servers and callers in turn."""
 
 
 class Seen(NamedTuple):
@@ -31,15 +33,19 @@ class Seen(NamedTuple):
 def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
     """A trainer or server by its environment; None for anything else."""
     variables = environment_of(pid)
-    if "PADDLE_RANK_IN_NODE" not in variables and "PADDLE_PORT" not in variables:
+    if not any(name in variables for name in _MARKS):
         return None
     log = _log_of(pid)
     role = _ROLES.get(variables.get("TRAINING_ROLE", ""), "worker")
     served = "TRAINING_ROLE" in variables
-    endpoint = variables.get("PADDLE_CURRENT_ENDPOINT") or _served_endpoint(variables)
+    endpoint = (
+        variables.get("PADDLE_CURRENT_ENDPOINT")
+        or variables.get("PADDLE_WORKER_ENDPOINT")
+        or _served_endpoint(variables)
+    )
     rank = _rank_of(role, endpoint, variables)
     local = variables.get("PADDLE_LOCAL_RANK", variables.get("PADDLE_RANK_IN_NODE"))
-    if local is None and log is not None:
+    if local is None and log is not None and "PADDLE_WORKER_ENDPOINT" not in variables:
         local = log.rpartition(".")[2]
     process = ProcessRecord(
         role=role,
@@ -58,7 +64,7 @@ def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
     job: dict[str, object] = {
         "world_size": _whole(variables.get("PADDLE_TRAINERS_NUM")),
         "endpoints": endpoints,
-        "master": variables.get("PADDLE_MASTER"),
+        "master": variables.get("PADDLE_MASTER") or variables.get("PADDLE_MASTER_ENDPOINT"),
         "nnodes": _whole(variables.get("PADDLE_NNODES")) or 1,
         "pod": variables.get("POD_NAME", ""),
         "roles": {
@@ -85,6 +91,8 @@ def _cluster_of(
 
 
 def _mode_of(variables: Mapping[str, str]) -> str:
+    if "PADDLE_WORKER_ENDPOINT" in variables:
+        return "rpc"
     if "TRAINING_ROLE" not in variables:
         return "collective"
     return "ps-heter" if "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST" in variables else "ps"

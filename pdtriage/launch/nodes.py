@@ -15,6 +15,7 @@ from pdtriage.launch.watch import Told, Watch
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
+    from pdtriage.launch.elastic import Elastic
     from pdtriage.launch.facts import FactsChannel
     from pdtriage.launch.rendezvous import Rendezvous, Speech
 
@@ -27,6 +28,29 @@ class ToldToStop(Exception):  # noqa: N818 (not an error)
         self.number = number
 
 
+class JobEnded(Exception):  # noqa: N818 (not an error)
+    """An elastic job came to its end while this node was not in it."""
+
+    def __init__(self, completed: bool) -> None:
+        super().__init__(completed)
+        self.completed = completed
+
+    @property
+    def text(self) -> Text:
+        if self.completed:
+            return Text(
+                "the job has completed; this node was not needed", "作业已完成；本节点未被使用"
+            )
+        return self.elsewhere
+
+    @property
+    def elsewhere(self) -> Text:
+        """For a node that took part before."""
+        if self.completed:
+            return Text("the job has completed on the other nodes", "作业已在其他节点上完成")
+        return Text("the job has failed on the other nodes", "作业已在其他节点上失败")
+
+
 class Nodes:
     """The other nodes, as long as the job lasts."""
 
@@ -37,6 +61,7 @@ class Nodes:
         pod: str,
         watch: Watch,
         observer: Observer,
+        elastic: Elastic | None = None,
     ) -> None:
         self.flags = flags
         """As platform variables correct them once `gather` was called."""
@@ -44,11 +69,14 @@ class Nodes:
         self._pod = pod
         self._watch = watch
         self._observer = observer
+        self._elastic = elastic
         self._rendezvous: Rendezvous | None = None
         self._open = contextlib.ExitStack()
 
     def gather(self, processes: int, dtype: str) -> Cluster:
         """Find out who takes part; waits for the others where they have to meet."""
+        if self._elastic is not None:
+            return self._elastic.gather(processes, dtype)
         meeting, self.flags = clusters.how_to_meet(self.flags, self._environ)
         if meeting == "cloud":
             return clusters.from_cloud(self.flags, processes, self._environ)
@@ -72,6 +100,8 @@ class Nodes:
 
     def open_channel(self, cluster: Cluster) -> FactsChannel | None:
         """The exchange of facts; None on a single node, or where it cannot be opened."""
+        if self._elastic is not None:
+            return self._opened(self._elastic.open_channel(cluster))
         port = self.flags.facts_port
         if len(cluster.nodes) < 2 or (self._rendezvous is None and port == 0):
             return None
@@ -88,12 +118,15 @@ class Nodes:
             channel = open_static_channel(cluster, job, port, deliver)
         if channel is None:
             self._observer.notice(Noted(_no_exchange(port), "WARNING"))
-        else:
-            self._open.callback(channel.close)
-        return channel
+        return self._opened(channel)
 
     def close(self) -> None:
         self._open.close()
+
+    def _opened(self, channel: FactsChannel | None) -> FactsChannel | None:
+        if channel is not None:
+            self._open.callback(channel.close)
+        return channel
 
     def _wait(self, seconds: float) -> None:
         for occurrence in self._watch.wait(seconds):

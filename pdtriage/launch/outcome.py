@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from pdtriage import exit_codes
+from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.record import DeathRecord, RunRecord
+from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.launch.refusal import RefusedError
 
 if TYPE_CHECKING:
+    from pdtriage.launch.restart import Decision
     from pdtriage.model import VerdictWord
+
+
+Retry = Literal["yes", "no", "once"]
+"""Whether another attempt may go better."""
+
+
+class Reached(NamedTuple):
+    """How far an attempt came, by the step counter of whichever rank came furthest."""
+
+    step: int
+    epoch: int | None = None
+
+
+class Failure(NamedTuple):
+    """The first root cause of an attempt, as far as it decides about another one."""
+
+    title: Text
+    """Who and what: `rank 2: [Errno 5] …`."""
+    fingerprint: str = ""
+    """Equal for the same failure."""
+    retry: Retry = "once"
+    why: Text | None = None
+    """Why another attempt is worth it, or not."""
+    reached: Reached | None = None
+    """None where no step was ever printed."""
 
 
 class Conclusion(NamedTuple):
@@ -26,6 +54,8 @@ class Conclusion(NamedTuple):
     """`code`, `signal` and `stopped` are the end of the first culprit, on whatever node."""
     role: str = "worker"
     """Of the culprits."""
+    failure: Failure | None = None
+    """None where nothing failed, or nobody knows what."""
 
 
 class Outcome(NamedTuple):
@@ -37,6 +67,8 @@ class Outcome(NamedTuple):
     """None when nothing was started."""
     conclusion: Conclusion | None = None
     refusal: RefusedError | None = None
+    decision: Decision | None = None
+    """Whether another attempt follows; None where nobody asked for restarts."""
 
 
 class Analyst(Protocol):
@@ -55,19 +87,22 @@ class ExitOrderAnalyst:
     """Judges by exit order alone: whoever failed first is to blame."""
 
     def facts(self, record: RunRecord) -> Mapping[str, object]:
-        first = first_failure(record)
+        first = first_failure(attempts_in(record)[-1])
         if first is None:
             return {}
         end = {"code": first.code, "signal": first.signal}
         return {"role": first.role, "rank": first.rank, **end}
 
     def conclude(self, record: RunRecord) -> Conclusion:
+        record = attempts_in(record)[-1]
         if record.reason == "interrupted":
             return Conclusion("interrupted")
         first = first_failure(record)
         if first is not None and not first.stopped:
             culprits = () if first.rank is None else (first.rank,)
-            return Conclusion("failed", culprits, first.code, first.signal, role=first.role)
+            return Conclusion(
+                "failed", culprits, first.code, first.signal, False, first.role, _how(first)
+            )
         for peer in record.peers:
             if peer.facts.get("failed") is True:
                 return _blamed_by(peer.facts)
@@ -79,7 +114,12 @@ class ExitOrderAnalyst:
 
 
 def first_failure(record: RunRecord) -> DeathRecord | None:
-    return next((death for death in record.deaths if has_failed(death)), None)
+    """Whoever failed first; a server that left its trainers with 0 where nobody else did."""
+    failed = [death for death in record.deaths if has_failed(death)]
+    if record.reason == "failed" and all(death.stopped for death in failed):
+        left = [d for d in record.deaths if d.role == "server" and d.code == 0 and not d.stopped]
+        failed = left or failed
+    return failed[0] if failed else None
 
 
 def has_failed(death: DeathRecord) -> bool:
@@ -95,6 +135,19 @@ def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
         stopped=conclusion.stopped,
         interrupted_by=record.interrupted_by,
     )
+
+
+def _how(death: DeathRecord) -> Failure:
+    """All that can be said without a look into the logs."""
+    role = "rank" if death.role == "worker" else death.role
+    who = role if death.rank is None else f"{role} {death.rank}"
+    if death.signal is not None:
+        title = Text(
+            f"{who} was ended by signal {death.signal}", f"{who} 被信号 {death.signal} 终止"
+        )
+    else:
+        title = Text(f"{who} exited with code {death.code}", f"{who} 以 {death.code} 退出")
+    return Failure(title, f"exit/{death.role}/{death.code}/{death.signal}")
 
 
 def _blamed_by(facts: Mapping[str, object]) -> Conclusion:

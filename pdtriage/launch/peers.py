@@ -43,10 +43,10 @@ def rank_peers(
     parse: Callable[[str, str], dict[str, object]] | None = None,
 ) -> tuple[list[dict[str, object]], int]:
     """All nodes in rank order, and which of them we are; the rules are Paddle's."""
-    parse = parse or _parse_peer
+    parse = parse or parse_peer
     parsed = {key: parse(key, text) for key, text in found.items()}
     if flags.sort_ip:
-        keys = sorted(parsed, key=lambda key: _address_number(parsed[key]))
+        keys = sorted(parsed, key=lambda key: address_number(parsed[key]))
     elif flags.rank < 0:
         keys = sorted(parsed)
     else:
@@ -94,7 +94,7 @@ def cluster_of(peers: list[dict[str, object]], rank: int) -> Cluster:
     )
 
 
-def _parse_peer(key: str, text: str) -> dict[str, object]:
+def parse_peer(key: str, text: str) -> dict[str, object]:
     try:
         peer = json.loads(text)
         endpoints = _endpoints(peer)
@@ -132,7 +132,7 @@ def _told_rank(key: str) -> int:
         return -1
 
 
-def _address_number(peer: Mapping[str, object]) -> tuple[int, str]:
+def address_number(peer: Mapping[str, object]) -> tuple[int, str]:
     host = str(peer["candidate"]).rpartition(":")[0]
     try:
         return int(ipaddress.ip_address(host)), host

@@ -9,9 +9,15 @@ from typing import NamedTuple
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.devices import Assignment, Devices
-from pdtriage.launch.environment import LAUNCH_VARIABLE, collective_variables
+from pdtriage.launch.environment import (
+    ATTEMPT_VARIABLE,
+    LAUNCH_VARIABLE,
+    collective_variables,
+)
 from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.limits import refuse_lost_folder
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.rpc import refuse_taken_master, rpc_variables
 
 
 class ProcessPlan(NamedTuple):
@@ -57,6 +63,14 @@ class Plan(NamedTuple):
     def folder(self) -> str:
         return os.path.abspath(self.log_dir)
 
+    def as_attempt(self, number: int) -> Plan:
+        """The same as a later attempt: what earlier ones wrote is kept."""
+        if number == 0:
+            return self
+        told = {ATTEMPT_VARIABLE: str(number)}
+        processes = tuple(p._replace(variables={**p.variables, **told}) for p in self.processes)
+        return self._replace(attempt=number, processes=processes, overwrite=False)
+
 
 def plan_collective(
     flags: LaunchFlags,
@@ -70,6 +84,9 @@ def plan_collective(
     attempt: int = 0,
 ) -> Plan:
     """One trainer for every assignment of cards."""
+    rpc = flags.run_mode == "rpc"
+    if rpc:
+        refuse_taken_master(cluster)
     shared = {
         "PADDLE_LOG_DIR": os.path.abspath(flags.log_dir),
         "POD_NAME": pod,
@@ -84,11 +101,16 @@ def plan_collective(
             device=assignment.label(devices.kind),
             endpoint=cluster.own_endpoints[local_rank],
             argv=argv,
-            variables=collective_variables(
-                cluster, devices, assignments, local_rank, backend=flags.backend
+            variables=(
+                rpc_variables(cluster, local_rank)
+                if rpc
+                else collective_variables(
+                    cluster, devices, assignments, local_rank, backend=flags.backend
+                )
             )
             | shared,
-            log=f"workerlog.{local_rank}",
+            # As Paddle: here the number is that of the whole job.
+            log=f"workerlog.{cluster.first_rank + local_rank if rpc else local_rank}",
         )
         for local_rank, assignment in enumerate(assignments)
     )
@@ -97,7 +119,7 @@ def plan_collective(
         attempt=attempt,
         pod=pod,
         job=flags.job_id,
-        mode="collective",
+        mode="rpc" if rpc else "collective",
         log_dir=flags.log_dir,
         cluster=cluster,
         device_kind=devices.kind,
@@ -117,6 +139,7 @@ def script_argv(flags: LaunchFlags, python: str) -> tuple[str, ...]:
 
 def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
     """Refuse before anything is started rather than fail N times."""
+    refuse_lost_folder()
     if script.endswith((".py", ".pyxes")):
         if not os.path.isfile(script):
             raise RefusedError(

@@ -20,6 +20,7 @@ _NAMES = {
 }
 _KILLED = {"heter": "heter_worker", "server": "parameter server", "coordinator": "coordinators"}
 _NOT_SHOWN = (LAUNCH_VARIABLE, "PADDLE_LOG_DIR", "POD_NAME")
+_MOST_NODES = 8
 _NAME_WIDTH = 40
 _VALUE_WIDTH = 45
 _VALUE_KEPT = 41
@@ -41,6 +42,13 @@ def planned_lines(plan: Plan, flags: LaunchFlags) -> list[str]:
 
 def where_to_look(plan: Plan) -> str:
     folder = plan.log_dir.rstrip("/") or "/"
+    if plan.roles.get("coordinator"):
+        # Paddle's line names files that do not exist (coordinatorlog.*).
+        return (
+            f"Please check servers, workers, coordinator and heter_worker logs in "
+            f"{folder}/workerlog.*, {folder}/serverlog.*, {folder}/coordinator.* and "
+            f"{folder}/heterlog.*"
+        )
     return (
         f"Please check servers, workers and heter_worker logs in {folder}/workerlog.*, "
         f"{folder}/serverlog.* and {folder}/heterlog.*"
@@ -48,7 +56,8 @@ def where_to_look(plan: Plan) -> str:
 
 
 def unheard(nodes: Sequence[int]) -> Text:
-    listed = ", ".join(map(str, nodes[:8]))
+    more = ", …" if len(nodes) > _MOST_NODES else ""
+    listed = ", ".join(map(str, nodes[:_MOST_NODES])) + more
     return Text(
         f"node {listed} does not tell whether its trainers have finished: the servers of this "
         "node are stopped all the same",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pdtriage.bilingual import Text
+from pdtriage.launch.cluster import some_of
 from pdtriage.launch.network import is_loopback
 from pdtriage.launch.refusal import RefusedError
 
@@ -73,7 +74,7 @@ def nobody(flag: str, number_flag: str) -> RefusedError:
 
 
 def unnamed_role(flag: str, hosts: Sequence[str]) -> RefusedError:
-    listed = ", ".join(hosts)
+    listed = some_of(hosts)
     return RefusedError(
         Text(
             f"The job spans {listed}, and nothing says where the {flag} run.",

@@ -54,6 +54,15 @@ class Roles(NamedTuple):
         hosts = {host_of(endpoint) for endpoint in self.workers}
         return tuple(rank for rank, node in enumerate(self.nodes) if node in hosts)
 
+    @property
+    def everybody(self) -> tuple[str, ...]:
+        """All endpoints of the job."""
+        return (*self.servers, *self.workers, *self.coordinators, *self.heters)
+
+    @property
+    def own_endpoints(self) -> tuple[str, ...]:
+        return tuple(endpoint for _, endpoint in self.here(self.everybody))
+
     def here(self, endpoints: Sequence[str]) -> list[tuple[int, str]]:
         """(rank, endpoint) of those that this node starts."""
         return [
@@ -65,6 +74,14 @@ class Roles(NamedTuple):
 
 def roles_of(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
     """From `--servers/--workers/--heter_workers` or the numbers alone; nobody has to meet."""
+    roles = placed_roles(flags, mode, environ)
+    roles = roles._replace(node_rank=rank_among(flags, roles.nodes))
+    refuse_taken(tuple(port_of(endpoint) for endpoint in roles.own_endpoints))
+    return roles
+
+
+def placed_roles(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
+    """The same before this node knows which of them it is, and whether its ports are free."""
     wanted = _wanted(flags, mode)
     hosts = list(dict.fromkeys(host for role in wanted for host, _ in role.listed))
     if len(hosts) > 1 and (unnamed := [r for r in wanted if r.number and not r.listed]):
@@ -74,23 +91,23 @@ def roles_of(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles
     single = len(hosts) < 2
     placed, notes = _place(wanted, flags, environ, host if single else None)
     servers, workers, coordinators, *stages = placed
-    nodes = tuple(hosts) or (host,)
     refuse_twice([endpoint for role in placed for endpoint in role])
-    node_rank = 0
-    if not (single and is_local(host)):
-        node_rank = own_rank(flags._replace(rank=-1), nodes, named="--servers/--workers")
-    roles = Roles(
+    return Roles(
         servers=servers,
         workers=workers,
         gloo=f"{host_of(servers[0])}:{_gloo_port(flags, environ, single)}",
-        nodes=nodes,
-        node_rank=node_rank,
+        nodes=tuple(hosts) or (host,),
         stages=tuple(stages),
         coordinators=coordinators,
         notes=notes,
     )
-    refuse_taken(tuple(port_of(e) for role in placed for _, e in roles.here(role)))
-    return roles
+
+
+def rank_among(flags: LaunchFlags, nodes: tuple[str, ...]) -> int:
+    """Which of the nodes this machine is; raises `RefusedError` where it is none of them."""
+    if len(nodes) == 1 and is_local(nodes[0]):
+        return 0
+    return own_rank(flags._replace(rank=-1), nodes, named="--servers/--workers")
 
 
 def counts_of(flags: LaunchFlags) -> tuple[int, int]:

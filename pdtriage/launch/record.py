@@ -15,6 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from pdtriage.bilingual import Text
+
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"
 MAX_BYTES = 32 << 20
@@ -40,6 +42,8 @@ class ProcessRecord(NamedTuple):
     monotonic: float
     end_offset: int | None = None
     """Size of the log file when the run had ended; None while it runs."""
+    attempt: int = 0
+    """How often Paddle's own launcher had restarted the job when it was started."""
 
 
 class DeathRecord(NamedTuple):
@@ -87,6 +91,13 @@ class PeerRecord(NamedTuple):
     facts: Mapping[str, object] = {}
 
 
+class RestartRecord(NamedTuple):
+    """What was decided after a failed attempt."""
+
+    again: bool
+    why: Text
+
+
 class RunRecord(NamedTuple):
     """One run on one node, from the first line to wherever the record ends."""
 
@@ -95,6 +106,7 @@ class RunRecord(NamedTuple):
     launch: str = ""
     """Same for all attempts of one command."""
     attempt: int = 0
+    """0 for the first."""
     started: float | None = None
     argv: tuple[str, ...] = ()
     cwd: str = ""
@@ -130,12 +142,24 @@ class RunRecord(NamedTuple):
     """`completed`, `failed`, `interrupted`, `launcher-killed`, or None."""
     interrupted_by: int | None = None
     exit_code: int | None = None
-    notes: tuple[str, ...] = ()
+    last_step: int | None = None
+    last_epoch: int | None = None
+    """How far a failed run came."""
+    restart: RestartRecord | None = None
+    """None where nobody asked for restarts, or nothing failed."""
+    notes: tuple[Text, ...] = ()
     """What was odd about the record itself, and what the launcher noted down."""
 
     def is_live(self) -> bool:
         """No end was written and the launcher's process still exists on this machine."""
-        return self.ended is None and self.pid is not None and os.path.exists(f"/proc/{self.pid}")
+        return self.ended is None and self._has_launcher()
+
+    def is_to_be_continued(self) -> bool:
+        """Another attempt was to follow, and the launcher is there to make it."""
+        return self.restart is not None and self.restart.again and self._has_launcher()
+
+    def _has_launcher(self) -> bool:
+        return self.pid is not None and os.path.exists(f"/proc/{self.pid}")
 
 
 def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
@@ -149,7 +173,7 @@ def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
                 content = stream.read(MAX_BYTES + 1)
         except OSError as error:
             name = os.path.basename(path)
-            note = f"{name}: {error.strerror}"
+            note = Text(f"{name}: {error.strerror}", f"{name}：{error.strerror}")
             records.append(RunRecord(path, record_number(name) or 0, notes=(note,)))
             continue
         record = parse_record(content, path)
@@ -165,7 +189,12 @@ def parse_record(content: bytes, file: str) -> RunRecord | None:
     lines = RecordLines()
     if len(content) > MAX_BYTES:
         content = content[:MAX_BYTES]
-        lines.notes.append(f"only the first {MAX_BYTES >> 20} MB were read")
+        lines.notes.append(
+            Text(
+                f"only the first {MAX_BYTES >> 20} MB of the run record were read",
+                f"运行记录只读取了前 {MAX_BYTES >> 20} MB",
+            )
+        )
     lines.read(content)
     if not lines.useful:
         return None

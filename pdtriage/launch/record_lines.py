@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.record import (
     DeathRecord,
     PeerRecord,
     ProcessRecord,
+    RestartRecord,
     RunRecord,
     SignalRecord,
 )
@@ -26,7 +28,10 @@ class RecordLines:
         self.deaths: list[DeathRecord] = []
         self.signals: list[SignalRecord] = []
         self.peers: list[PeerRecord] = []
-        self.notes: list[str] = []
+        self.restart: RestartRecord | None = None
+        self.notes: list[Text] = []
+        self.silence = Text("", "")
+        """The last one: a job may have come out of those before."""
 
     def read(self, content: bytes) -> None:
         for entry in _entries(content, self.notes):
@@ -71,7 +76,10 @@ class RecordLines:
             else _text(end, "reason") or None,
             interrupted_by=_whole(end, "interrupted_by"),
             exit_code=_whole(end, "exit_code"),
-            notes=tuple(note for note in self.notes if note),
+            last_step=_whole(end, "last_step"),
+            last_epoch=_whole(end, "last_epoch"),
+            restart=self.restart,
+            notes=tuple(note for note in (*self.notes, self.silence) if note.en),
         )
 
     def _take(self, entry: dict[str, object]) -> None:
@@ -88,10 +96,14 @@ class RecordLines:
         elif kind == "peer":
             self._peer(entry)
         elif kind == "note":
-            self.notes.append(_text(entry, "text"))
+            self.notes.append(_both(entry))
+        elif kind == "silence":
+            self.silence = _both(entry)
         elif kind == "size":
             if (pid := _whole(entry, "pid")) is not None:
                 self.sizes[pid] = _whole(entry, "bytes") or 0
+        elif kind == "restart":
+            self.restart = _restart(entry)
         elif kind in ("end", "guardian"):
             self.end = entry
         else:
@@ -114,6 +126,7 @@ class RecordLines:
                 offset=max(0, _whole(entry, "offset") or 0),
                 started=_number(entry, "time") or 0.0,
                 monotonic=_number(entry, "monotonic") or 0.0,
+                attempt=max(0, _whole(entry, "attempt") or 0),
             )
         )
 
@@ -172,7 +185,18 @@ class RecordLines:
         )
 
 
-def _entries(content: bytes, notes: list[str]) -> Iterator[dict[str, object]]:
+def _both(entry: Mapping[str, object]) -> Text:
+    english = _text(entry, "text")
+    return Text(english, _text(entry, "zh") or english)
+
+
+def _restart(entry: Mapping[str, object]) -> RestartRecord:
+    why = _text_map(entry, "why")
+    en = why.get("en", "")
+    return RestartRecord(entry.get("again") is True, Text(en, why.get("zh", en)))
+
+
+def _entries(content: bytes, notes: list[Text]) -> Iterator[dict[str, object]]:
     torn = 0
     for line in content.split(b"\n"):
         if not line.strip():
@@ -187,7 +211,12 @@ def _entries(content: bytes, notes: list[str]) -> Iterator[dict[str, object]]:
         else:
             torn += 1
     if torn:
-        notes.append(f"{torn} line(s) of the run record could not be read")
+        notes.append(
+            Text(
+                f"{torn} line(s) of the run record could not be read",
+                f"运行记录中有 {torn} 行无法读取",
+            )
+        )
 
 
 def _with_size(process: ProcessRecord, size: int | None) -> ProcessRecord:

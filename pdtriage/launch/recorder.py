@@ -6,11 +6,13 @@ import errno
 import fcntl
 import json
 import os
+import threading
 import time
 from collections.abc import Mapping
 
 from pdtriage.bilingual import Text
-from pdtriage.launch.record import FOLDER, SCHEMA, record_number
+from pdtriage.launch.limits import refuse_lost_folder
+from pdtriage.launch.record import FOLDER, SCHEMA, RunRecord, parse_record, record_number
 from pdtriage.launch.refusal import RefusedError
 
 
@@ -19,18 +21,13 @@ class FolderLock:
 
     def __init__(self, log_dir: str) -> None:
         self.folder = os.path.join(log_dir, FOLDER)
+        refuse_lost_folder()
         try:
             os.makedirs(self.folder, exist_ok=True)
             path = os.path.join(self.folder, "lock")
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise RefusedError(
-                Text(
-                    f"The log folder {log_dir} cannot be written: {error.strerror}.",
-                    f"日志目录 {log_dir} 不可写：{error.strerror}。",
-                ),
-                Text("Choose another with --log_dir.", "请用 --log_dir 换一个目录。"),
-            ) from None
+            raise _not_writable(log_dir, error) from None
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -48,27 +45,53 @@ class FolderLock:
 
 
 class Recorder:
-    """Appends to `run-<n>.jsonl`. A full disk costs the record, never the run."""
+    """Appends to `run-<n>.jsonl`. A full disk costs the file, never the run or its verdict."""
 
     def __init__(self, folder: str) -> None:
-        self.path, self._descriptor = _create_next(folder)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            self.path, self._descriptor = _create_next(folder)
+        except OSError as error:
+            raise _not_writable(os.path.dirname(folder), error) from None
         self.trouble: str | None = None
+        self._written: list[bytes] = []
+        self._lock = threading.Lock()
+        self._closed = False
 
     def write(self, kind: str, fields: Mapping[str, object]) -> None:
-        line = json.dumps({"kind": kind, **fields}, ensure_ascii=False) + "\n"
-        try:
-            os.write(self._descriptor, line.encode("utf-8", "surrogateescape"))
-        except OSError as error:
-            self.trouble = self.trouble or f"{self.path}: {error.strerror}"
+        text = json.dumps({"kind": kind, **fields}, ensure_ascii=False) + "\n"
+        line = text.encode("utf-8", "surrogateescape")
+        with self._lock:
+            if self._closed:
+                return  # too late: the number of the file may be another one's by now
+            self._written.append(line)
+            try:
+                os.write(self._descriptor, line)
+            except OSError as error:
+                self.trouble = self.trouble or f"{self.path}: {error.strerror}"
 
     def launch(self, fields: Mapping[str, object]) -> None:
         self.write("launch", {"schema": SCHEMA, **fields})
 
-    def note(self, text: str) -> None:
-        self.write("note", {"text": text, **now()})
+    def note(self, text: Text) -> None:
+        self.write("note", {"text": text.en, "zh": text.zh, **now()})
+
+    def silence(self, text: Text) -> None:
+        """Nobody wrote a line for long; called by whoever watches, in a thread of its own."""
+        self.write("silence", {"text": text.en, "zh": text.zh, **now()})
+
+    def read_back(self) -> RunRecord:
+        """The record as anyone else would read it, even where its file is gone by now."""
+        record = parse_record(b"".join(self._written), self.path)
+        return record if record is not None else RunRecord(self.path, 0)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        """Last look: somebody may have removed the file of a run that went on."""
+        if self.trouble is None and not os.path.exists(self.path):
+            self.trouble = f"{self.path}: {os.strerror(errno.ENOENT)}"
+        with self._lock:
+            self._closed = True
+            os.close(self._descriptor)
 
 
 def now() -> dict[str, float]:
@@ -87,6 +110,16 @@ def _create_next(folder: str) -> tuple[str, int]:
             return path, os.open(path, flags, 0o666)
         except FileExistsError:
             continue
+
+
+def _not_writable(log_dir: str, error: OSError) -> RefusedError:
+    return RefusedError(
+        Text(
+            f"The log folder {log_dir} cannot be written: {error.strerror}.",
+            f"日志目录 {log_dir} 不可写：{error.strerror}。",
+        ),
+        Text("Choose another with --log_dir.", "请用 --log_dir 换一个目录。"),
+    )
 
 
 def _in_use(log_dir: str, holder: str) -> RefusedError:

@@ -14,4 +14,10 @@ class RefusedError(Exception):
         self.remedy = remedy
 
     def message(self, language: Language = "en") -> str:
-        return f"{self.sentence.in_(language)} {self.remedy.in_(language)}"
+        return self.text().in_(language)
+
+    def text(self) -> Text:
+        return Text(
+            f"{self.sentence.en} {self.remedy.en}",
+            f"{self.sentence.zh} {self.remedy.zh}",
+        )

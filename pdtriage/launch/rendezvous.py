@@ -64,7 +64,7 @@ def meet(
     wait: Callable[[float], None],
 ) -> Rendezvous:
     """Wait until all nodes are here. `wait` sleeps, and raises when we are told to stop."""
-    address = _reachable_address(flags)
+    address = reachable_address(flags)
     host, port, server = _open_place(flags, address, environ, observer)
     client = KVClient(host, port)
     size = node_count(flags)[1]
@@ -163,14 +163,14 @@ class _Waiting:
         self.observer.notice(Noted(text, "WARNING" if level == "WARNING" else "INFO"))
 
 
-def _reachable_address(flags: LaunchFlags) -> str:
+def reachable_address(flags: LaunchFlags) -> str:
     """As others can reach us: many hosts resolve their own name to a loopback address."""
     address = own_address(flags.host)
     if flags.host or not is_loopback(address):
         return address
     if not flags.master:
         return address_towards(None) or address
-    host = flags.master.removeprefix("http://").rpartition(":")[0]
+    host = flags.master.rpartition("://")[2].rpartition(":")[0]
     if is_loopback(host):
         return address
     return host if is_local(host) else address_towards(host) or address

@@ -3,51 +3,54 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
-from pdtriage.bilingual import Language
-from pdtriage.launch.bookkeeping import (
-    common_head,
-    conclude,
-    plan_head,
-    process_record,
-    read_back,
-    start_fields,
-)
+from pdtriage.bilingual import Language, Text
+from pdtriage.launch.attempt import Attempt, Post, part, tell_peers
+from pdtriage.launch.bookkeeping import amend, common_head, conclude
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.console import Console, print_refusal
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
-from pdtriage.launch.environment import LAUNCH_VARIABLE, child_environment
-from pdtriage.launch.files import backup_file, write_companions
+from pdtriage.launch.elastic_flags import as_elastic
 from pdtriage.launch.flags import LaunchFlags, parse_flags
 from pdtriage.launch.guardian import Guardian, guarded
-from pdtriage.launch.happenings import Configured, Noted, Observer, Planned, Started
-from pdtriage.launch.happenings import Watching as AllRunning
-from pdtriage.launch.interpreter import PaddleWheel, choose_python, installed_paddle
-from pdtriage.launch.nodes import Nodes, ToldToStop
+from pdtriage.launch.happenings import Configured, Finished, Noted, Observer
+from pdtriage.launch.interpreter import (
+    PaddleWheel,
+    choose_python,
+    installed_paddle,
+    refuse_without_paddle,
+)
+from pdtriage.launch.nodes import JobEnded, Nodes, ToldToStop
 from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome
 from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
 from pdtriage.launch.probe import SystemProbe
-from pdtriage.launch.processes import become_subreaper, birth_of, send_to_group
-from pdtriage.launch.recorder import FolderLock, Recorder, now
+from pdtriage.launch.processes import become_subreaper
+from pdtriage.launch.recorder import FolderLock, Recorder
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.restart import (
+    TOLD_TO_STOP,
+    Decision,
+    Restarts,
+    is_elastic,
+    not_started_again,
+    refuse_several_nodes,
+    refuse_under_paddle,
+    restarts_for,
+)
 from pdtriage.launch.shield import ShieldedAnalyst, ShieldedObserver
-from pdtriage.launch.spawn import Child, not_started, spawn
-from pdtriage.launch.supervise import Ending, Patience, Supervisor
 from pdtriage.launch.support import PS_MODES, is_given, mode_of, refuse_unsupported
-from pdtriage.launch.watch import Watch
+from pdtriage.launch.watch import Told, Watch
 
 if TYPE_CHECKING:
-    # The HTTP modules are imported only by jobs of several nodes.
-    from pdtriage.launch.facts import FactsChannel
-    from pdtriage.launch.ps_lifetime import Lifetime
-
-_PARTING = 3.0
-"""Seconds a node that has ended waits for what the others saw."""
+    # Only elastic jobs need a client of etcd.
+    from pdtriage.launch.elastic import Elastic
 
 
 def run(
@@ -98,30 +101,113 @@ class _Session:
         analyst: Analyst,
         probe: Probe,
     ) -> None:
-        self.flags = flags
+        self.flags = as_elastic(flags)
         self.environ = environ
         self.observer = observer
         self.analyst = analyst
         self.probe = probe
         self.launch = os.urandom(8).hex()
+        self.restarts = Restarts(None, 0)
+        self.elastic: Elastic | None = None
+        self.ended: JobEnded | None = None
+        self.noted: set[Text] = set()
         self.pod = "".join(chr(ord("a") + byte % 26) for byte in os.urandom(6))
 
     def run(self) -> Outcome:
         if self.flags.launcher == "paddle":
+            refuse_under_paddle(self.flags)
             return self._run_foreign()
         refuse_unsupported(self.flags)
+        self.restarts = restarts_for(self.flags, self.environ)
         refuse_missing_script(self.flags.training_script, self.environ)
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
         planner = self._planner(python, wheel)
-        with self._guarded() as (lock, guardian, watch):
-            nodes = Nodes(self.flags, self.environ, self.pod, watch, self.observer)
-            with contextlib.closing(nodes):
-                plan = planner(nodes)
-                for note in (*self.flags.notes, *plan.cluster.notes):
+        with self._guarded() as (lock, guardian, watch), self._joined(watch):
+            post = Post(lock, guardian, watch, wheel, self.launch, self.environ)
+            outcome = self._attempt(0, planner, post)
+            for number in itertools.count(1):
+                outcome = self._rest(outcome, watch)
+                if outcome.decision is None or not outcome.decision.again:
+                    break
+                try:
+                    # Everything anew: ports, cards and nodes may be others than before.
+                    outcome = self._attempt(number, self._planner(python, wheel), post)
+                except RefusedError as refusal:
+                    self.observer.notice(Noted(refusal.text(), "ERROR"))
+                    outcome = self._not_again(outcome, not_started_again(refusal))
+                except ToldToStop as told:
+                    code = exit_codes.of_signal(told.number)
+                    outcome = self._not_again(outcome, TOLD_TO_STOP, code)
+                except JobEnded as ended:
+                    failed = outcome.exit_code or exit_codes.FAILED
+                    code = exit_codes.OK if ended.completed else failed
+                    outcome = self._not_again(outcome, Decision(False, ended.elsewhere), code)
+            return outcome
+        # Only an elastic job can end while this node is not in it.
+        return self._ended_without_us()
+
+    @contextlib.contextmanager
+    def _joined(self, watch: Watch) -> Iterator[None]:
+        """A node of an elastic job is in it from here to the end; others meet per attempt."""
+        if not is_elastic(self.flags):
+            yield
+            return
+        from pdtriage.launch.elastic import Elastic
+        from pdtriage.launch.elastic_restarts import ElasticRestarts
+
+        with Elastic(self.flags, self.environ, self.pod, watch, self.observer) as self.elastic:
+            self.restarts = ElasticRestarts(self.elastic, self.restarts)
+            try:
+                yield
+            except JobEnded as ended:
+                self.ended = ended
+
+    def _ended_without_us(self) -> Outcome:
+        assert self.ended is not None
+        completed = self.ended.completed
+        self.observer.notice(Noted(self.ended.text, "INFO" if completed else "ERROR"))
+        return Outcome(exit_codes.OK if completed else exit_codes.FAILED, self.flags)
+
+    def _attempt(self, number: int, planner: Callable[[Nodes], Plan], post: Post) -> Outcome:
+        """Plan with whoever takes part this time, and see it through."""
+        nodes = Nodes(self.flags, self.environ, self.pod, post.watch, self.observer, self.elastic)
+        with contextlib.closing(nodes):
+            plan = planner(nodes)
+            plan = plan.as_attempt(number if self.elastic is None else self.elastic.attempt)
+            refuse_several_nodes(self.restarts, plan)
+            for note in (*self.flags.notes, *plan.cluster.notes):
+                if note not in self.noted:
+                    self.noted.add(note)
                     self.observer.notice(Noted(note, "WARNING"))
-                channel = nodes.open_channel(plan.cluster)
-                return self._attempt(plan, watch, guardian, wheel, lock, channel)
+            channel = nodes.open_channel(plan.cluster)
+            attempt = Attempt(
+                plan, self.flags, self.observer, self.analyst, post, channel, self.elastic
+            )
+            return attempt.run(self.restarts)
+
+    def _rest(self, outcome: Outcome, watch: Watch) -> Outcome:
+        """Give what failed a moment to recover; a signal in that time ends the job."""
+        if outcome.decision is None or not outcome.decision.again or self.elastic is not None:
+            return outcome
+        deadline = time.monotonic() + self.flags.restart_delay
+        while (left := deadline - time.monotonic()) > 0:
+            if any(isinstance(occurrence, Told) for occurrence in watch.wait(left)):
+                return self._not_again(outcome, TOLD_TO_STOP)
+        return outcome
+
+    def _not_again(self, outcome: Outcome, decision: Decision, code: int | None = None) -> Outcome:
+        """Another attempt was to follow and does not: the last one was the last.
+
+        `code`: to exit with, where that is not what the last attempt came to.
+        """
+        code = outcome.exit_code if code is None else code
+        record, who = outcome.record, outcome.conclusion
+        if record is not None and who is not None:
+            record = amend(record, decision, code, who.verdict)
+            culprits = who.culprits if code != exit_codes.OK else ()
+            self.observer.notice(Finished(record, code, culprits, who.role, decision))
+        return outcome._replace(decision=decision, exit_code=code, record=record)
 
     def _planner(self, python: str, wheel: PaddleWheel | None) -> Callable[[Nodes], Plan]:
         """What will be planned once the nodes have met; refuses what is wrong before that."""
@@ -159,6 +245,7 @@ class _Session:
 
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
+        refuse_without_paddle(python, wheel)
         with self._guarded() as (lock, guardian, watch):
             become_subreaper()
             recorder = Recorder(lock.folder)
@@ -174,12 +261,22 @@ class _Session:
                 watch,
                 recorder,
                 self.observer,
-                lambda channel: self._tell_peers(channel, recorder),
+                lambda channel: tell_peers(channel, recorder, self.analyst),
             )
             with contextlib.closing(foreign):
                 ending = foreign.run(python, guardian)
-                self._part(foreign.channel, foreign.listen, ending, recorder)
-                return self._conclude(recorder, foreign.folder, foreign.logs(), ending)
+                part(foreign.channel, foreign.listen, ending, recorder, self.analyst)
+                # A signal may have come while we listened to the others.
+                ending = ending._replace(interrupted_by=foreign.interrupted_by)
+                return conclude(
+                    recorder,
+                    foreign.folder,
+                    foreign.logs(),
+                    ending,
+                    self.flags,
+                    self.observer,
+                    self.analyst,
+                )
 
     def _plan(
         self,
@@ -197,121 +294,3 @@ class _Session:
             pod=self.pod,
             launch=self.launch,
         )
-
-    def _attempt(
-        self,
-        plan: Plan,
-        watch: Watch,
-        guardian: Guardian,
-        wheel: PaddleWheel | None,
-        lock: FolderLock,
-        channel: FactsChannel | None,
-    ) -> Outcome:
-        recorder = Recorder(lock.folder)
-        guardian.write_to(os.path.abspath(recorder.path))
-        recorder.launch(plan_head(self.flags, plan, guardian, wheel))
-        self.observer.notice(Planned(plan, recorder.path))
-        write_companions(plan)
-        become_subreaper()
-        children = self._start(plan, recorder, watch, guardian)
-        self._log_cards(plan, guardian)
-        self._warn(len(plan.processes))
-        self.observer.notice(AllRunning(plan))
-        supervisor = Supervisor(
-            self.launch,
-            children,
-            watch,
-            recorder,
-            self.observer,
-            Patience(self.flags.settle, self.flags.failure_grace(), self.flags.interrupt_grace()),
-            besides=frozenset({guardian.pid}),
-            on_failure=lambda: self._tell_peers(channel, recorder),
-            lifetime=self._lifetime(plan, children, channel),
-        )
-        ending = supervisor.run()
-        self._part(channel, supervisor.listen, ending, recorder)
-        logs = {child.pid: child.plan.log for child in children}
-        return self._conclude(recorder, plan.folder, logs, ending)
-
-    def _lifetime(
-        self, plan: Plan, children: Sequence[Child], channel: FactsChannel | None
-    ) -> Lifetime | None:
-        if not plan.trainer_nodes:
-            return None
-        from pdtriage.launch.ps_lifetime import lifetime_of
-
-        return lifetime_of(plan, children, channel)
-
-    def _log_cards(self, plan: Plan, guardian: Guardian) -> None:
-        """Behind the trainers: nothing may delay them."""
-        if plan.device_kind != "gpu" or not self.flags.enable_gpu_log:
-            return
-        from pdtriage.launch.gpu_log import start_gpu_log
-
-        cards = [process.device or "" for process in plan.processes]
-        numbers = tuple(card.removeprefix("gpu:") for card in cards)
-        path = os.path.join(plan.folder, f"{plan.job}.gpu.log")
-        marked = {**self.environ, LAUNCH_VARIABLE: self.launch}
-        helper = start_gpu_log(path, numbers, marked)
-        if helper is not None:
-            guardian.watch(helper, birth_of(helper))
-
-    def _warn(self, processes: int) -> None:
-        """What the doctor sees at a glance; behind the trainers, too."""
-        from pdtriage.doctor import cheap_findings
-
-        for finding in cheap_findings(self.flags, self.environ, processes):
-            self.observer.notice(Noted(finding.line(), "WARNING"))
-
-    def _tell_peers(self, channel: FactsChannel | None, recorder: Recorder) -> None:
-        if channel is not None:
-            channel.publish("failed", self.analyst.facts(read_back(recorder.path)))
-
-    def _part(
-        self,
-        channel: FactsChannel | None,
-        listen: Callable[[float, Callable[[], bool]], None],
-        ending: Ending,
-        recorder: Recorder,
-    ) -> None:
-        """Say how it ended here and hear how it ended elsewhere."""
-        if channel is None:
-            return
-        if ending.reason == "interrupted":
-            channel.publish("failed", {"interrupted": ending.interrupted_by})
-        elif ending.reason == "completed":
-            channel.publish("done")
-        elif ending.reason != "failed":
-            # The culprit may be here although somebody else died first of it.
-            channel.publish("stopped", self.analyst.facts(read_back(recorder.path)))
-        listen(_PARTING, channel.all_over)
-        if channel.reached is False and not channel.all_over():
-            recorder.note("the exchange between the nodes could not be reached at the end")
-
-    def _start(
-        self, plan: Plan, recorder: Recorder, watch: Watch, guardian: Guardian
-    ) -> list[Child]:
-        children: list[Child] = []
-        for process in plan.processes:
-            environment = child_environment(
-                self.environ, process.variables, backup_file(plan, process)
-            )
-            try:
-                child = spawn(process, environment, plan.folder, overwrite=plan.overwrite)
-            except OSError as error:
-                for started in children:
-                    send_to_group(started.pid, signal.SIGKILL)
-                recorder.write("end", {"reason": "refused", **now()})
-                raise not_started(process.argv[0], error) from None
-            guardian.watch(child.pid, child.born)
-            watch.add_child(child.pid)
-            children.append(child)
-            record = process_record(child)
-            recorder.write("start", start_fields(record))
-            self.observer.notice(Started(record, plan.folder))
-        return children
-
-    def _conclude(
-        self, recorder: Recorder, folder: str, logs: Mapping[int, str], ending: Ending
-    ) -> Outcome:
-        return conclude(recorder, folder, logs, ending, self.flags, self.observer, self.analyst)

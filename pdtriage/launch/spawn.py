@@ -6,30 +6,8 @@ import errno
 import os
 from typing import NamedTuple
 
-from pdtriage.bilingual import Text
 from pdtriage.launch.plan import ProcessPlan
 from pdtriage.launch.processes import birth_of, reset_signals
-from pdtriage.launch.refusal import RefusedError
-
-_LIMITS = {
-    errno.EMFILE: Text(
-        "Raise the limit of open files: `ulimit -n 65535`.",
-        "请提高打开文件数的上限：`ulimit -n 65535`。",
-    ),
-    errno.ENFILE: Text(
-        "The whole machine has too many files open: see `sysctl fs.file-max`.",
-        "整台机器打开的文件过多：请查看 `sysctl fs.file-max`。",
-    ),
-    errno.EAGAIN: Text(
-        "Raise the limit of processes: `ulimit -u`, or the pids limit of the container.",
-        "请提高进程数上限：`ulimit -u`，或容器的 pids 限制。",
-    ),
-    errno.ENOMEM: Text(
-        "The machine has no memory left to start it: see `free -g`.",
-        "内存不足，无法启动：请查看 `free -g`。",
-    ),
-}
-_SCRIPT = Text("Check its first line (#!) and its permissions.", "请检查脚本首行（#!）和权限。")
 
 
 class Child(NamedTuple):
@@ -47,13 +25,19 @@ class Child(NamedTuple):
 def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwrite: bool) -> Child:
     """Start `plan`; an OSError says why it could not be executed."""
     mode = os.O_TRUNC if overwrite else 0
+    path = os.path.join(folder, plan.log)
     log = os.open(
-        os.path.join(folder, plan.log),
-        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | mode,
+        path,
+        # A pipe in the place of the log must not keep us waiting for its reader.
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | mode,
         0o666,
     )
     try:
+        os.set_blocking(log, True)
         offset = os.fstat(log).st_size
+        if os.fstat(log).st_rdev and not os.path.samefile(path, os.devnull):
+            # Whoever reads some devices never comes to an end.
+            raise OSError(errno.EINVAL, "it is a device", path)
         pid = os.posix_spawnp(
             plan.argv[0],
             list(plan.argv),
@@ -66,14 +50,3 @@ def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwr
     finally:
         os.close(log)
     return Child(plan, pid, offset, birth_of(pid))
-
-
-def not_started(program: str, error: OSError) -> RefusedError:
-    """What to do depends on whether the machine has had enough, or the program is wrong."""
-    return RefusedError(
-        Text(
-            f"{program} could not be executed: {error.strerror}.",
-            f"无法执行 {program}：{error.strerror}。",
-        ),
-        _LIMITS.get(error.errno or 0, _SCRIPT),
-    )

@@ -8,10 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdtriage.bilingual import Text
+from pdtriage.launch.elastic_news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
 from pdtriage.launch.guardian import end_members
 from pdtriage.launch.happenings import (
     Died,
     Interrupted,
+    Noted,
     Observer,
     PeerDiffers,
     PeerSilent,
@@ -32,6 +35,9 @@ _DOUBLE = 0.1
 """Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
 
 
+_SIGNAL_REASONS = {"failed": "failure", "interrupted": "interrupt", "reform": "peer"}
+
+
 class Patience(NamedTuple):
     """How long to wait for what."""
 
@@ -44,7 +50,7 @@ class Ending(NamedTuple):
     """How it came to an end, as far as this node knows."""
 
     reason: str
-    """`completed`, `failed`, `interrupted`, `peer` or `refused`."""
+    """`completed`, `failed`, `interrupted`, `peer`, `reform` or `refused`."""
     interrupted_by: int | None
     deaths: tuple[DeathRecord, ...]
 
@@ -63,9 +69,14 @@ class Supervisor:
         *,
         besides: frozenset[int] = frozenset(),
         on_failure: Callable[[], None] = lambda: None,
+        on_interrupt: Callable[[], None] | None = None,
+        on_suspicion: Callable[[], None] | None = None,
         lifetime: Lifetime | None = None,
     ) -> None:
-        """`lifetime`: how long servers are needed; None where everybody ends by itself."""
+        """`on_failure` is called when all has settled, `on_suspicion` at the first failure.
+
+        `lifetime`: how long servers are needed; None where everybody ends by itself.
+        """
         self.launch = launch
         self.children = {child.pid: child for child in children}
         self.alive = dict(self.children)
@@ -75,6 +86,8 @@ class Supervisor:
         self.patience = patience
         self.besides = besides | {os.getpid()}
         self.on_failure = on_failure
+        self.on_interrupt = on_interrupt
+        self.on_suspicion = on_suspicion
         self.lifetime = lifetime
         self.deaths: list[DeathRecord] = []
         self.signalled: set[int] = set()
@@ -93,6 +106,8 @@ class Supervisor:
         while self.alive:
             self._turn(self._patience_left())
             self._act_on_time()
+        if self.on_suspicion is not None:
+            self._hear_out()
         self._announce()
         self._sweep()
         return Ending(self.reason or "completed", self.interrupted_by, tuple(self.deaths))
@@ -100,10 +115,21 @@ class Supervisor:
     def listen(self, seconds: float, until: Callable[[], bool]) -> None:
         """Stay open for what other nodes have to say, after all processes have ended."""
         deadline = time.monotonic() + seconds
+        told = self.interrupted_by
         while not until() and time.monotonic() < deadline and not self.hurry:
             self._turn(0.05)
+            if self.interrupted_by != told:
+                return
         # What made it true may still lie in the queue.
         self._turn(0)
+
+    def _hear_out(self) -> None:
+        """All have failed here at once; it may turn out that the others stopped before."""
+        while self.reason == "failed" and self._stop_at is not None and not self._announced:
+            left = self._stop_at - time.monotonic()
+            if left <= 0:
+                return
+            self._turn(left)
 
     def _turn(self, timeout: float | None) -> None:
         for occurrence in self.watch.wait(timeout):
@@ -118,6 +144,8 @@ class Supervisor:
             self._death(occurrence)
         elif isinstance(occurrence, Told):
             self._told(occurrence.signal)
+        elif isinstance(occurrence, (WorldChanges, EtcdSilent, EtcdBack, Expelled)):
+            self._news(occurrence)
         else:
             self._message(occurrence)
 
@@ -146,16 +174,24 @@ class Supervisor:
         if first:
             self.reason = "failed"
             self._stop_at = death.monotonic + self.patience.settle
+            if self.on_suspicion is not None:
+                self.on_suspicion()
         self.observer.notice(Died(record, first))
-        if self.lifetime is not None and death.code == 0:
-            self.lifetime.ended(death.pid)
+        well = death.code == 0 and self.reason is None
+        if self.lifetime is not None and well and self.lifetime.ended(death.pid):
+            from pdtriage.launch.ps_lifetime import left_early
+
+            self.observer.notice(Noted(left_early(child.plan.rank), "WARNING"))
 
     def _told(self, number: int) -> None:
         moment = time.monotonic()
         if self.interrupted_by is None:
             self.interrupted_by, self.interrupted_at = number, moment
             self.observer.notice(Interrupted(number))
-            self.recorder.note(f"told to stop by {signal.Signals(number).name}")
+            name = signal.Signals(number).name
+            self.recorder.note(Text(f"told to stop by {name}", f"收到 {name}，按要求停止"))
+            if self.on_interrupt is not None:
+                self.on_interrupt()
             if self.reason is None:
                 self.reason = "interrupted"
                 self._grace = self.patience.interrupt_grace
@@ -179,6 +215,15 @@ class Supervisor:
             self.reason = "peer"
             self._stop_at = time.monotonic() + self.patience.settle
 
+    def _news(self, news: News) -> None:
+        self.recorder.note(news.text)
+        self.observer.notice(Noted(news.text, "WARNING"))
+        # Who fails while the others already stop, fails because they do.
+        failing = self.reason == "failed" and not self._announced
+        if isinstance(news, (WorldChanges, Expelled)) and (self.reason is None or failing):
+            self.reason = "reform"
+            self._stop_at = time.monotonic()
+
     def _patience_left(self) -> float | None:
         look = self.lifetime.next_look() if self.lifetime is not None else None
         waited_for = (self._stop_at, self._kill_at, look)
@@ -189,12 +234,23 @@ class Supervisor:
 
     def _act_on_time(self) -> None:
         moment = time.monotonic()
+        if self.lifetime is not None and self.reason is None and self.lifetime.is_deserted():
+            from pdtriage.launch.ps_lifetime import deserted
+
+            self.reason = "failed"
+            self._stop_at = moment
+            self.observer.notice(Noted(deserted(), "ERROR"))
         if self.lifetime is not None and self._is_trained(self.lifetime):
             self._trained = True
             self._stop_at = moment
             unheard = self.lifetime.unheard()
             if unheard:
-                self.recorder.note(f"servers stopped; not heard of node {unheard[0]}")
+                self.recorder.note(
+                    Text(
+                        f"servers stopped; not heard of node {unheard[0]}",
+                        f"server 已停止；没有收到节点 {unheard[0]} 的消息",
+                    )
+                )
             self.observer.notice(Trained(unheard))
         if self._stop_at is not None and moment >= self._stop_at:
             self._stop_at = None
@@ -219,9 +275,7 @@ class Supervisor:
     def _signal_all(self, number: int) -> None:
         if not self.alive:
             return
-        reason = {"failed": "failure", "interrupted": "interrupt"}.get(
-            self.reason or "", self.reason or "finished"
-        )
+        reason = _SIGNAL_REASONS.get(self.reason or "", self.reason or "finished")
         who = tuple((child.plan.role, child.plan.rank) for child in self.alive.values())
         for pid, child in self.alive.items():
             # A child that was not collected yet still owns its pid, so this hits nobody else.

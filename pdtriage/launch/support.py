@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pdtriage import exit_codes
 from pdtriage.bilingual import Language, Text
 from pdtriage.launch.cluster import is_cloud
+from pdtriage.launch.elastic_flags import etcd_of
 from pdtriage.launch.flag_table import FLAGS
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.outcome import Outcome
@@ -30,11 +31,8 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
             raise _needs_paddle(
                 f"--{name}", "is a flag of Paddle's tuner", "属于 Paddle 的自动调优"
             )
-    mode = mode_of(flags)
-    if mode == "rpc":
-        raise _needs_paddle(f"run mode {mode}", "is not built in yet", "尚未内置")
-    if (flags.master or "").startswith("etcd://") or flags.elastic_server:
-        raise _needs_paddle("an elastic job", "is not built in yet", "尚未内置")
+    if etcd_of(flags) is not None:
+        _refuse_elastic(flags)
 
 
 def refuse_on_windows(language: Language) -> Outcome:
@@ -66,6 +64,22 @@ def is_given(mode: str, environ: Mapping[str, str]) -> bool:
     if told and environ.get("PADDLE_PSERVERS_IP_PORT_LIST"):
         return mode in ("collective", "ps")
     return mode == "ps" and is_cloud(environ)
+
+
+def _refuse_elastic(flags: LaunchFlags) -> None:
+    mode = mode_of(flags)
+    if mode != "collective":
+        raise RefusedError(
+            Text(
+                f"Nodes of a job in mode {mode} cannot meet at an etcd: only collective jobs are "
+                "elastic.",
+                f"{mode} 模式的作业不能通过 etcd 汇合：只有 collective 作业支持弹性。",
+            ),
+            Text(
+                "Give the nodes with --servers and --workers, or --master ip:port.",
+                "请用 --servers 与 --workers，或 --master ip:port 指定节点。",
+            ),
+        )
 
 
 def _needs_paddle(what: str, en: str, zh: str) -> RefusedError:

@@ -7,11 +7,13 @@ import os
 import queue
 import selectors
 import signal
+import threading
 import time
 from collections.abc import Iterable
 from types import FrameType
 from typing import NamedTuple
 
+from pdtriage.launch.elastic_news import News
 from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.launch.processes import children_of, reap, status_of_zombie
 
@@ -39,7 +41,7 @@ class Told(NamedTuple):
 
 
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-Occurrence = Death | Told | Message
+Occurrence = Death | Told | Message | News
 
 
 class Watch:
@@ -52,8 +54,10 @@ class Watch:
         self._children: dict[int, int | None] = {}
         self._strangers: dict[int, int] = {}
         self._own: set[int] = set()
-        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | News] = queue.SimpleQueue()
         self._wake_out, self._wake_in = os.pipe()
+        self._lock = threading.Lock()
+        self._closed = False
         self._before: dict[int, signal._HANDLER] = {}
         self._wakeup_before = -1
 
@@ -73,8 +77,11 @@ class Watch:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup_before)
         self._selector.close()
-        for descriptor in (*self._descriptors, *self._strangers, self._wake_out, self._wake_in):
-            os.close(descriptor)
+        with self._lock:
+            # A thread that still has something to say must not write into what is opened next.
+            self._closed = True
+            for descriptor in (*self._descriptors, *self._strangers, self._wake_out, self._wake_in):
+                os.close(descriptor)
 
     def add_child(self, pid: int) -> None:
         """Wait for the death of a child of ours."""
@@ -100,11 +107,12 @@ class Watch:
         """Children that somebody else waits for."""
         self._own.update(pids)
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Message | News) -> None:
         """From another thread: hand a message to the loop."""
         self._messages.put(message)
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._wake_in, b"\0")
+        with self._lock, contextlib.suppress(BlockingIOError):
+            if not self._closed:
+                os.write(self._wake_in, b"\0")
 
     def wait(self, timeout: float | None) -> list[Occurrence]:
         """What happened, in order; empty when `timeout` passed without news."""

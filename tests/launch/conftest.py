@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,33 +13,10 @@ import pytest
 
 from pdtriage.launch.record import RunRecord, read_records
 
+from ..etcd import RealEtcd, running_etcd
+from ..running import clean_environment, wait_until
+
 SCRIPTS = Path(__file__).parent / "scripts"
-
-
-def clean_environment() -> dict[str, str]:
-    """Ours without anything a launcher would obey."""
-    unwanted = (
-        *("PADDLE", "POD_", "FLAGS_", "TRAINER", "DISTRIBUTED", "PDTRIAGE", "CUDA", "XPU"),
-        "PYTHONUNBUFFERED",
-    )
-    return {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return condition()
 
 
 @dataclass
@@ -108,6 +83,12 @@ class Launcher:
 
     def run(self, *arguments: str, **options: object) -> Launch:
         return self.start(*arguments, **options).finish()  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealEtcd]:
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as place:
+        yield place
 
 
 @pytest.fixture

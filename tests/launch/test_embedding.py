@@ -12,7 +12,8 @@ import pytest
 
 from pdtriage.launch.record import RunRecord, read_records
 
-from .conftest import SCRIPTS, clean_environment, is_running, wait_until
+from ..running import clean_environment, is_running, wait_until
+from .conftest import SCRIPTS
 
 
 def call(tmp_path: Path, program: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -178,3 +179,36 @@ def test_help_names_every_flag_in_both_languages(tmp_path: Path) -> None:
         assert word in chinese
     assert english.startswith("usage: pdtriage run")
     assert chinese.startswith("用法：pdtriage run")
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "why"),
+    [
+        ("ToldToStop(15)", 143, "told to stop"),
+        ("JobEnded(True)", 0, "the job has completed on the other nodes"),
+        ("JobEnded(False)", 7, "the job has failed on the other nodes"),
+    ],
+)
+def test_a_job_that_ends_between_two_attempts(
+    tmp_path: Path, ending: str, code: int, why: str
+) -> None:
+    """As a node of an elastic job may find, while it waits for the others."""
+    program = f"""
+    from pdtriage.launch.nodes import JobEnded, ToldToStop
+    from pdtriage.launch.session import _Session
+    first = _Session._attempt
+    def attempt(self, number, planner, post):
+        if number:
+            raise {ending}
+        return first(self, number, planner, post)
+    _Session._attempt = attempt
+    go("--restart-on=always", "--restart-delay=0", "act.py", "0=exit:7")
+    """
+    done = call(tmp_path, program)
+    assert done.returncode == code, done.stderr
+    assert f"not restarted: {why}" in done.stderr
+    assert done.stderr.rstrip().endswith(f"Exit code {code}")
+    (record,) = read_records(tmp_path / "log")
+    assert record.restart is not None
+    assert (record.restart.again, record.restart.why.en) == (False, why)
+    assert (record.exit_code, record.reason) == (code, "failed")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Launcher, is_running, wait_until
+from ..running import is_running, wait_until
+from .conftest import Launcher
 
 pytestmark = pytest.mark.live
 PADDLE = ("--launcher", "paddle")

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.launch.cluster import some_of
 from pdtriage.launch.kv import KVClient
 
-from .conftest import Launch, Launcher, wait_until
+from ..running import wait_until
+from .conftest import Launch, Launcher
 
 
 def free_port() -> int:
@@ -93,7 +95,7 @@ def test_a_failure_on_one_node_is_told_on_the_other(launcher: Launcher, tmp_path
     assert "rank=[3] was aborted" in healthy.err
     failed_at = failing.record().deaths[0].time
     told = next(peer for peer in healthy.record().peers if peer.facts.get("failed"))
-    assert told.time - failed_at < 2
+    assert told.time - failed_at < 10
     assert all(death.stopped for death in healthy.record().deaths)
 
 
@@ -240,3 +242,9 @@ def test_worker_logs_are_byte_identical(launcher: Launcher, tmp_path: Path) -> N
 
 def _losses(log: str) -> list[str]:
     return re.findall(r"^step \d+ loss \S+$", log, re.MULTILINE)
+
+
+def test_a_list_of_thousands_is_not_repeated() -> None:
+    assert some_of(["a", "b"]) == "a,b"
+    many = [f"10.0.{i // 250}.{i % 250}" for i in range(4000)]
+    assert some_of(many).endswith(",10.0.0.15,… (4000)")

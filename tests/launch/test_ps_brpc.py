@@ -11,7 +11,8 @@ import pytest
 
 from pdtriage.pipeline import analyze
 
-from .conftest import Launch, Launcher, wait_until
+from ..running import wait_until
+from .conftest import Launch, Launcher
 from .test_namespaces import ADDRESSES, Nodes
 from .test_namespaces import nodes as nodes
 
@@ -83,15 +84,51 @@ def test_every_role_killed_in_turn(launcher: Launcher, tmp_path: Path) -> None:
         assert {(v.role, v.rank) for v in report.victims} == everybody - {culprit}
 
 
-SERVERS = ",".join(f"{address}:36170" for address in ADDRESSES)
-WORKERS = ",".join(f"{address}:{port}" for address in ADDRESSES for port in (36171, 36172))
+def lists(first_port: int) -> tuple[str, str]:
+    """2 servers and 4 trainers on two nodes."""
+    servers = ",".join(f"{address}:{first_port}" for address in ADDRESSES)
+    workers = ",".join(f"{address}:{first_port + i}" for address in ADDRESSES for i in (1, 2))
+    return f"--servers={servers}", f"--workers={workers}"
 
 
 @pytest.mark.root
 def test_two_servers_and_four_workers_on_two_nodes(nodes: Nodes) -> None:
-    flags = (f"--python={PYTHON}", f"--servers={SERVERS}", f"--workers={WORKERS}")
+    flags = (f"--python={PYTHON}", *lists(36170))
     launches = [nodes.start(i, *flags, "ps_brpc.py", "5") for i in (0, 1)]
     for i, launch in enumerate(launches):
         assert launch.finish(120).code == 0, launch.err[-3000:]
         for local in (0, 1):
             assert f"trained {2 * i + local} of 4" in launch.log(local)
+
+
+HOSTS = {("server", 0): 0, ("server", 1): 1} | {("worker", i): i // 2 for i in range(4)}
+"""The node of every process of such a job."""
+
+
+def start_on_both(nodes: Nodes, number: int, culprit: tuple[str, int]) -> list[Launch]:
+    flags = (f"--python={PYTHON}", f"--facts-port={36900 + number}", "--gloo_port", "36950")
+    words = (*flags, *lists(36000 + 10 * number), "--settle=2", "ps_brpc.py", FOREVER)
+    job = "".join(map(str, culprit))
+    return [nodes.start(i, *words, job=job, module="pdtriage run") for i in (0, 1)]
+
+
+@pytest.mark.root
+def test_every_role_killed_in_turn_on_two_nodes(nodes: Nodes) -> None:
+    """Both nodes name the one process that was killed, and where; those that complain of it for
+    two seconds are not to blame."""
+    culprits = (("server", 1), ("worker", 0))
+    jobs = {who: start_on_both(nodes, number, who) for number, who in enumerate(culprits)}
+    for culprit, launches in jobs.items():
+        for launch in launches:
+            await_steps(launch, 2)
+        os.kill(pid_of(launches[HOSTS[culprit]], *culprit), signal.SIGKILL)
+    for culprit, launches in jobs.items():
+        name = "server 1" if culprit[0] == "server" else "rank 0 of 4"
+        for launch in launches:
+            assert launch.finish(60).code == 137, launch.err[-3000:]
+            assert f"FAILED: {name}" in launch.err
+            assert f"host {ADDRESSES[HOSTS[culprit]]}" in launch.err
+        report = analyze(*(launch.log_dir for launch in launches))
+        assert [(cause.role, cause.rank) for cause in report.root_causes] == [culprit]
+        assert report.root_causes[0].host == ADDRESSES[HOSTS[culprit]]
+        assert {(v.role, v.rank) for v in report.victims} == HOSTS.keys() - {culprit}

@@ -279,6 +279,34 @@ def test_stages_form_a_pipeline() -> None:
     assert [p.variables["STAGE_ID"] for p in of_role(plan_of(listed), "heter")] == ["2", "2", "3"]
 
 
+def test_coordinators_by_number() -> None:
+    """As the legacy launcher: a process beside servers and trainers, with a log of its own."""
+    plan = plan_of("--server_num=1 --worker_num=2 --coordinator_num=1 train.py")
+    assert plan.mode == "ps"
+    assert names(plan)[3:] == ["coordinator 0 coordinator.0"]
+    coordinator = plan.processes[3]
+    got = coordinator.variables
+    assert got["TRAINING_ROLE"] == "COORDINATOR"
+    assert got["PADDLE_COORDINATOR_NUM"] == "1"
+    assert got["PADDLE_TRAINER_ID"] == "0"
+    assert f"{got['POD_IP']}:{got['PADDLE_PORT']}" == coordinator.endpoint
+    for process in plan.processes:
+        assert process.variables["PADDLE_COORDINATOR_ENDPOINTS"] == coordinator.endpoint
+    assert plan.world_size == 2
+
+
+def test_coordinators_by_name() -> None:
+    line = f'{TWO_SERVERS} {FOUR_WORKERS} --coordinators="192.168.0.17:6180" train.py'
+    for extra in ("", "--coordinator_num=1 "):
+        first, second = (plan_of(extra + line, host=f"192.168.0.{n}") for n in (16, 17))
+        assert not of_role(first, "coordinator")
+        assert names(second)[-1] == "coordinator 0 coordinator.0"
+        listed = {p.variables["PADDLE_COORDINATOR_ENDPOINTS"] for p in first.processes}
+        assert listed == {"192.168.0.17:6180"}
+    alone = "--servers=127.0.0.1:36170 --workers=127.0.0.1:36171 --coordinator_num=2 train.py"
+    assert len({p.endpoint for p in plan_of(alone).processes}) == 4
+
+
 def test_heter_devices_default_to_those_of_the_node() -> None:
     line = "--server_num=1 --worker_num=1 --heter_worker_num=1 train.py"
     for wheel, kind in ((CPU_WHEEL, "cpu"), (GPU_WHEEL, "gpu")):
@@ -300,6 +328,11 @@ def test_heter_devices_default_to_those_of_the_node() -> None:
         ("--servers=10.0.0.1:6170 --workers=127.0.0.1:6170 train.py", "different machine on every"),
         ("--servers=203.0.113.1:6170 --workers=203.0.113.2:6170 train.py", "is not in --servers"),
         ("--server_num=1 --worker_num=1 --heter_worker_num=2;x train.py", "cannot be 'x'"),
+        (
+            "--server_num=1 --worker_num=1 --coordinator_num=2 --coordinators=127.0.0.1:1 train.py",
+            "--coordinators names 1, but --coordinator_num says 2",
+        ),
+        (f"{TWO_SERVERS} {FOUR_WORKERS} --coordinator_num=1 train.py", "where the coordinators"),
         (
             "--server_num=1 --worker_num=1 --heter_worker_num=1;1;1 --heter_devices=gpu;cpu t.py",
             "names 2 stages, but there are 3",

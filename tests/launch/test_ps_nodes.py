@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from pdtriage.launch.happenings import PeerSpoke
 from pdtriage.launch.network import free_ports
-from pdtriage.launch.ps_lifetime import LOST_AFTER, Lifetime
+from pdtriage.launch.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
 from pdtriage.pipeline import analyze
 
-from .conftest import Launch, Launcher, wait_until
+from ..running import wait_until
+from .conftest import Launch, Launcher
 from .test_namespaces import ADDRESSES, Nodes
 from .test_namespaces import nodes as nodes
 
@@ -21,6 +25,7 @@ NET = "ps_net.py"
 SERVERS = ",".join(f"{address}:36170" for address in ADDRESSES)
 WORKERS = ",".join(f"{address}:{port}" for address in ADDRESSES for port in (36171, 36172))
 LISTS = (f"--servers={SERVERS}", f"--workers={WORKERS}")
+WITHOUT_PORTS = tuple(re.sub(r":\d+", "", words) for words in LISTS)
 
 
 def trained(launch: Launch, rank: int, local_rank: int = 0) -> bool:
@@ -29,8 +34,11 @@ def trained(launch: Launch, rank: int, local_rank: int = 0) -> bool:
 
 @pytest.mark.root
 def test_servers_wait_for_the_trainers_of_the_other_node(nodes: Nodes) -> None:
-    """Node 0 is ready long before node 1, whose trainers still need its server."""
-    short, long = (nodes.start(i, *LISTS, NET, f"steps={steps}") for i, steps in ((0, 2), (1, 30)))
+    """Node 0 is ready long before node 1, whose trainers still need its server. No list names a
+    port: both nodes count on from the same one."""
+    short, long = (
+        nodes.start(i, *WITHOUT_PORTS, NET, f"steps={steps}") for i, steps in ((0, 2), (1, 30))
+    )
     for local in (0, 1):
         assert wait_until(lambda local=local: trained(short, local, local), 20), short.log(local)
     assert long.finish(60).code == 0, long.err
@@ -40,20 +48,81 @@ def test_servers_wait_for_the_trainers_of_the_other_node(nodes: Nodes) -> None:
         assert [d.role for d in launch.record().deaths if d.stopped] == ["server"]
 
 
+PLACES = {
+    **{("server", i): i for i in (0, 1)},
+    **{("worker", i): i // 2 for i in range(4)},
+    ("heter", 0): 0,
+    ("heter", 1): 1,
+    ("heter", 2): 1,
+    ("coordinator", 0): 1,
+}
+"""The node of every process of a job with two stages of heter trainers and a coordinator."""
+
+
+def everybody(first: int) -> tuple[str, ...]:
+    """Such a job on ports of its own."""
+
+    def listed(role: str, offset: int, stages: tuple[int, ...] = ()) -> str:
+        own = [(rank, node) for (name, rank), node in PLACES.items() if name == role]
+        ends = [f"{ADDRESSES[node]}:{first + offset + rank}" for rank, node in own]
+        cuts = (0, *stages, len(ends))
+        return ";".join(",".join(ends[a:b]) for a, b in pairwise(cuts))
+
+    return (
+        f"--servers={listed('server', 0)}",
+        f"--workers={listed('worker', 2)}",
+        f"--heter_workers={listed('heter', 6, (2,))}",
+        f"--coordinators={listed('coordinator', 9)}",
+        f"--facts-port={first + 10}",
+    )
+
+
 @pytest.mark.root
-@pytest.mark.parametrize("culprit", [("server", 1), ("worker", 3), ("heter", 0)])
-def test_both_nodes_blame_the_same_process(nodes: Nodes, culprit: tuple[str, int]) -> None:
-    role, rank = culprit
-    heter = f"--heter_workers={ADDRESSES[1]}:36180"
-    words = (*LISTS, heter, NET, "steps=0", f"{role}:{rank}=exit:21:1.5")
-    launches = [nodes.start(i, *words, module="pdtriage run") for i in (0, 1)]
-    for launch in launches:
-        assert launch.finish(60).code == 21, launch.err
-        assert f"host {ADDRESSES[1]}" in launch.err
-        name = {"worker": "rank 3 of 4", "heter": "heter worker 0"}.get(role, f"{role} {rank}")
-        assert f"FAILED: {name}" in launch.err
-    together = analyze(*(launch.log_dir for launch in launches))
-    assert [(cause.role, cause.rank) for cause in together.root_causes] == [culprit]
+@pytest.mark.parametrize("roles", [("server", "worker"), ("heter", "coordinator")])
+def test_every_role_killed_in_turn(nodes: Nodes, roles: tuple[str, str]) -> None:
+    """Jobs side by side; in each of them another process is killed. Both nodes name it."""
+    jobs = {}
+    for number, (role, rank) in enumerate(who for who in PLACES if who[0] in roles):
+        words = (*everybody(36100 + 20 * number), NET, "steps=0", f"{role}:{rank}=signal:9:4")
+        jobs[role, rank] = [
+            nodes.start(i, *words, module="pdtriage run", job=f"{role}{rank}") for i in (0, 1)
+        ]
+    for culprit, launches in jobs.items():
+        role, rank = culprit
+        name = {"worker": f"rank {rank} of 4", "heter": f"heter worker {rank}"}.get(
+            role, f"{role} {rank}"
+        )
+        host = ADDRESSES[PLACES[culprit]]
+        for launch in launches:
+            assert launch.finish(60).code == 137, launch.err[-3000:]
+            assert f"FAILED: {name}" in launch.err
+            assert f"host {host}" in launch.err
+        together = analyze(*(launch.log_dir for launch in launches))
+        assert [(cause.role, cause.rank) for cause in together.root_causes] == [culprit]
+        assert together.root_causes[0].host == host
+        assert {(v.role, v.rank) for v in together.victims} == PLACES.keys() - {culprit}
+
+
+@pytest.mark.root
+def test_a_node_that_is_lost_is_not_blamed_on_those_who_are_left(nodes: Nodes) -> None:
+    """Nobody says which peer is missing; who was alive until it was stopped is not the one."""
+    left, lost = (nodes.start(i, *LISTS, NET, "steps=0", module="pdtriage run") for i in (0, 1))
+    for launch in (left, lost):
+        assert wait_until(lambda one=launch: "step 3 " in one.log(), 30), launch.log()
+    time.sleep(1.5)
+    pid = lost.record().pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert left.finish(60).code == 1, left.err
+    assert "node 1 stopped answering" in left.err
+    (cause,) = analyze(left.log_dir).root_causes
+    assert cause.rank is None, cause
+    lost.finish(30)
+    together = analyze(left.log_dir, lost.log_dir)
+    assert {(c.role, c.rank) for c in together.root_causes} & {
+        ("server", 0),
+        ("worker", 0),
+    } == set()
 
 
 @pytest.mark.root
@@ -74,7 +143,7 @@ def test_without_an_exchange_the_own_trainers_decide(nodes: Nodes) -> None:
     launch = nodes.start(0, "--facts-port=0", *lists, NET).finish(30)
     assert launch.code == 0, launch.err
     assert "node 1 does not tell whether its trainers have finished" in launch.err
-    assert "not heard of node 1" in launch.record().notes[0]
+    assert "not heard of node 1" in launch.record().notes[0].en
 
 
 @pytest.mark.parametrize(
@@ -158,3 +227,25 @@ def test_servers_without_trainers_and_without_word_stay() -> None:
     life = Lifetime([5], [1])
     life.ended(5)
     assert life.is_over(), "as Paddle: own trainers decide"
+
+
+def test_a_server_that_leaves_has_to_be_followed() -> None:
+    clock, heard = Clock(), {1}
+    life = Lifetime([7], [1], servers=[9], is_heard=lambda node: node in heard, clock=clock)
+    assert life.ended(9), "somebody needs it"
+    assert life.next_look() == 100.0 + LEAVE_TIME
+    clock.time += LEAVE_TIME - 1
+    assert not life.is_deserted()
+    assert not life.ended(7)
+    clock.time += 1
+    assert life.is_deserted(), "node 1 still trains"
+    heard.clear()
+    assert not life.is_deserted(), "nobody is known to train"
+
+
+def test_servers_alone_may_leave() -> None:
+    assert not Lifetime([], [1], servers=[9]).ended(9), "nobody can know who trains elsewhere"
+    life = Lifetime([7], servers=[9])
+    assert not life.ended(7)
+    assert not life.ended(9)
+    assert not life.is_deserted()

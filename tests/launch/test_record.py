@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdtriage.bilingual import Text
 from pdtriage.launch.record import parse_record, read_records
 
 from .conftest import Launcher
@@ -52,7 +53,17 @@ def test_a_torn_record_keeps_what_was_written(tmp_path: Path, cut: int) -> None:
     assert record.launch == "ab"
     assert record.ended is None
     assert len(record.processes) + len(record.deaths) + len(record.signals) == complete - 1
-    assert "could not be read" in record.notes[0]
+    assert "could not be read" in record.notes[0].en
+
+
+def test_notes_are_in_both_languages_and_old_ones_in_one(tmp_path: Path) -> None:
+    notes = (
+        b'{"kind": "note", "text": "told to stop", "zh": "\xe5\x81\x9c\xe6\xad\xa2"}\n'
+        b'{"kind": "note", "text": "as before"}\n'
+    )
+    write(tmp_path, "run-0001.jsonl", WHOLE + notes)
+    (record,) = read_records(tmp_path)
+    assert record.notes == (Text("told to stop", "停止"), Text("as before", "as before"))
 
 
 def test_foreign_files_and_folders_are_passed_over(tmp_path: Path) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pdtriage import exit_codes
+from pdtriage.launch.flags import parse_flags
+from pdtriage.launch.legacy_console import uses_legacy_flags
 
+from ..running import clean_environment, is_running
 from .conftest import SCRIPTS, Launcher
 
 
@@ -22,11 +28,13 @@ from .conftest import SCRIPTS, Launcher
         (["--gpus=0", "act.py"], "can only use the CPU"),
         (["--ips=203.0.113.1,203.0.113.2", "act.py"], "is not in --ips"),
         (["--auto_tuner_json=t.json", "act.py"], "--launcher paddle"),
-        (["--run_mode=rpc", "act.py"], "--launcher paddle"),
-        (["--master=etcd://127.0.0.1:2379", "--nnodes=2", "act.py"], "--launcher paddle"),
+        (["--master=etcd://me:pw@127.0.0.1:2379", "--nnodes=2", "act.py"], "a user and a password"),
+        (["--master=etcd://127.0.0.1", "--nnodes=2", "act.py"], "etcd://host:2379"),
+        (["--elastic_server=h:2379", "--np=2", "--run_mode=ps", "act.py"], "are elastic"),
         (["--master=nonsense", "--nnodes=2", "act.py"], "--master cannot be"),
         (["--python=/nowhere/python", "act.py"], "no Python"),
         (["--nproc_per_node=2", "--start_port=65535", "act.py"], "65536 is not a port"),
+        (["--nnodes=3:2", "--master=127.0.0.1:9", "act.py"], "3, is more than the most, 2"),
     ],
 )
 def test_one_sentence_and_nothing_started(
@@ -38,6 +46,16 @@ def test_one_sentence_and_nothing_started(
     assert "Traceback" not in launch.err
     assert not list(launch.log_dir.glob("workerlog.*"))
     assert not list(launch.log_dir.glob("pdtriage/run-*"))
+
+
+def test_paddles_launcher_needs_a_python_with_paddle(launcher: Launcher, tmp_path: Path) -> None:
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "$@"\n')
+    bare.chmod(0o755)
+    launch = launcher.run("--launcher=paddle", f"--python={bare}", "act.py")
+    assert launch.code == exit_codes.USAGE
+    assert "This Python has no Paddle" in launch.err
+    assert "None" not in launch.err
 
 
 def test_in_chinese_too(launcher: Launcher) -> None:
@@ -73,6 +91,58 @@ def test_a_folder_that_cannot_be_written(launcher: Launcher, tmp_path: Path) -> 
     launch = launcher.run("act.py", log_dir=tmp_path / "file")
     assert launch.code == 2
     assert "cannot be written" in launch.err
+
+
+@pytest.mark.parametrize("what", ["pipe", "device"])
+def test_a_log_file_that_is_none(launcher: Launcher, what: str) -> None:
+    """Opening the one, reading the other may take for ever."""
+    place = launcher.folder / "log" / "workerlog.0"
+    place.parent.mkdir()
+    if what == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/full")
+    launch = launcher.run("act.py")
+    assert launch.code == 2
+    assert f"The log file {place} cannot be written: " in launch.err
+    place.unlink()
+    place.symlink_to("/dev/null")
+    assert launcher.run("act.py").code == 0, "this one is harmless"
+
+
+@pytest.mark.parametrize("verb", ["pdtriage.launch", "pdtriage doctor"])
+def test_a_folder_that_was_removed(tmp_path: Path, verb: str) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    words = f"{sys.executable} -m {verb} --log_dir={tmp_path}/log {SCRIPTS}/act.py"
+    done = subprocess.run(
+        ["sh", "-c", f"rmdir {here}; exec {words}"],
+        cwd=here,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "The folder you are in does not exist any more." in done.stderr
+
+
+def test_a_job_whose_name_looks_like_a_path(launcher: Launcher) -> None:
+    launch = launcher.run("--job_id=../../elsewhere/bert", "act.py")
+    assert launch.code == 0
+    names = {path.name for path in launch.log_dir.iterdir()}
+    assert any(name.startswith(".._.._elsewhere_bert.") for name in names)
+    assert not (launcher.folder.parent / "elsewhere").exists()
+
+
+def test_a_log_file_that_cannot_be_written(launcher: Launcher) -> None:
+    taken = launcher.folder / "log" / "workerlog.1"
+    taken.mkdir(parents=True)
+    launch = launcher.run("--nproc_per_node=2", "act.py", "0=sleep")
+    assert launch.code == 2
+    assert f"The log file {taken} cannot be written: Is a directory." in launch.err
+    assert not any(is_running(process.pid) for process in launch.record().processes)
 
 
 def test_anything_executable_may_be_the_script(launcher: Launcher, tmp_path: Path) -> None:
@@ -139,6 +209,38 @@ def test_console_reads_like_paddles(launcher: Launcher) -> None:
     assert (quiet.out, quiet.err) == ("", "")
 
 
+def test_legacy_flags_show_the_documented_table(launcher: Launcher) -> None:
+    launch = launcher.run("--ips=127.0.0.1", "--nproc_per_node=2", "act.py")
+    assert launch.code == 0, launch.err
+    assert (
+        "Local start 2 processes. First process distributed environment info (Only For Debug): "
+        in launch.err
+    )
+    frame = [line for line in launch.err.splitlines() if line.startswith("    |")]
+    assert {len(line) for line in frame} == {93}
+    assert f"    |{'PADDLE_TRAINERS_NUM':>40}  {'2':^45}|" in frame
+    assert (
+        "details abouts PADDLE_TRAINER_ENDPOINTS can be found in "
+        f"{launch.log_dir}/endpoints.log, and detail running logs maybe found in "
+        f"{launch.log_dir}/workerlog.0" in launch.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "legacy"),
+    [
+        (("--gpus=0,1",), True),
+        (("--selected_gpus=0",), True),
+        (("--backend=gloo",), True),
+        (("--legacy=true",), True),
+        (("--devices=0,1",), False),
+        (("--nproc_per_node=2", "--master=10.0.0.1:6070", "--nnodes=2"), False),
+    ],
+)
+def test_which_flags_are_legacy(words: tuple[str, ...], legacy: bool) -> None:
+    assert uses_legacy_flags(parse_flags([*words, "act.py"], {})) is legacy
+
+
 def test_the_table_of_exit_codes() -> None:
     of_run = exit_codes.of_run
     assert of_run("succeeded", code=5) == 0
@@ -150,5 +252,5 @@ def test_the_table_of_exit_codes() -> None:
     assert of_run("hung", signal=9, stopped=True) == 1
     assert of_run("interrupted", interrupted_by=2) == 130
     assert of_run("unknown") == 1
-    assert {row[0] for row in exit_codes.TABLE} == {"analyze", "doctor", "run"}
+    assert {row[0] for row in exit_codes.TABLE} == {"analyze", "collect", "doctor", "run"}
     assert SCRIPTS.is_dir()

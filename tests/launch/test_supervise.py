@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.launch.happenings import PeerBack
 from pdtriage.launch.record import DeathRecord
+from pdtriage.launch.watch import Watch
 
-from .conftest import SCRIPTS, Launch, Launcher, clean_environment, is_running, wait_until
+from ..running import clean_environment, is_running, wait_until
+from .conftest import SCRIPTS, Launch, Launcher
 
 
 def death_of(launch: Launch, rank: int) -> DeathRecord:
@@ -69,7 +73,7 @@ def test_ctrl_c_twice_ends_a_stubborn_trainer_now(launcher: Launcher) -> None:
     began = time.monotonic()
     launch.signal(signal.SIGINT)
     launch.finish()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert launch.code == 130
     assert death_of(launch, 0).signal == signal.SIGKILL
 
@@ -119,7 +123,7 @@ def test_order_survives_even_when_pdtriage_sleeps_through_the_deaths(
     launch.signal(signal.SIGCONT)
     launch.finish()
     deaths = launch.record().deaths
-    assert deaths[-1].monotonic - deaths[0].monotonic < 0.05
+    assert deaths[-1].monotonic - deaths[0].monotonic < 1
     assert [death.rank for death in deaths] == order
 
 
@@ -249,3 +253,16 @@ main(["run", "--log_dir", sys.argv[1], "act.py"])
     )
     assert done.returncode == -signal.SIGINT, done.stderr
     assert not list(logs.glob("workerlog.*"))
+
+
+def test_a_message_after_the_end_is_written_nowhere() -> None:
+    """Threads may still have something to say when the descriptors belong to somebody else."""
+    with Watch() as watch:
+        pass
+    ends = [*os.pipe(), *os.pipe()]
+    try:
+        watch.send(PeerBack(1))
+        assert not select.select([ends[0], ends[2]], [], [], 0)[0]
+    finally:
+        for end in ends:
+            os.close(end)

@@ -1,4 +1,4 @@
-"""Servers, trainers and heter trainers that check their environment and exchange bytes.
+"""Servers, trainers, heter trainers and coordinators that check their variables and exchange bytes.
 
 `ps_net.py [steps=N] [server:0=exit:7:0.5] [worker:1=signal:9:0.5] …`: what a process does after so
 many seconds; everybody else serves, or trains for N steps of 50 ms (0: for ever).
@@ -14,12 +14,19 @@ import time
 import traceback
 
 ENV = os.environ
-ROLE = {"PSERVER": "server", "TRAINER": "worker", "HETER_TRAINER": "heter"}[ENV["TRAINING_ROLE"]]
+ROLE = {
+    "PSERVER": "server",
+    "TRAINER": "worker",
+    "HETER_TRAINER": "heter",
+    "COORDINATOR": "coordinator",
+}[ENV["TRAINING_ROLE"]]
 SERVERS = ENV["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")
 WORKERS = ENV["PADDLE_TRAINER_ENDPOINTS"].split(",")
 HETERS = ENV.get("PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST", "").split(",")
+COORDINATORS = ENV.get("PADDLE_COORDINATOR_ENDPOINTS", "").split(",")
 ME = f"{ENV['POD_IP']}:{ENV['PADDLE_PORT']}"
-RANK = {"server": SERVERS, "worker": WORKERS, "heter": HETERS}[ROLE].index(ME)
+LISTS = {"server": SERVERS, "worker": WORKERS, "heter": HETERS, "coordinator": COORDINATORS}
+RANK = LISTS[ROLE].index(ME)
 WORDS = dict(word.split("=", 1) for word in sys.argv[1:])
 
 
@@ -27,7 +34,9 @@ def check():
     assert int(ENV["PADDLE_TRAINERS_NUM"]) == len(WORKERS)
     # The legacy launcher knows one of the two names only.
     assert ENV.get("PADDLE_ROLE", ENV["TRAINING_ROLE"]) == ENV["TRAINING_ROLE"]
-    if ROLE == "worker":
+    if ROLE == "coordinator":
+        assert int(ENV["PADDLE_COORDINATOR_NUM"]) == len(COORDINATORS)
+    if ROLE in ("worker", "coordinator"):
         assert int(ENV["PADDLE_TRAINER_ID"]) == RANK
     if "STAGE_ID" in ENV:
         sizes = ast.literal_eval(ENV["PADDLE_STAGE_TRAINERS_NUM"])
@@ -89,8 +98,9 @@ def wait_for(endpoint):
 
 
 def train():
-    partners = SERVERS + next_stage()
-    for endpoint in [*SERVERS, *(part for part in HETERS if part)]:
+    coordinators = [part for part in COORDINATORS if part]
+    partners = SERVERS + coordinators + next_stage()
+    for endpoint in [*SERVERS, *coordinators, *(part for part in HETERS if part)]:
         wait_for(endpoint)
     steps = int(WORDS.get("steps", "3"))
     step = 0

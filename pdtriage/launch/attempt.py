@@ -1,0 +1,225 @@
+"""One attempt on this node: from its plan to what is decided when it has ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pdtriage.bilingual import Text
+from pdtriage.launch.bookkeeping import (
+    conclude,
+    plan_head,
+    process_record,
+    start_fields,
+)
+from pdtriage.launch.environment import LAUNCH_VARIABLE, child_environment
+from pdtriage.launch.files import backup_file, job_file, write_companions
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.guardian import Guardian
+from pdtriage.launch.happenings import Noted, Observer, Planned, Started
+from pdtriage.launch.happenings import Watching as AllRunning
+from pdtriage.launch.interpreter import PaddleWheel
+from pdtriage.launch.limits import not_started, refuse_too_few_files
+from pdtriage.launch.outcome import Analyst, Outcome
+from pdtriage.launch.plan import Plan
+from pdtriage.launch.processes import become_subreaper, birth_of, send_to_group
+from pdtriage.launch.recorder import FolderLock, Recorder, now
+from pdtriage.launch.restart import Restarts
+from pdtriage.launch.spawn import Child, spawn
+from pdtriage.launch.supervise import Ending, Patience, Supervisor
+from pdtriage.launch.watch import Told, Watch
+
+if TYPE_CHECKING:
+    # The HTTP modules are imported only by jobs of several nodes.
+    from pdtriage.launch.elastic import Elastic
+    from pdtriage.launch.facts import FactsChannel
+    from pdtriage.launch.ps_lifetime import Lifetime
+
+_PARTING = 4.0
+"""Seconds a node that has ended waits for what the others saw: long enough to notice that one has
+fallen silent for good."""
+
+
+class Post(NamedTuple):
+    """What stays for all attempts of one launch."""
+
+    lock: FolderLock
+    guardian: Guardian
+    watch: Watch
+    wheel: PaddleWheel | None
+    launch: str
+    environ: Mapping[str, str]
+
+
+@dataclass
+class Attempt:
+    """Starts what is planned and stays until it has ended."""
+
+    plan: Plan
+    flags: LaunchFlags
+    observer: Observer
+    analyst: Analyst
+    post: Post
+    channel: FactsChannel | None = None
+    elastic: Elastic | None = None
+
+    def run(self, restarts: Restarts) -> Outcome:
+        """The outcome says in `decision` whether another attempt is to follow."""
+        refuse_too_few_files(len(self.plan.processes))
+        recorder = Recorder(self.post.lock.folder)
+        self.post.guardian.write_to(os.path.abspath(recorder.path))
+        recorder.launch(plan_head(self.flags, self.plan, self.post.guardian, self.post.wheel))
+        self.observer.notice(Planned(self.plan))
+        write_companions(self.plan)
+        become_subreaper()
+        children = self._start(recorder)
+        self._log_cards()
+        self._warn(children)
+        self.observer.notice(AllRunning(self.plan, recorder.silence))
+        supervisor = self._supervisor(children, recorder)
+        ending = supervisor.run()
+        part(
+            self.channel,
+            supervisor.listen,
+            ending,
+            recorder,
+            self.analyst,
+            patience=_PARTING if self.elastic is None else self.elastic.parting,
+            leaving_is_failing=self.elastic is None,
+        )
+        # A signal may have come while we listened to the others.
+        ending = ending._replace(interrupted_by=supervisor.interrupted_by)
+        return conclude(
+            recorder,
+            self.plan.folder,
+            {child.pid: child.plan.log for child in children},
+            ending,
+            self.flags,
+            self.observer,
+            self.analyst,
+            restarts,
+            self._told_to_stop,
+        )
+
+    def _start(self, recorder: Recorder) -> list[Child]:
+        children: list[Child] = []
+        plan, guardian = self.plan, self.post.guardian
+        for process in plan.processes:
+            environment = child_environment(
+                self.post.environ, process.variables, backup_file(plan, process)
+            )
+            try:
+                child = spawn(process, environment, plan.folder, overwrite=plan.overwrite)
+            except OSError as error:
+                for started in children:
+                    send_to_group(started.pid, signal.SIGKILL)
+                recorder.write("end", {"reason": "refused", **now()})
+                raise not_started(process.argv[0], error) from None
+            guardian.watch(child.pid, child.born)
+            self.post.watch.add_child(child.pid)
+            children.append(child)
+            record = process_record(child)
+            recorder.write("start", start_fields(record))
+            self.observer.notice(Started(record, plan.folder))
+        return children
+
+    def _supervisor(self, children: list[Child], recorder: Recorder) -> Supervisor:
+        flags = self.flags
+        return Supervisor(
+            self.post.launch,
+            children,
+            self.post.watch,
+            recorder,
+            self.observer,
+            Patience(flags.settle, flags.failure_grace(), flags.interrupt_grace()),
+            besides=frozenset({self.post.guardian.pid}),
+            on_failure=lambda: tell_peers(self.channel, recorder, self.analyst),
+            on_interrupt=self.elastic.leave if self.elastic is not None else None,
+            on_suspicion=self.elastic.look if self.elastic is not None else None,
+            lifetime=self._lifetime(children),
+        )
+
+    def _lifetime(self, children: list[Child]) -> Lifetime | None:
+        if not self.plan.trainer_nodes:
+            return None
+        from pdtriage.launch.ps_lifetime import lifetime_of
+
+        return lifetime_of(self.plan, children, self.channel)
+
+    def _log_cards(self) -> None:
+        """Behind the trainers: nothing may delay them."""
+        plan = self.plan
+        if plan.device_kind != "gpu" or not self.flags.enable_gpu_log:
+            return
+        from pdtriage.launch.gpu_log import start_gpu_log
+
+        cards = [process.device or "" for process in plan.processes]
+        numbers = tuple(card.removeprefix("gpu:") for card in cards)
+        path = job_file(plan, "gpu.log")
+        marked = {**self.post.environ, LAUNCH_VARIABLE: self.post.launch}
+        helper = start_gpu_log(path, numbers, marked)
+        if helper is not None:
+            self.post.guardian.watch(helper, birth_of(helper))
+
+    def _warn(self, children: list[Child]) -> None:
+        """What the doctor sees at a glance; behind the trainers, too."""
+        if self.plan.attempt > 0:
+            return
+        from pdtriage.doctor import cheap_findings
+
+        found = cheap_findings(
+            self.flags,
+            self.post.environ,
+            len(children),
+            cards=[process.device for process in self.plan.processes if process.device],
+            besides=[child.pid for child in children],
+        )
+        for finding in found:
+            self.observer.notice(Noted(finding.line(), "WARNING"))
+
+    def _told_to_stop(self) -> int | None:
+        """The signal that came for us since the loop that decides has ended."""
+        told = [o.signal for o in self.post.watch.wait(0) if isinstance(o, Told)]
+        return told[0] if told else None
+
+
+def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analyst) -> None:
+    if channel is not None:
+        channel.publish("failed", analyst.facts(recorder.read_back()))
+
+
+def part(
+    channel: FactsChannel | None,
+    listen: Callable[[float, Callable[[], bool]], None],
+    ending: Ending,
+    recorder: Recorder,
+    analyst: Analyst,
+    *,
+    patience: float = _PARTING,
+    leaving_is_failing: bool = True,
+) -> None:
+    """Say how it ended here and hear how it ended elsewhere, after a failure with `patience`."""
+    if channel is None:
+        return
+    leaving = ending.reason == "interrupted" and not leaving_is_failing
+    if leaving or ending.reason == "reform":
+        channel.publish("stopped")
+        return
+    if ending.reason == "interrupted":
+        channel.publish("failed", {"interrupted": ending.interrupted_by})
+    elif ending.reason == "completed":
+        channel.publish("done")
+    elif ending.reason != "failed":
+        # The culprit may be here although somebody else died first of it.
+        channel.publish("stopped", analyst.facts(recorder.read_back()))
+    listen(_PARTING if ending.reason == "completed" else patience, channel.all_over)
+    if channel.reached is False and not channel.all_over():
+        recorder.note(
+            Text(
+                "the exchange between the nodes could not be reached at the end",
+                "结束时无法连接到节点之间交换信息的端口",
+            )
+        )

@@ -1,0 +1,296 @@
+"""An elastic job as one node lives through it: join, take part, meet again, leave."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from pdtriage.bilingual import Text
+from pdtriage.launch.cluster import Cluster
+from pdtriage.launch.elastic_flags import (
+    etcd_address,
+    level_of,
+    patience_of,
+    patience_with_etcd,
+    terms_of,
+    ttl_of,
+)
+from pdtriage.launch.elastic_news import EtcdBack, EtcdSilent
+from pdtriage.launch.etcd import Etcd
+from pdtriage.launch.etcd_facts import EtcdFacts
+from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.generation import Generation, Keys, View
+from pdtriage.launch.generation_rules import is_running, waiting
+from pdtriage.launch.happenings import Noted, Observer
+from pdtriage.launch.membership import Membership
+from pdtriage.launch.nodes import JobEnded, ToldToStop
+from pdtriage.launch.peers import CollectiveSpeech, cluster_of, parse_peer
+from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.rendezvous import reachable_address
+from pdtriage.launch.watch import Told, Watch
+
+if TYPE_CHECKING:
+    from pdtriage.launch.facts import FactsChannel
+
+_POLL = 0.1
+_REMIND = 30.0
+
+
+class Elastic:
+    """Use as a context. Lives as long as the launch; every attempt is a generation of its own."""
+
+    def __init__(
+        self,
+        flags: LaunchFlags,
+        environ: Mapping[str, str],
+        pod: str,
+        watch: Watch,
+        observer: Observer,
+    ) -> None:
+        self.flags = flags
+        self.generation: Generation | None = None
+        """The one this node last took part in."""
+        self.level = level_of(flags)
+        self._environ = environ
+        self._watch = watch
+        self._observer = observer
+        host, port = etcd_address(flags)
+        self._ttl = ttl = ttl_of(environ)
+        self._place = f"{host}:{port}"
+        self._address = (host, port, max(0.5, min(3.0, ttl / 3)))
+        self._keys = Keys(flags.job_id)
+        self.membership = Membership(
+            Etcd(*self._address), self._keys, pod, flags, terms_of(flags), ttl, watch.send
+        )
+        self.parting = ttl + 4.0
+        """Seconds to wait for what the others saw: until a lost node is known to be lost."""
+        self._reached = False
+        self._seen_running = False
+        self._old_facts: Callable[[], bool] | None = None
+
+    def __enter__(self) -> Elastic:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.membership.close()
+
+    @property
+    def attempt(self) -> int:
+        return self.generation.attempt if self.generation is not None else 0
+
+    def gather(self, processes: int, dtype: str) -> Cluster:
+        """Wait for a generation this node belongs to."""
+        address = reachable_address(self.flags)
+        speech = CollectiveSpeech(self.flags, processes, dtype, self._environ)
+        named = {"name": self.membership.pod, "rank": self.flags.rank, **speech.tell(address)}
+        self.membership.offer(named)
+        self._reach()
+        self._say(Text("Waiting peer ready...", "等待各节点就绪……"))
+        generation = _Waiting(self, processes).for_generation()
+        cluster = _cluster(generation, self.membership.pod)
+        self.membership.take(generation)
+        self.generation = generation
+        return cluster
+
+    def open_channel(self, cluster: Cluster) -> FactsChannel | None:
+        """The exchange of facts of this generation, over the same etcd."""
+        if len(cluster.nodes) < 2 or self.generation is None:
+            return None
+        from pdtriage.launch.facts import FactsChannel
+
+        if self._old_facts is not None:
+            self._old_facts()
+        number, member = self.generation.number, self.membership
+        facts = EtcdFacts(Etcd(*self._address), self._keys, number, lambda: member.lease)
+        job, deliver = self.flags.job_id, self._watch.send
+        channel = FactsChannel(facts, cluster, job, deliver, leased=True, lease_seconds=self._ttl)
+        self._old_facts = lambda: facts.forget(channel.key)
+        return channel
+
+    def leave(self) -> None:
+        """Told to stop: the others shall not wait for us."""
+        self.membership.ended("leaving")
+
+    def look(self) -> None:
+        """Something happened that others may have to do with: see how the job stands."""
+        self.membership.look()
+
+    def wait(self, seconds: float = _POLL) -> None:
+        """Let time pass; raises `ToldToStop` when a signal comes."""
+        crashed = self.membership.crashed
+        if crashed is not None:
+            raise crashed
+        for occurrence in self._watch.wait(seconds):
+            if isinstance(occurrence, Told):
+                self.leave()
+                raise ToldToStop(occurrence.signal)
+            if isinstance(occurrence, EtcdSilent) and not self._reached:
+                self.say(_trying(occurrence, self.flags.elastic_timeout))
+            elif isinstance(occurrence, (EtcdSilent, EtcdBack)):
+                self.say(occurrence.text)
+
+    def refuse_lost_etcd(self) -> None:
+        """While nothing runs there is nothing to do but to wait, and not for ever."""
+        away, patience = self.membership.away_since, patience_with_etcd(self.flags)
+        if away is not None and time.monotonic() - away > patience:
+            raise _unreachable(self._place, patience, self.membership.error)
+
+    def say(self, text: Text) -> None:
+        self._say(text, warning=True)
+
+    def note_running(self, view: View) -> bool:
+        """Whether a generation has been seen alive in the time of this launch."""
+        self._seen_running = self._seen_running or is_running(view)
+        return self._seen_running
+
+    def _reach(self) -> None:
+        """Etcd has to answer once before anything can be waited for."""
+        if self._reached:
+            return
+        self.membership.start()
+        patience = float(max(1, self.flags.elastic_timeout))
+        deadline = time.monotonic() + patience
+        while self.membership.view is None:
+            if time.monotonic() > deadline:
+                raise _unreachable(self._place, patience, self.membership.error)
+            self.wait()
+        self._reached = True
+
+    def _say(self, text: Text, *, warning: bool = False) -> None:
+        self._observer.notice(Noted(text, "WARNING" if warning else "INFO"))
+
+
+class _Waiting:
+    """For a generation to take part in, for as long as that makes sense."""
+
+    def __init__(self, elastic: Elastic, processes: int) -> None:
+        self.elastic = elastic
+        self.member = elastic.membership
+        self.processes = processes
+        self.most_seen = 0
+        self.short_since = self.reminded = time.monotonic()
+        self.is_spare = False
+
+    def for_generation(self) -> Generation:
+        while True:
+            generation = self.member.offered_world()
+            if generation is not None:
+                return generation
+            # In this order: what is seen after it was fresh is fresh.
+            fresh = self.member.is_fresh()
+            view = self.member.view
+            if view is not None and fresh:
+                self._look(view)
+            self.elastic.refuse_lost_etcd()
+            self.elastic.wait()
+
+    def _look(self, view: View) -> None:
+        now = time.monotonic()
+        running = is_running(view)
+        generation = view.generation
+        seen_alive = self.elastic.note_running(view)
+        if seen_alive and generation is not None and generation.state == "ended":
+            raise JobEnded(generation.why == "completed")
+        if running and generation is not None:
+            self._refuse_other_size(generation)
+            self._tell_spare(view, generation)
+            self.short_since, self.most_seen = now, 0
+            return
+        self.is_spare = False
+        here = len(waiting(view)) + len(view.foreign)
+        others = [m for m in view.members.values() if m.state not in ("ready", "leaving")]
+        if here >= self.member.terms.least or here > self.most_seen or others:
+            self.short_since, self.most_seen = now, here
+        patience = patience_of(self.elastic.flags)
+        if now - self.short_since > patience:
+            raise _too_few(here, self.elastic.flags, patience)
+        if now - self.reminded > _REMIND:
+            self.reminded = now
+            self.elastic.say(_here(here, self.elastic.flags))
+
+    def _refuse_other_size(self, generation: Generation) -> None:
+        running = generation.speeches[0].get("replicas")
+        if running != self.processes:
+            raise RefusedError(
+                Text(
+                    f"This node would start {self.processes} processes, the nodes of the job "
+                    f"start {running} each.",
+                    f"本节点将启动 {self.processes} 个进程，而作业的各节点启动 {running} 个。",
+                ),
+                Text(
+                    "Use the same number of cards on every node (--devices or --nproc_per_node).",
+                    "请让各节点使用相同数量的卡（--devices 或 --nproc_per_node）。",
+                ),
+            )
+
+    def _tell_spare(self, view: View, generation: Generation) -> None:
+        full = len(generation.pods) >= self.member.terms.most
+        if self.is_spare or not full or self.member.pod in generation.pods:
+            return
+        queue = [m.pod for m in waiting(view)]
+        if self.member.pod not in queue:
+            return
+        self.is_spare = True
+        place = queue.index(self.member.pod) + 1
+        self.elastic.say(
+            Text(
+                f"{len(generation.pods)} nodes are at work, no more are asked for: this node "
+                f"waits as spare {place}",
+                f"已有 {len(generation.pods)} 个节点在工作，名额已满：本节点作为第 {place} 个备用"
+                "节点等待",
+            )
+        )
+
+
+def _cluster(generation: Generation, pod: str) -> Cluster:
+    peers = [
+        parse_peer(name, json.dumps(speech))
+        for name, speech in zip(generation.pods, generation.speeches, strict=True)
+    ]
+    return cluster_of(peers, generation.pods.index(pod))
+
+
+def _here(here: int, flags: LaunchFlags) -> Text:
+    return Text(
+        f"{here} node(s) are here, --nnodes is {flags.nnodes}",
+        f"已有 {here} 个节点，--nnodes 为 {flags.nnodes}",
+    )
+
+
+def _too_few(here: int, flags: LaunchFlags, seconds: float) -> RefusedError:
+    seen = _here(here, flags)
+    return RefusedError(
+        Text(
+            f"Too few nodes after {seconds:g} s: {seen.en}.",
+            f"等待 {seconds:g} 秒后节点仍不足：{seen.zh}。",
+        ),
+        Text(
+            "Start the others with the same --master and --job_id, or wait longer with "
+            "--elastic_timeout.",
+            "请用相同的 --master 与 --job_id 启动其他节点，或用 --elastic_timeout 延长等待时间。",
+        ),
+    )
+
+
+def _trying(silent: EtcdSilent, seconds: int) -> Text:
+    return Text(
+        f"etcd at {silent.place} does not answer ({silent.error}); trying for {seconds} s",
+        f"etcd {silent.place} 没有响应（{silent.error}）；将重试 {seconds} 秒",
+    )
+
+
+def _unreachable(place: str, seconds: float, error: str) -> RefusedError:
+    return RefusedError(
+        Text(
+            f"The etcd at {place} could not be used for {seconds:g} s: {error}.",
+            f"{seconds:g} 秒内无法使用 {place} 上的 etcd：{error}。",
+        ),
+        Text(
+            "Check that it runs and can be reached from this node: "
+            f"`curl http://{place}/version` (`pdtriage doctor` checks it, too).",
+            f"请确认它正在运行且本节点可以访问：`curl http://{place}/version`"
+            "（`pdtriage doctor` 也会检查）。",
+        ),
+    )

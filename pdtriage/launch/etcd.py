@@ -1,0 +1,249 @@
+"""What the launcher needs of an etcd: one snapshot, one transaction, leases, a watch.
+
+Everything goes through etcd's HTTP gateway with `etcd3gw`. A call either succeeds, or raises
+`EtcdAwayError` (nobody knows whether it took effect: read again) or `LeaseLostError`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    # Only elastic jobs pay for importing it.
+    from etcd3gw.client import Etcd3Client
+
+_MOST_COMPARED = 100
+"""Etcd refuses transactions of more than 128 comparisons."""
+_API = "/v3/"
+_NO_ETCD = "what answers there is no etcd"
+_Read = TypeVar("_Read")
+
+
+class EtcdAwayError(Exception):
+    """There was no answer, or none that helps; the text says which."""
+
+
+class LeaseLostError(Exception):
+    """Etcd does not know the lease any more, and has removed what hung on it."""
+
+
+class Entry(NamedTuple):
+    """One key."""
+
+    value: str
+    created: int
+    modified: int
+    lease: int
+
+
+class Snapshot(NamedTuple):
+    """Keys as they were together at one revision."""
+
+    revision: int
+    entries: Mapping[str, Entry]
+
+
+class Etcd:
+    """One etcd. Not for several threads at once: each makes its own."""
+
+    def __init__(self, host: str, port: int, timeout: float = 3.0) -> None:
+        self.host = host
+        self.port = port
+        self.timeout = timeout
+        self._client: Etcd3Client | None = None
+
+    def prepare(self) -> None:
+        """Import what is needed now: on a busy machine that may take seconds."""
+        self._opened()
+
+    def another(self) -> Etcd:
+        """For another thread."""
+        return Etcd(self.host, self.port, self.timeout)
+
+    def version(self) -> str:
+        """`3.5.1`; raises where something else, or nothing, answers."""
+        answer = self._ask("maintenance/status", {})
+        version = answer.get("version")
+        if not isinstance(version, str):
+            raise EtcdAwayError(_NO_ETCD)
+        return version
+
+    def read(self, *keys: str) -> Snapshot:
+        """These keys, and all below those that end with a slash, as of one moment."""
+        asked = [{"request_range": _meant(key)} for key in keys]
+        return self._asked("kv/txn", {"success": asked}, _snapshot)
+
+    def write(
+        self,
+        puts: Mapping[str, str],
+        *,
+        lease: int = 0,
+        deletes: Iterable[str] = (),
+        unchanged: Mapping[str, int] | None = None,
+        older: Mapping[str, int] | None = None,
+    ) -> bool:
+        """All of it or, when what was seen is not so any more, nothing.
+
+        `unchanged` names the revision a key was last modified at; 0 means that it must not exist.
+        No more than the first hundred are compared. `older`: nothing below these keys was modified
+        after this revision, however many there are; who is gone from there is not noticed.
+        Of `deletes`, what ends with a slash stands for all below it.
+        """
+        compare: list[dict[str, object]] = [
+            {"key": _bytes(key), "target": "MOD", "result": "EQUAL", "mod_revision": str(revision)}
+            for key, revision in list((unchanged or {}).items())[:_MOST_COMPARED]
+        ]
+        compare += [
+            {**_range(key), "target": "MOD", "result": "LESS", "mod_revision": str(revision + 1)}
+            for key, revision in (older or {}).items()
+        ]
+        changes: list[dict[str, object]] = [
+            {"request_put": {"key": _bytes(k), "value": _bytes(v), "lease": str(lease)}}
+            for k, v in puts.items()
+        ]
+        changes += [{"request_delete_range": _meant(key)} for key in deletes]
+        return self._asked("kv/txn", {"compare": compare, "success": changes}, _succeeded)
+
+    def grant(self, seconds: int) -> int:
+        """A new lease; etcd may make it longer, never shorter."""
+        question = {"TTL": str(seconds), "ID": "0"}
+        return self._asked("lease/grant", question, lambda answer: int(answer["ID"]))
+
+    def keep(self, lease: int) -> None:
+        question = {"ID": str(lease)}
+        if self._asked("lease/keepalive", question, _seconds_left) <= 0:
+            raise LeaseLostError(str(lease))
+
+    def revoke(self, lease: int) -> None:
+        """End a lease and everything that hangs on it."""
+        self._ask("lease/revoke", {"ID": str(lease)})
+
+    def changes(self, first: str, last: str, *, silence: float) -> Iterator[None]:
+        """Once when etcd has begun to watch these keys, then for every change of one.
+
+        Ends after `silence` seconds without a word; raises when the stream breaks.
+        """
+        from requests.exceptions import ConnectionError as Broken
+        from requests.exceptions import RequestException
+
+        client = self._opened()
+        asked = {"create_request": {"key": _bytes(first), "range_end": _bytes(last)}}
+        patience = (self.timeout, silence)
+        try:
+            with client.session.post(
+                client.get_url("watch"), json=asked, stream=True, timeout=patience
+            ) as answer:
+                if answer.status_code != 200:
+                    raise EtcdAwayError(f"HTTP {answer.status_code}")
+                for line in answer.iter_lines():
+                    if line.strip():
+                        yield
+                raise EtcdAwayError("the stream ended")
+        except Broken as error:
+            if "Read timed out" not in str(error):
+                raise EtcdAwayError("the stream broke") from None
+        except RequestException as error:
+            raise EtcdAwayError(f"{type(error).__name__}: {error}") from None
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.session.close()
+
+    def _asked(
+        self, path: str, question: Mapping[str, object], read: Callable[[dict[str, Any]], _Read]
+    ) -> _Read:
+        answer = self._ask(path, question)
+        try:
+            return read(answer)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise EtcdAwayError(_NO_ETCD) from None
+
+    def _ask(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
+        from etcd3gw.exceptions import (
+            ConnectionFailedError,
+            ConnectionTimeoutError,
+            Etcd3Exception,
+        )
+        from requests.exceptions import RequestException
+
+        client = self._opened()
+        try:
+            answer = client.post(client.get_url(path), json=question)
+        except ConnectionTimeoutError:
+            raise EtcdAwayError(f"no answer within {self.timeout:g} s") from None
+        except ConnectionFailedError:
+            raise EtcdAwayError("cannot be connected to") from None
+        except Etcd3Exception as error:
+            said = _said(error.detail_text)
+            if "lease not found" in said:
+                raise LeaseLostError(said) from None
+            raise EtcdAwayError(said or type(error).__name__) from None
+        except (RequestException, ValueError) as error:
+            # An HTTP server that is no etcd, or one that hung up in the middle.
+            raise EtcdAwayError(f"{type(error).__name__}: {error}") from None
+        if not isinstance(answer, dict):
+            raise EtcdAwayError(_NO_ETCD)
+        return answer
+
+    def _opened(self) -> Etcd3Client:
+        if self._client is None:
+            from etcd3gw.client import Etcd3Client
+
+            self._client = Etcd3Client(self.host, self.port, timeout=self.timeout, api_path=_API)
+            # A proxy for the internet knows nothing of the cluster's own machines.
+            self._client.session.trust_env = False
+        return self._client
+
+
+def _snapshot(answer: Mapping[str, Any]) -> Snapshot:
+    entries = {}
+    for part in answer.get("responses", []):
+        for kv in part.get("response_range", {}).get("kvs", []):
+            entries[_text(kv["key"])] = Entry(
+                _text(kv.get("value", "")),
+                int(kv.get("create_revision", 0)),
+                int(kv.get("mod_revision", 0)),
+                int(kv.get("lease", 0)),
+            )
+    return Snapshot(int(answer["header"]["revision"]), entries)
+
+
+def _succeeded(answer: Mapping[str, Any]) -> bool:
+    # False is left out by etcd, the header never is.
+    return bool(answer["header"]) and answer.get("succeeded") is True
+
+
+def _seconds_left(answer: Mapping[str, Any]) -> int:
+    """Of a lease; 0, left out by etcd, when it is gone."""
+    return int(answer["result"].get("TTL", 0))
+
+
+def _meant(key: str) -> dict[str, object]:
+    return _range(key) if key.endswith("/") else {"key": _bytes(key)}
+
+
+def _range(prefix: str) -> dict[str, object]:
+    first = prefix.encode()
+    return {"key": _bytes(prefix), "range_end": _bytes(first[:-1] + bytes([first[-1] + 1]))}
+
+
+def _bytes(text: str | bytes) -> str:
+    raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    return base64.b64encode(raw).decode()
+
+
+def _text(encoded: str) -> str:
+    return base64.b64decode(encoded).decode("utf-8", "replace")
+
+
+def _said(detail: str | None) -> str:
+    """Etcd's own words out of its JSON error, on one line."""
+    try:
+        told = json.loads(detail or "")
+        detail = str(told.get("message") or told.get("error"))
+    except (ValueError, AttributeError):
+        pass
+    return " ".join((detail or "").split())[:200]
