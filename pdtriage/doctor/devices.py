@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from pdtriage.bilingual import Text
 from pdtriage.doctor.cuda import Build, build_of, find_libraries
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
@@ -10,6 +12,7 @@ from pdtriage.doctor.nvml import Nvml
 from pdtriage.doctor.situation import Situation
 from pdtriage.doctor.units import size
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.support import PS_MODES
 
 _MUCH_USED = 0.1
 """Part of a card's memory that is in use without a process to be seen."""
@@ -33,7 +36,8 @@ def devices(situation: Situation) -> Finding:
             ),
         )
     if found.kind == "cpu":
-        return ok("devices", f"CPU, {len(shares)} process(es)", f"CPU，{len(shares)} 个进程")
+        number = situation.processes if situation.mode in PS_MODES else len(shares)
+        return ok("devices", f"CPU, {number} process(es)", f"CPU，{number} 个进程")
     cards = " ".join(share.label(found.kind) or "" for share in shares)
     return ok("devices", f"{len(shares)} process(es) on {cards}", f"{len(shares)} 个进程：{cards}")
 
@@ -158,11 +162,16 @@ def device_processes(situation: Situation) -> Finding:
     cards = [label for share in shares for label in share.physical]
     if not cards:
         return skipped("device-processes", "the job uses no cards", "作业不使用加速卡")
-    held, hidden = _held(situation, found.kind, cards)
+    return held_cards(situation, [f"{found.kind}:{card}" for card in cards])
+
+
+def held_cards(
+    situation: Situation, cards: Sequence[str], besides: Collection[int] = ()
+) -> Finding:
+    """Who else uses these cards (`gpu:3`); `besides` may."""
+    held, hidden = _held(situation, list(dict.fromkeys(cards)), besides)
     if held:
-        shown = "; ".join(
-            f"{found.kind}:{card} {', '.join(map(str, pids))}" for card, pids in held.items()
-        )
+        shown = "; ".join(f"{card} {', '.join(map(str, pids))}" for card, pids in held.items())
         every = " ".join(sorted({str(pid) for pids in held.values() for pid in pids}))
         return warning(
             "device-processes",
@@ -174,7 +183,7 @@ def device_processes(situation: Situation) -> Finding:
             ),
         )
     if hidden:
-        shown = "; ".join(f"{found.kind}:{card} {amount}" for card, amount in hidden.items())
+        shown = "; ".join(f"{card} {amount}" for card, amount in hidden.items())
         return warning(
             "device-processes",
             Text(
@@ -210,20 +219,23 @@ def _no_cuda(name: str) -> Finding:
 
 
 def _held(
-    situation: Situation, kind: str, cards: list[str]
+    situation: Situation, cards: list[str], besides: Collection[int]
 ) -> tuple[dict[str, list[int]], dict[str, str]]:
     """(pids by card, memory in use by card where nobody is to be seen)."""
     held: dict[str, list[int]] = {}
     hidden: dict[str, str] = {}
-    nvml = situation.nvml if kind == "gpu" else None
-    for card in cards:
+    for label in cards:
+        kind, _, card = label.partition(":")
+        nvml = situation.nvml if kind == "gpu" else None
         pids = _pids(situation, nvml, kind, card)
+        others = sorted(pids - set(besides))
+        if others:
+            held[label] = others
         if pids:
-            held[card] = sorted(pids)
             continue
         memory = nvml.memory(int(card)) if nvml is not None and card.isdecimal() else None
         if memory is not None and memory.used > memory.total * _MUCH_USED:
-            hidden[card] = f"{size(memory.used)} / {size(memory.total)}"
+            hidden[label] = f"{size(memory.used)} / {size(memory.total)}"
     return held, hidden
 
 

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-import base64
-import json
-
 from pdtriage.bilingual import Text
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.doctor.reaching import ask, reach
+from pdtriage.doctor.reaching import PATIENCE, reach
 from pdtriage.doctor.situation import Situation
-from pdtriage.launch.network import split_endpoint
+from pdtriage.launch.cluster import node_count
+from pdtriage.launch.elastic_flags import etcd_address, etcd_of
+from pdtriage.launch.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.generation import Keys
+from pdtriage.launch.refusal import RefusedError
 
 TIMEOUT_WARNS_ABOVE = 120
 """Seconds; the longest default of Paddle."""
 TIMEOUT_FAILS_ABOVE = 600
-_SCHEME = "etcd://"
 
 
 def etcd(situation: Situation) -> Finding:
     name = "elastic-etcd"
-    if not is_elastic(situation):
+    if not _wants_elastic(situation):
         return _not_elastic(name)
-    given = _etcd_of(situation)
-    write = Text(
-        "Write --master etcd://host:2379 (or --elastic_server host:2379).",
-        "请写 --master etcd://host:2379（或 --elastic_server host:2379）。",
-    )
+    given = etcd_of(situation.flags)
     if given is None:
-        seen = Text("no etcd is named: the job cannot re-form", "没有指定 etcd：作业无法弹性伸缩")
-        return failed(name, seen, write)
+        return failed(
+            name,
+            Text("no etcd is named: the job cannot re-form", "没有指定 etcd：作业无法弹性伸缩"),
+            Text(
+                "Write --master etcd://host:2379 (or --elastic_server host:2379).",
+                "请写 --master etcd://host:2379（或 --elastic_server host:2379）。",
+            ),
+        )
     try:
-        host, port = split_endpoint(given)
-    except ValueError:
-        return failed(name, Text(f"{given!r} is no address", f"{given!r} 不是合法地址"), write)
-    version = _version(host, port)
-    if version is not None:
+        host, port = etcd_address(situation.flags)
+    except RefusedError as refusal:
+        return failed(name, refusal.sentence, refusal.remedy)
+    try:
+        version = Etcd(host, port, PATIENCE).version()
         return ok(name, f"etcd {version} at {given}", f"{given} 上的 etcd {version}")
+    except EtcdAwayError:
+        pass
     check = f"curl http://{host}:{port}/version"
     if reach(host, port) == "listening":
         return failed(
@@ -57,7 +61,7 @@ def etcd(situation: Situation) -> Finding:
 
 def job_id(situation: Situation) -> Finding:
     name = "elastic-job-id"
-    if not is_elastic(situation):
+    if not _wants_elastic(situation):
         return _not_elastic(name)
     job = situation.flags.job_id
     if "job_id" not in situation.flags.given or job == "default":
@@ -87,29 +91,30 @@ def job_id(situation: Situation) -> Finding:
 
 def node_range(situation: Situation) -> Finding:
     name = "elastic-range"
-    if not is_elastic(situation):
+    if not _wants_elastic(situation):
         return _not_elastic(name)
     flags = situation.flags
     flag, text = ("--np", flags.np) if flags.np else ("--nnodes", flags.nnodes)
-    low, colon, high = (text or "").partition(":")
-    if not colon:
+    try:
+        least, most = node_count(flags._replace(nnodes=text or ""))
+    except RefusedError:
         return failed(
             name,
-            Text(f"{flag} {text} is no range", f"{flag} {text} 不是范围"),
+            Text(f"{flag} cannot be {text!r}", f"{flag} 不能是 {text!r}"),
             Text(f"Write {flag} 2:4 (least:most).", f"请写成 {flag} 2:4（最少:最多）。"),
         )
-    if not (low.isdecimal() and high.isdecimal() and 0 < int(low) < int(high)):
-        return failed(
+    if least == most:
+        return ok(
             name,
-            Text(f"{flag} {text} leaves nothing to choose", f"{flag} {text} 没有伸缩余地"),
-            Text(f"Write {flag} 2:4 (least:most).", f"请写成 {flag} 2:4（最少:最多）。"),
+            f"fixed size, {least}: nodes are replaced, not added",
+            f"节点数固定为 {least}：节点可以替换，不会增加",
         )
-    return ok(name, f"{low} to {high} nodes", f"{low} 到 {high} 个节点")
+    return ok(name, f"{least} to {most} nodes", f"{least} 到 {most} 个节点")
 
 
 def timeout(situation: Situation) -> Finding:
     name = "elastic-timeout"
-    if not is_elastic(situation):
+    if not _wants_elastic(situation):
         return _not_elastic(name)
     seconds = situation.flags.elastic_timeout
     seen = Text(f"{seconds} s", f"{seconds} 秒")
@@ -132,17 +137,6 @@ def timeout(situation: Situation) -> Finding:
     )
 
 
-def is_elastic(situation: Situation) -> bool:
-    flags = situation.flags
-    return (
-        (flags.master or "").startswith(_SCHEME)
-        or flags.elastic_server is not None
-        or flags.np is not None
-        or ":" in flags.nnodes
-        or flags.elastic_level >= 0
-    )
-
-
 CHECKS = (
     Check("elastic-etcd", etcd),
     Check("elastic-job-id", job_id),
@@ -151,50 +145,26 @@ CHECKS = (
 )
 
 
+def _wants_elastic(situation: Situation) -> bool:
+    """Anything on the command line asks for it, with or without an etcd."""
+    flags = situation.flags
+    return (
+        etcd_of(flags) is not None
+        or flags.np is not None
+        or ":" in flags.nnodes
+        or flags.elastic_level >= 0
+    )
+
+
 def _not_elastic(name: str) -> Finding:
     return skipped(name, "not an elastic job", "不是弹性作业")
 
 
-def _etcd_of(situation: Situation) -> str | None:
-    given = situation.flags.master or ""
-    if given.startswith(_SCHEME):
-        return given.removeprefix(_SCHEME).rstrip("/")
-    return situation.flags.elastic_server or None
-
-
-def _version(host: str, port: int) -> str | None:
-    answer = ask(host, port, "/version")
-    told = _json(answer.body) if answer is not None and answer.status == 200 else {}
-    version = told.get("etcdserver")
-    return version if isinstance(version, str) else None
-
-
 def _registered(situation: Situation, job: str) -> int:
-    """Keys under the job's name, in the places of both generations of Paddle's launcher."""
-    given = _etcd_of(situation)
+    """Keys under the job's name, in our own place and in those of Paddle's launchers."""
     try:
-        host, port = split_endpoint(given or "")
-    except ValueError:
-        return 0
-    total = 0
-    for prefix in (f"/paddle/{job}/", f"/{job}/"):
-        first = prefix.encode()
-        last = first[:-1] + bytes([first[-1] + 1])
-        question = {
-            "key": base64.b64encode(first).decode(),
-            "range_end": base64.b64encode(last).decode(),
-            "count_only": True,
-        }
-        answer = ask(host, port, "/v3/kv/range", json.dumps(question).encode())
-        told = _json(answer.body) if answer is not None and answer.status == 200 else {}
-        # The gateway writes 64-bit numbers as strings, and leaves out zero.
-        total += int(str(told.get("count", 0)) or 0)
-    return total
-
-
-def _json(body: bytes) -> dict[str, object]:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
+        host, port = etcd_address(situation.flags)
+        keys = (Keys(job).members, f"/paddle/{job}/", f"/{job}/")
+        return len(Etcd(host, port, PATIENCE).read(*keys).entries)
+    except (RefusedError, EtcdAwayError):
+        return 0  # The other check says what is wrong there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from pdtriage.doctor.finding import Check, Finding, Status
@@ -20,14 +20,25 @@ def examine(situation: Situation) -> list[Finding]:
 
 
 def cheap_findings(
-    flags: LaunchFlags, environ: Mapping[str, str], processes: int, *, root: str = "/"
+    flags: LaunchFlags,
+    environ: Mapping[str, str],
+    processes: int,
+    *,
+    cards: Sequence[str] = (),
+    besides: Collection[int] = (),
+    root: str = "/",
 ) -> list[Finding]:
     """What a launch of so many processes on this node should warn about.
 
-    Only the checks that cost nothing, and only bad news.
+    Only the checks that cost nothing, and only bad news. `cards` (`gpu:3`) are those the launch
+    uses, `besides` its own processes, who may hold them.
     """
     situation = Situation(flags, environ, processes=processes, root=root)
-    found = (check.look(situation) for check in checks_of(_CHEAP_FAMILIES) if check.cheap)
+    found = [check.look(situation) for check in checks_of(_CHEAP_FAMILIES) if check.cheap]
+    if cards:
+        from pdtriage.doctor.devices import held_cards
+
+        found.append(held_cards(situation, cards, besides))
     return [finding for finding in found if finding.status in ("warning", "failed")]
 
 

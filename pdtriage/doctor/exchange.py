@@ -4,7 +4,7 @@ With `--master` they meet at `--facts-port` of that host, and at the rendezvous 
 up; they never open its port, because a launch that waits for it would take them for its node 0.
 With `--ips` every doctor answers on its own address, so that nodes whose lists differ find each
 other, too. Nodes of a launch that waits at the master are heard as well: they have told how many
-processes they start.
+processes they start. Where the job meets at an etcd the doctors do so, too.
 """
 
 from __future__ import annotations
@@ -12,23 +12,31 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pdtriage.doctor.reaching import ask
 from pdtriage.doctor.situation import Situation
-from pdtriage.launch.facts import clean_facts
+from pdtriage.launch.elastic_flags import as_elastic, etcd_address, etcd_of
+from pdtriage.launch.facts import MAX_TEXT, clean_facts
 from pdtriage.launch.kv import KVClient, KVServer
 from pdtriage.launch.network import is_local, split_endpoint
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.support import PS_MODES
+
+if TYPE_CHECKING:
+    from pdtriage.launch.ps_roles import Roles
 
 _ROUND = 0.1
 _PATIENCE = 1.0
 _PARTING = 2.0
 """Seconds to stay for those who have not read us yet."""
 _AT_ONCE = 32
+_FOLDER = "pdtriage-doctor"
+_MOST_TEXT = MAX_TEXT // 2
 
 
 @dataclass(slots=True)
@@ -46,12 +54,23 @@ class Heard:
 
 def exchange(situation: Situation) -> Heard | None:
     """Meet the other doctors; None where the job names no place to meet."""
+    at_etcd = _etcd_place(situation)
+    if at_etcd is not None:
+        return _Meeting(
+            situation, [at_etcd], [at_etcd], f"/{_FOLDER}/{situation.flags.job_id}/"
+        ).hold()
     places = _places(situation)
     if places is None:
         return None
     server = _serve(places.served)
     try:
-        return _Meeting(situation, places).hold()
+        return _Meeting(
+            situation,
+            [KVClient(host, port, _PATIENCE) for host, port in places.listen],
+            [KVClient(host, port, _PATIENCE) for host, port in places.speak],
+            f"/{situation.flags.job_id}/{_FOLDER}/",
+            places.rendezvous,
+        ).hold()
     finally:
         if server is not None:
             server.close()
@@ -68,16 +87,32 @@ class _Places(NamedTuple):
     """Where a launch may be waiting."""
 
 
+class _Place(Protocol):
+    """Where something can be said and heard; False or None where nobody is there."""
+
+    def put(self, key: str, value: str, /) -> bool: ...
+
+    def get_prefix(self, prefix: str, /) -> dict[str, str] | None: ...
+
+    def delete(self, key: str, /) -> bool: ...
+
+
 class _Meeting:
-    def __init__(self, situation: Situation, places: _Places) -> None:
+    def __init__(
+        self,
+        situation: Situation,
+        listen: Sequence[_Place],
+        speak: Sequence[_Place],
+        prefix: str,
+        rendezvous: tuple[str, int] | None = None,
+    ) -> None:
         self.situation = situation
-        self.listen = [KVClient(host, port, _PATIENCE) for host, port in places.listen]
-        self.speak = [KVClient(host, port, _PATIENCE) for host, port in places.speak]
-        self.rendezvous = places.rendezvous
-        job = situation.flags.job_id
+        self.listen = listen
+        self.speak = speak
+        self.prefix = prefix
+        self.rendezvous = rendezvous
         self.name = f"{situation.address}/{os.getpid()}.{os.urandom(3).hex()}"
-        self.prefix = f"/{job}/pdtriage-doctor/"
-        self.waiting = f"/{job}/info"
+        self.waiting = f"/{situation.flags.job_id}/info"
         self.heard = Heard(_own_facts(situation))
         self.parting = False
         self.present: set[str] = set()
@@ -159,6 +194,17 @@ class _Meeting:
         return answer.clock + 0.5 - (before + self.situation.clock()) / 2
 
 
+def _etcd_place(situation: Situation) -> _Place | None:
+    if situation.node_total < 2 or etcd_of(situation.flags) is None:
+        return None
+    from pdtriage.doctor.etcd_place import EtcdPlace
+
+    try:
+        return EtcdPlace(*etcd_address(situation.flags), _PATIENCE)
+    except RefusedError:
+        return None  # Another check tells that.
+
+
 def _places(situation: Situation) -> _Places | None:
     """None where doctors have nowhere to meet."""
     port = situation.flags.facts_port
@@ -173,7 +219,8 @@ def _places(situation: Situation) -> _Places | None:
         served = (rendezvous[0], port)
         places = (served, rendezvous)
         return _Places(places, places, served, rendezvous)
-    if situation.meeting != "ips" or isinstance(situation.node_rank, RefusedError):
+    static = situation.meeting == "ips" or situation.lists is not None
+    if not static or isinstance(situation.node_rank, RefusedError):
         return None
     hosts = dict.fromkeys(situation.node_addresses)
     own = (situation.address, port)
@@ -194,12 +241,27 @@ def _serve(place: tuple[str, int]) -> KVServer | None:
 def _own_facts(situation: Situation) -> dict[str, object]:
     found = situation.devices
     wheel = situation.wheel
+    # Nodes of servers and trainers may hold any number of them, on any kind of device.
+    alike = situation.mode not in PS_MODES
+    lists = situation.lists
     return {
         "address": situation.address,
         "rank": situation.node_rank if isinstance(situation.node_rank, int) else None,
-        "processes": situation.processes,
-        "kind": None if isinstance(found, RefusedError) else found.dtype,
-        "nodes": list(situation.node_addresses),
-        "nnodes": situation.flags.nnodes,
+        "processes": situation.processes if alike else None,
+        "kind": found.dtype if alike and not isinstance(found, RefusedError) else None,
+        "roles": _roles(lists) if lists is not None else None,
+        "nodes": _short(situation.node_addresses),
+        "nnodes": as_elastic(situation.flags).nnodes,
         "paddle": wheel.version if wheel is not None else None,
     }
+
+
+def _roles(lists: Roles) -> str:
+    groups = (lists.servers, lists.workers, lists.coordinators, *lists.stages)
+    return _short([";".join(group) for group in groups if group])
+
+
+def _short(listed: Sequence[str]) -> str:
+    """As it stands, or, where that would not travel, something that tells it from others."""
+    text = ",".join(listed)
+    return text if len(text) <= _MOST_TEXT else f"{len(listed)} ({zlib.crc32(text.encode()):08x})"

@@ -14,7 +14,9 @@ from pdtriage.launch.refusal import RefusedError
 
 
 def nodes(situation: Situation) -> Finding:
-    """`--nnodes` and the platform's variables make sense."""
+    """`--nnodes`, servers and trainers, and the platform's variables make sense."""
+    if isinstance(situation.roles, RefusedError):
+        return refused("nodes", situation.roles)
     try:
         least, most = node_count(situation.flags)
     except RefusedError as refusal:
@@ -26,7 +28,7 @@ def nodes(situation: Situation) -> Finding:
 
 
 def own_address(situation: Situation) -> Finding:
-    """Our place in `--ips`."""
+    """Our place in `--ips`, or among servers and trainers."""
     name = "own-address"
     listed = situation.node_addresses
     if not listed:

@@ -14,6 +14,14 @@ CLOCKS_WARN_ABOVE = 2.0
 
 _EQUAL: tuple[tuple[str, Text, Text], ...] = (
     (
+        "roles",
+        Text("the lists of servers and trainers differ", "服务与训练节点的列表不一致"),
+        Text(
+            "Give all nodes the same lists in the same order.",
+            "请在所有节点上使用内容与顺序都相同的列表。",
+        ),
+    ),
+    (
         "nodes",
         Text("--ips differs", "--ips 不一致"),
         Text(
@@ -158,8 +166,9 @@ def _nowhere(name: str, situation: Situation) -> Finding:
         return skipped(name, "only one node", "只有一个节点")
     return skipped(
         name,
-        "the nodes have no place where doctors could meet (--ips or --master ip:port)",
-        "没有可供各节点交换信息的地址（--ips 或 --master ip:port）",
+        "the nodes have no place where doctors could meet (--ips, --master ip:port or "
+        "etcd://ip:port)",
+        "没有可供各节点交换信息的地址（--ips、--master ip:port 或 etcd://ip:port）",
     )
 
 

@@ -8,6 +8,7 @@ from pdtriage.doctor.situation import Situation
 from pdtriage.launch.cluster import CLOUD_START_PORT
 from pdtriage.launch.flags import DEFAULT_START_PORT
 from pdtriage.launch.network import is_local, split_endpoint
+from pdtriage.launch.support import PS_MODES
 
 _MOST_PORTS = 16
 """Ports tried on each peer; a job of more shows no new kind of trouble."""
@@ -15,7 +16,7 @@ _MOST_PORTS = 16
 
 def fixed_ports(situation: Situation) -> list[int]:
     """Ports of this node's processes that flags or platform decide; none where they are chosen."""
-    if situation.mode != "collective":
+    if situation.mode in PS_MODES:
         return _servers_here(situation)
     first = _first_port(situation)
     return [] if first is None else list(range(first, first + situation.processes))
@@ -28,8 +29,9 @@ def wanted_ports(situation: Situation) -> list[int]:
 
 def ports_of_peers(situation: Situation) -> list[tuple[str, int]]:
     """(host, port) this node will connect to."""
-    if situation.mode != "collective":
-        return [(host, port) for host, port in _listed(situation) if not is_local(host)]
+    if situation.mode in PS_MODES:
+        exchange = _exchange_of_lists(situation)
+        return [place for place in (*_listed(situation), *exchange) if not is_local(place[0])]
     first = _first_port(situation)
     found: list[tuple[str, int]] = []
     for rank, node in enumerate(situation.node_addresses):
@@ -70,8 +72,15 @@ def _first_port(situation: Situation) -> int | None:
 
 def _exchange_port(situation: Situation) -> list[int]:
     port = situation.flags.facts_port
-    hosted = situation.meeting == "ips" and situation.node_total > 1 and situation.node_rank == 0
+    static = situation.meeting == "ips" or situation.lists is not None
+    hosted = static and situation.node_total > 1 and situation.node_rank == 0
     return [port] if hosted and port else []
+
+
+def _exchange_of_lists(situation: Situation) -> list[tuple[str, int]]:
+    """Node 0 serves the exchange between the nodes."""
+    nodes, port = situation.node_addresses, situation.flags.facts_port
+    return [(nodes[0], port)] if situation.lists is not None and len(nodes) > 1 and port else []
 
 
 def _servers_here(situation: Situation) -> list[int]:
@@ -79,7 +88,9 @@ def _servers_here(situation: Situation) -> list[int]:
 
 
 def _listed(situation: Situation) -> list[tuple[str, int]]:
-    """Endpoints of servers and trainers, where they are written with their ports."""
+    """Endpoints of servers and trainers; on a single node those written with their ports."""
+    if situation.lists is not None and len(situation.lists.nodes) > 1:
+        return [split_endpoint(endpoint) for endpoint in situation.lists.everybody]
     flags = situation.flags
     text = ",".join((flags.servers, flags.trainers, flags.heter_workers, flags.coordinators))
     found: list[tuple[str, int]] = []

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pdtriage.launch.cluster import how_to_meet, is_cloud, node_count, own_rank
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.elastic_flags import as_elastic
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.interpreter import PaddleWheel, choose_python, wheel_in
 from pdtriage.launch.network import address_towards, is_loopback, own_address
 from pdtriage.launch.probe import SystemProbe
 from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import mode_of
+from pdtriage.launch.support import PS_MODES, is_given, mode_of
 
 if TYPE_CHECKING:
     from pdtriage.doctor.exchange import Heard
     from pdtriage.doctor.nvml import Nvml
+    from pdtriage.launch.ps_roles import Roles
 
 _ASK_PYTHON = "import json, sys; print(json.dumps([sys.version.split()[0], sys.path]))"
 _PYTHON_SECONDS = 20
@@ -112,6 +114,10 @@ class Situation:
     @cached_property
     def devices(self) -> Devices | RefusedError:
         try:
+            if self.mode in PS_MODES:
+                from pdtriage.launch.ps_plan import ps_devices
+
+                return ps_devices(self.flags, self.environ, self.wheel, self.probe)
             return find_devices(self.flags, self.environ, self.wheel, self.probe)
         except RefusedError as refusal:
             return refusal
@@ -126,11 +132,37 @@ class Situation:
             return refusal
 
     @cached_property
+    def roles(self) -> Roles | RefusedError | None:
+        """Servers and trainers, where the flags name or number all of them; None elsewhere."""
+        if self.mode not in PS_MODES or is_given(self.mode, self.environ):
+            return None
+        from pdtriage.launch.ps_meeting import needs_meeting
+        from pdtriage.launch.ps_roles import placed_roles
+
+        try:
+            if needs_meeting(self.flags, self.mode):
+                return None
+            return placed_roles(self.flags, self.mode, self.environ)
+        except RefusedError as refusal:
+            return refusal
+
+    @property
+    def lists(self) -> Roles | None:
+        """`roles` where they are lists that every node has to know."""
+        named = self.flags.servers or self.flags.trainers or self.flags.heter_workers
+        return None if isinstance(self.roles, RefusedError) or not named else self.roles
+
+    @cached_property
     def processes(self) -> int:
         """Processes this node will start, at least one."""
         if self._processes is not None:
             return self._processes
-        if self.mode != "collective":
+        if self.mode in PS_MODES:
+            roles = self.roles
+            if roles is not None and not isinstance(roles, RefusedError):
+                rank = self.node_rank if self.lists else 0
+                here = roles._replace(node_rank=rank if isinstance(rank, int) else 0)
+                return len(here.own_endpoints) or 1
             counts = (self.flags.server_num, self.flags.trainer_num)
             return sum(count for count in counts if count) or 1
         if self.flags.nproc_per_node:
@@ -142,6 +174,8 @@ class Situation:
     @cached_property
     def node_addresses(self) -> tuple[str, ...]:
         """The nodes by address, where flags or platform name them."""
+        if self.lists is not None:
+            return self.lists.nodes
         if is_cloud(self.environ):
             listed = self.environ["PADDLE_TRAINERS"]
         else:
@@ -151,6 +185,13 @@ class Situation:
     @cached_property
     def node_rank(self) -> int | RefusedError | None:
         """Which of `node_addresses` we are; None where they do not say."""
+        if self.lists is not None:
+            from pdtriage.launch.ps_roles import rank_among
+
+            try:
+                return rank_among(self.flags, self.lists.nodes)
+            except RefusedError as refusal:
+                return refusal
         if is_cloud(self.environ):
             text = self.environ["PADDLE_TRAINER_ID"]
             return int(text) if text.isdecimal() else None
@@ -167,7 +208,7 @@ class Situation:
         if self.node_addresses:
             return len(self.node_addresses)
         try:
-            return node_count(self.flags)[1]
+            return node_count(as_elastic(self.flags))[1]
         except RefusedError:
             return 1
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Language
-from pdtriage.launch.outcome import Conclusion
-from pdtriage.launch.record import RunRecord
+from pdtriage.bilingual import Language, Text
+from pdtriage.launch.outcome import Conclusion, Failure, Reached
+from pdtriage.launch.record import RunRecord, read_records
 from pdtriage.live.ears import Ears
 
 if TYPE_CHECKING:
     # A launcher starts without the nouns of the analysis.
-    from pdtriage.model import Exit, Report, RunFacts
+    from pdtriage.model import Cause, Exit, Report, RunFacts
 
 
 class LiveAnalyst:
@@ -24,6 +24,7 @@ class LiveAnalyst:
         self._language = language
         self.report: Report | None = None
         """The last judgement."""
+        self._attempts: dict[int, RunFacts] = {}
 
     def facts(self, record: RunRecord) -> Mapping[str, object]:
         from pdtriage.live.peers import told
@@ -32,8 +33,10 @@ class LiveAnalyst:
         return told(run, report)
 
     def conclude(self, record: RunRecord) -> Conclusion:
+        self.report = None  # that of an earlier attempt, should this one not be understood
         report, run = self._judge(record)
         self.report = report
+        self._remember(record.attempt, run)
         if record.reason == "interrupted":
             return Conclusion("interrupted")
         if not report.root_causes:
@@ -47,13 +50,77 @@ class LiveAnalyst:
             signal=ending.signal if ending else None,
             stopped=bool(ending and ending.stopped),
             role=cause.role,
+            failure=self._failure(cause, run),
         )
+
+    def report_on_launch(self, record: RunRecord) -> Report | None:
+        """The report on the attempt of `record`, the last one, which knows of the others."""
+        from dataclasses import replace
+
+        from pdtriage.model import Restart
+        from pdtriage.pipeline import Job
+        from pdtriage.verdict.attempts import furthest
+
+        decided = {
+            known.attempt: Restart(*known.restart)
+            for known in read_records(self._folder)
+            if known.launch == record.launch and known.restart is not None
+        }
+        if self.report is None or (len(self._attempts) < 2 and not decided):
+            return self.report
+        runs = [
+            replace(
+                facts,
+                run=replace(facts.run, index=index, attempt=attempt),
+                restart=decided.get(attempt),
+                reached=furthest(facts),  # heard to the end, whatever came after it
+            )
+            for index, (attempt, facts) in enumerate(sorted(self._attempts.items()), 1)
+        ]
+        return Job(runs, self._ears.engine.knowledge).report("last", self._language)
+
+    def _remember(self, attempt: int, run: RunFacts) -> None:
+        from pdtriage.verdict.attempts import MOST
+
+        self._attempts[attempt] = run
+        while len(self._attempts) > MOST:
+            del self._attempts[min(self._attempts)]
+
+    def _failure(self, cause: Cause, run: RunFacts) -> Failure:
+        from pdtriage.knowledge.retry import worth_of
+
+        workers = [rank for rank in run.ranks if rank.role == cause.role]
+        worth = worth_of(
+            cause.signature,
+            cause.category,
+            self._ears.engine.knowledge,
+            on_all_ranks=1 < len(workers) <= len(cause.ranks),
+        )
+        return Failure(_titled(cause), cause.fingerprint, *worth, _reached(run))
 
     def _judge(self, record: RunRecord) -> tuple[Report, RunFacts]:
         from pdtriage.sources.shown import roots_shown
 
         shown = roots_shown([self._folder])[0]
         return self._ears.judged(record, shown, self._language)
+
+
+def _titled(cause: Cause) -> Text:
+    from pdtriage.report.wording import numbers
+
+    if cause.rank is None:
+        return cause.title
+    many = len(cause.ranks) > 1
+    role = f"rank{'s' * many}" if cause.role == "worker" else cause.role
+    who = f"{role} {numbers(cause.ranks) if many else cause.rank}"
+    return Text(f"{who}: {cause.title.en}", f"{who.replace('ranks', 'rank')}：{cause.title.zh}")
+
+
+def _reached(run: RunFacts) -> Reached | None:
+    from pdtriage.verdict.attempts import furthest
+
+    reached = furthest(run)
+    return None if reached is None else Reached(step=reached[1], epoch=reached[0])
 
 
 def _exit_of(run: RunFacts, role: str, rank: int | None) -> Exit | None:

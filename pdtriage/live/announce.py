@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pdtriage.bilingual import Text
+from pdtriage.jobs.heard import ranks_of
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import PeerRecord
 from pdtriage.live.hearing import Hearing
-from pdtriage.live.peers import ranks_of
 from pdtriage.model import Rank, Role
 from pdtriage.verdict.reading import Found, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
@@ -28,7 +28,7 @@ ROLES: dict[str, Role] = {"server": "server", "heter": "heter", "coordinator": "
 class Announcement(NamedTuple):
     """One cause, seen live."""
 
-    who: str
+    who: Text
     """`rank 4 on 192.168.0.2`."""
     title: Text
     place: str
@@ -36,8 +36,8 @@ class Announcement(NamedTuple):
 
     def sentence(self) -> Text:
         return Text(
-            f"{self.who}: {self.title.en}, {self.place}",
-            f"{self.who}：{self.title.zh}，{self.place}",
+            f"{self.who.en}: {self.title.en}, {self.place}",
+            f"{self.who.zh}：{self.title.zh}，{self.place}",
         )
 
 
@@ -148,8 +148,11 @@ class Announcer:
 
 def _of_rank(peer: PeerRecord, rank: Rank, found: Found) -> Announcement:
     place = f"{found.file.rpartition(':')[2]}:{found.event.line}: {found.event.text}"
-    who = f"{_name(rank.role, rank.rank)} on {rank.host or f'node {peer.node}'}"
-    return Announcement(who, found.signature.title, place)
+    who, node = _name(rank.role, rank.rank), peer.node
+    shown = Text(
+        f"{who} on {rank.host or f'node {node}'}", f"{who}（{rank.host or f'节点 {node}'}）"
+    )
+    return Announcement(shown, found.signature.title, place)
 
 
 def _failed(peer: PeerRecord, own: Collection[int | None]) -> Text:
@@ -175,7 +178,8 @@ def _name(role: str, rank: int | None) -> str:
     return f"{'rank' if role == 'worker' else role} {rank}"
 
 
-def who_is(hearing: Hearing) -> str:
+def who_is(hearing: Hearing) -> Text:
     process = hearing.process
+    name = name_of(hearing)
     host = process.endpoint.rpartition(":")[0] if process and process.endpoint else ""
-    return f"{name_of(hearing)} on {host}" if host else name_of(hearing)
+    return Text(f"{name} on {host}", f"{name}（{host}）") if host else Text(name, name)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pdtriage.model import FileFacts, LogFile, Report, RunFacts
 
 STEPS_EVERY = 1.0
+STEPS_BUDGET = 0.004
+"""Seconds of one beat that may go into counting steps."""
 BUDGET = 0.1
 """Seconds of one beat that may go into reading."""
 WARM_UP = 0.4
@@ -36,6 +38,8 @@ class Standing(NamedTuple):
     epoch: int | None
     heard: float
     """When it last wrote, by the monotonic clock."""
+    pid: int = 0
+    """0 where it is not known."""
 
 
 class Ears:
@@ -62,6 +66,7 @@ class Ears:
         self._watch: FolderWatch | None = None
         self._thread: threading.Thread | None = None
         self._steps_at = 0.0
+        self._uncounted: list[Hearing] = []
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self.live, name="ears", daemon=True)
@@ -87,7 +92,7 @@ class Ears:
         hearing.process = process
         if news_from is not None and news_from < hearing.news_from:
             hearing.news_from = news_from
-            hearing.alarmed = True
+            hearing.ask_again()
 
     def hear_peer(self, peer: PeerRecord) -> None:
         """Another node failed and says what it saw."""
@@ -181,6 +186,24 @@ class Ears:
             for hearing in self._hearings.values():
                 hearing.close()
 
+    def forget(self) -> None:
+        """After `close`: ready for the processes of another attempt."""
+        with self._lock:
+            self._leaving = False
+            self._hurry.clear()
+            self._thread = self._watch = None
+            self._added.clear()
+            self._hearings.clear()
+            self._uncounted.clear()
+            self._dead.clear()
+            self._peers.clear()
+            self._silenced = None
+            self.standings = ()
+            if self._tuned is not None:
+                from pdtriage.live.loading import announcer
+
+                self._announcer = announcer(self._tuned, None)
+
     def _listen(self) -> bool:
         """Read on while logs grow faster than one piece a beat, but not without a pause."""
         deadline = time.monotonic() + BUDGET
@@ -229,12 +252,15 @@ class Ears:
             return self._tuned
 
     def _count_steps(self) -> None:
+        """All logs every second; of many, a few each beat, so that no beat is late for it."""
         moment = time.monotonic()
-        if moment - self._steps_at < STEPS_EVERY:
-            return
-        self._steps_at = moment
-        for hearing in self._hearings.values():
-            hearing.count_steps()
+        if not self._uncounted:
+            if moment - self._steps_at < STEPS_EVERY:
+                return
+            self._steps_at = moment
+            self._uncounted = list(self._hearings.values())
+        while self._uncounted and time.monotonic() < moment + STEPS_BUDGET:
+            self._uncounted.pop().count_steps()
         self.standings = tuple(_standing(hearing) for hearing in self._hearings.values())
 
 
@@ -243,7 +269,11 @@ def _standing(hearing: Hearing) -> Standing:
 
     step = hearing.step
     return Standing(
-        name_of(hearing), step.step if step else None, step.epoch if step else None, hearing.heard
+        name_of(hearing),
+        step.step if step else None,
+        step.epoch if step else None,
+        hearing.heard,
+        hearing.process.pid if hearing.process else 0,
     )
 
 
@@ -253,7 +283,6 @@ def _judged(
     from dataclasses import replace
 
     from pdtriage.jobs import assemble
-    from pdtriage.live.peers import with_peers
     from pdtriage.model import Run
     from pdtriage.pipeline import Job
     from pdtriage.sources.shown import joined
@@ -262,11 +291,13 @@ def _judged(
         replace(known, file=replace(known.file, path=joined(shown, known.file.path), folder=shown))
         for known in facts
     ]
-    run = assemble(placed, [(shown, record)])[-1]
-    # Only this run was listened to, so it is the only one there is to tell of.
-    run = replace(run, run=Run(1, 1, 0, run.run.started, run.run.ended))
-    run = with_peers(run, record, engine.knowledge)
-    return Job([run], engine.knowledge).report("last", language), run
+    found = assemble(placed, [(shown, record)], engine.knowledge)
+    # Only this launch was listened to, so its attempts are all there is to tell of.
+    runs = [
+        replace(run, run=Run(index, 1, index - 1, run.run.started, run.run.ended))
+        for index, run in enumerate((r for r in found if r.run.launch == found[-1].run.launch), 1)
+    ]
+    return Job(runs, engine.knowledge).report("last", language), runs[-1]
 
 
 def _from_the_top(record: RunRecord, logs: set[str | None]) -> RunRecord:

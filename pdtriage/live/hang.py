@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.live.ears import Standing
+
+
+class Hint(NamedTuple):
+    """The same silence for who looks on, and for who reads the report afterwards."""
+
+    now: Text
+    later: Text
 
 
 class Silence:
@@ -16,7 +24,7 @@ class Silence:
         self._seconds = seconds
         self._told_at = 0.0
 
-    def hint(self, standings: Sequence[Standing]) -> Text | None:
+    def hint(self, standings: Sequence[Standing]) -> Hint | None:
         if self._seconds <= 0 or not standings:
             return None
         last = max(standing.heard for standing in standings)
@@ -24,21 +32,46 @@ class Silence:
         if quiet < self._seconds or self._told_at == last:
             return None
         self._told_at = last
-        behind = _furthest_behind(standings)
+        slowest = _furthest_behind(standings)
+        behind = _with_step(slowest) if slowest else ""
         where = f"; furthest behind: {behind}" if behind else ""
         where_zh = f"；进度最慢：{behind}" if behind else ""
-        return Text(
-            f"no process has written a line for {quiet:.0f} s{where}. It may hang: "
-            "`py-spy dump --pid` shows where a process is",
-            f"所有进程已 {quiet:.0f} 秒没有输出{where_zh}。可能卡住了："
-            "可用 `py-spy dump --pid` 查看进程停在哪里",
+        look = _look_at(slowest or standings[0])
+        moment = time.strftime("%H:%M:%S")
+        return Hint(
+            Text(
+                f"no process has written a line for {quiet:.0f} s{where}. It may hang: "
+                f"{look} shows where a process is",
+                f"所有进程已 {quiet:.0f} 秒没有输出{where_zh}。可能卡住了："
+                f"可用 {look} 查看进程停在哪里",
+            ),
+            Text(
+                f"at {moment} no process had written a line for {quiet:.0f} s{where}: "
+                "the job may have hung",
+                f"{moment} 时所有进程已 {quiet:.0f} 秒没有输出{where_zh}：作业可能已卡住",
+            ),
         )
 
 
-def _furthest_behind(standings: Sequence[Standing]) -> str:
+def _furthest_behind(standings: Sequence[Standing]) -> Standing | None:
     """The process with the lowest step, where they differ."""
-    steps = [(s.epoch or 0, s.step, s.name) for s in standings if s.step is not None]
-    if not steps or min(steps)[:2] == max(steps)[:2]:
-        return ""
-    epoch, step, name = min(steps)
-    return f"{name}, step {f'{epoch}/' if epoch else ''}{step}"
+    stepping = [standing for standing in standings if standing.step is not None]
+    if len({_step(standing) for standing in stepping}) < 2:
+        return None
+    return min(stepping, key=lambda standing: (*_step(standing), standing.name))
+
+
+def _step(standing: Standing) -> tuple[int, int]:
+    return standing.epoch or 0, standing.step or 0
+
+
+def _with_step(standing: Standing) -> str:
+    epoch, step = _step(standing)
+    return f"{standing.name}, step {f'{epoch}/' if epoch else ''}{step}"
+
+
+def _look_at(standing: Standing) -> str:
+    """The command, with the pid where one is known."""
+    if not standing.pid:
+        return "`py-spy dump --pid`"
+    return f"`py-spy dump --pid {standing.pid}` ({standing.name})"

@@ -10,13 +10,16 @@ from pdtriage.events import Engine, FileScanner, scan
 from pdtriage.events.detect import STRUCTURE
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import ProcessRecord
+from pdtriage.live.alarm import Alarm
 from pdtriage.live.tail import MOST, Tail
 from pdtriage.model import FileFacts, LogFile, Progress
 
 PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""
+MEAL = 1 << 16
+"""Bytes that are collected before the scanner gets them; a question gets all there is."""
 LONGEST_LINE = 2_048
-STEP_WINDOW = 2_048
+STEP_GLANCE, STEP_WINDOW = 384, 2_048
 TELLING = frozenset({"cause", "symptom", "victim"})
 REST_FACTOR = 20
 """A question that took a millisecond is not asked again within twenty."""
@@ -28,9 +31,9 @@ class Tuned:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         telling = _telling_literals(engine.knowledge)
-        self.alarming = frozenset(
-            place for place, literal in enumerate(engine.detector.literals) if literal in telling
-        )
+        literals = enumerate(engine.detector.literals)
+        alarming = frozenset(place for place, literal in literals if literal in telling)
+        self.alarm = Alarm(engine.detector, alarming)
 
 
 class Hearing:
@@ -56,13 +59,14 @@ class Hearing:
         self.step: Progress | None = None
         self.more = False
         """The last piece was a full one: there is more to read at once."""
-        self.alarmed = False
-        """Something was written that may be a cause, and nobody has asked yet."""
+        self._alarmed = False
         self._tuned = tuned
         self._tail = Tail(path, self.begin)
         self._generation = 0
         self._scanner = self._new_scanner()
-        self._unfinished = b""
+        self._unfed: list[bytes] = []
+        self._unfed_size = 0
+        self._seam = b""
         self._window = b""
         self._rest_until = 0.0
 
@@ -73,14 +77,29 @@ class Hearing:
             return False
         if self._tail.generation != self._generation:
             self._generation = self._tail.generation
-            self.begin, self.news_from, self._unfinished, self._window = 0, 0, b"", b""
+            self.begin, self.news_from, self._window, self._seam = 0, 0, b"", b""
+            self._unfed, self._unfed_size = [], 0
             self._scanner = self._new_scanner()
-        self._scanner.feed(chunk)
+        self._tuned.alarm.hear(self._seam, chunk, self._sound)
+        self._seam = (self._seam + chunk[-self._tuned.alarm.reach :])[-self._tuned.alarm.reach :]
+        self._unfed.append(chunk)
+        self._unfed_size += len(chunk)
+        if self._unfed_size >= MEAL:
+            self._feed()
         self.heard = time.monotonic()
         self.more = len(chunk) == MOST
-        self._window = (self._window + chunk)[-STEP_WINDOW:]
-        self.alarmed = self.alarmed or self._is_alarming(chunk)
+        self._window = (self._window + chunk[-STEP_WINDOW:])[-STEP_WINDOW:]
         return True
+
+    @property
+    def alarmed(self) -> bool:
+        """Something was written that may be a cause, and nobody has asked yet."""
+        self._tuned.alarm.look()
+        return self._alarmed
+
+    def ask_again(self) -> None:
+        """What was no news before is some now."""
+        self._alarmed = True
 
     def look(self) -> None:
         self._tail.look()
@@ -91,8 +110,10 @@ class Hearing:
     def facts(self) -> FileFacts:
         """All that is known of it now."""
         began = time.monotonic()
+        self._tuned.alarm.look()
+        self._alarmed = False
+        self._feed()
         facts = self._scanner.facts()
-        self.alarmed = False
         ended = time.monotonic()
         self._rest_until = ended + REST_FACTOR * (ended - began)
         return replace(facts, file=self._stamped())
@@ -101,7 +122,12 @@ class Hearing:
         """Read the newest step counter, if anything was written since the last time."""
         if not self._window:
             return
-        steps = scan(self.file, [self._window], self._tuned.engine).progress
+        whole = self._window
+        glance = whole[whole.rfind(b"\n", 0, -STEP_GLANCE) + 1 :]  # mostly a last line tells
+        for text in (glance, whole):
+            steps = scan(self.file, [text], self._tuned.engine).progress
+            if steps or len(text) == len(whole):
+                break
         self.step = steps[-1] if steps else self.step
         # The last line may still be growing: it is looked at again together with what follows.
         self._window = self._window[self._window.rfind(b"\n") + 1 :][-LONGEST_LINE:]
@@ -114,6 +140,14 @@ class Hearing:
         """The file began anew during this run."""
         return self._generation > 0
 
+    def _sound(self) -> None:
+        self._alarmed = True
+
+    def _feed(self) -> None:
+        if self._unfed:
+            self._scanner.feed(b"".join(self._unfed))
+            self._unfed, self._unfed_size = [], 0
+
     def _new_scanner(self) -> FileScanner:
         first_line = 1 + _newlines(self.path, self.begin)
         return FileScanner(
@@ -124,13 +158,6 @@ class Hearing:
             piece=PIECE,
             sparse=True,
         )
-
-    def _is_alarming(self, chunk: bytes) -> bool:
-        """A literal may be cut by the border of two chunks, so the last line is seen twice."""
-        text = self._unfinished + chunk
-        self._unfinished = text[text.rfind(b"\n") + 1 :][-LONGEST_LINE:]
-        hits = self._tuned.engine.detector.find(text)
-        return any(literal in self._tuned.alarming for _, literal in hits)
 
     def _stamped(self) -> LogFile:
         try:

@@ -21,6 +21,8 @@ from pdtriage.launch.happenings import (
     PeerDiffers,
     PeerSilent,
     PeerSpoke,
+    Reforming,
+    Restarting,
     Started,
     Stopping,
     Watching,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 """Seconds a terminal that takes nothing (stopped, scrolled back) may hold up the end."""
+BETWEEN = 3.0
+"""The same between two attempts, where a job waits for it."""
 
 
 class LiveObserver:
@@ -58,6 +62,7 @@ class LiveObserver:
         self._console = Console(language, lines=_Lines(self._say))
         self._stage: Stage | None = None
         self._silence: Silence | None = None
+        self._note_silence: Callable[[Text], None] | None = None
         self._flags = LaunchFlags()
         self._processes: list[tuple[ProcessRecord, str]] = []
         self._dead = 0
@@ -83,8 +88,11 @@ class LiveObserver:
             self._warnings += 1
         elif isinstance(happening, Finished):
             self._finish()
+        elif isinstance(happening, (Restarting, Reforming)):
+            self._begin_again()
         self._console.notice(happening)
         if isinstance(happening, Watching):
+            self._note_silence = happening.note_silence
             self._go_live()
 
     def beat(self) -> None:
@@ -92,9 +100,12 @@ class LiveObserver:
 
     def close(self) -> None:
         """Also when the launch ended without a word: leave no thread and no status line behind."""
+        self._close(1.0 if self._impatient else PATIENCE)
+
+    def _close(self, patience: float) -> None:
         self.ears.close()
         if self._stage is not None:
-            self._stage.close(1.0 if self._impatient else PATIENCE)
+            self._stage.close(patience)
             self._stage = None
 
     def _started(self, started: Started) -> None:
@@ -137,6 +148,13 @@ class LiveObserver:
     def _finish(self) -> None:
         self.close()
 
+    def _begin_again(self) -> None:
+        """The next attempt writes into the same files; what this one wrote is judged."""
+        self._close(BETWEEN)
+        self.ears.forget()
+        self._processes.clear()
+        self._dead = 0
+
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
         if spoke.facts.get("failed") is True or spoke.facts.get("ranks"):
             self.ears.hear_peer(PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts))
@@ -152,7 +170,9 @@ class LiveObserver:
             hint = self._silence.hint(self.ears.standings)
             if hint is not None:
                 self._warnings += 1
-                self._console.notice(Noted(hint, "WARNING"))
+                self._console.notice(Noted(hint.now, "WARNING"))
+                if self._note_silence is not None:
+                    self._note_silence(hint.later)
         started = len(self._processes)
         alive = started - self._dead
         return status_text(self.ears.standings, alive, started, self._warnings, self.language)

@@ -9,16 +9,16 @@ from typing import TextIO
 from pdtriage.launch.record import FOLDER
 from pdtriage.model import Report
 from pdtriage.report import Options, reporter_named
-from pdtriage.report.deliver import deliver, surroundings
+from pdtriage.report.deliver import asked_again, deliver, shown_width, surroundings
 from pdtriage.report.targets import targets_named, usual_format
 
 NAME = "report.json"
-FILE_WIDTH = 80
 
 
-def show(report: Report, stream: TextIO) -> None:
-    """For people, after the last line of the log."""
-    options = surroundings(width=_width(stream), color=_colored(stream))
+def show(report: Report, stream: TextIO, folder: str = "log") -> None:
+    """For people, after the last line of the log in `folder`."""
+    asked = asked_again([folder])
+    options = surroundings(shown_width(stream), _colored(stream), asked=asked)
     stream.write("\n")
     reporter_named(usual_format(os.environ)).write(report, stream, options)
     stream.flush()
@@ -38,13 +38,6 @@ def store(report: Report, folder: str) -> Path:
 def write_to(report: Report, files: Path) -> None:
     """One file or several, separated by commas: in the format of the name, or FORMAT=FILE."""
     deliver(targets_named(str(files)), [report])
-
-
-def _width(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or FILE_WIDTH
-    except (OSError, ValueError):
-        return FILE_WIDTH
 
 
 def _colored(stream: TextIO) -> bool:

@@ -27,6 +27,8 @@ FOLLOWED = frozenset({"worker", "server", "heter", "coordinator", "console"})
 ALIVE_EVERY = 0.5
 WRITERS_EVERY = 5.0
 SHOWN_LINES = 10
+REST_FACTOR = 20
+"""Reading a folder of 512 logs takes a second: while none is new, it rests that much longer."""
 OVER = frozenset({"failed", "succeeded", "interrupted"})
 
 
@@ -70,7 +72,7 @@ class Watcher:
         self._paths: dict[str, str] = {}
         """Shown path of every followed file by its real one."""
         self._warnings = 0
-        self._counted = self._searched = 0.0
+        self._counted = self._searched = self._rest_until = 0.0
         self._grown = time.monotonic()
         self._ended_before = False
 
@@ -78,6 +80,8 @@ class Watcher:
         """Stay until the job is over; None when no log ever came."""
         try:
             self._discover(first=True)
+            if not self._paths:
+                self._tell(_nothing_yet(self._wishes.folder))
             pace = Pace()
             while not self._is_over():
                 news = self._ears.beat()
@@ -98,6 +102,7 @@ class Watcher:
     def _discover(self, first: bool = False) -> None:
         """Take up files that came; at the first time all there are, with what they hold."""
         found = find([self._wishes.folder])
+        known = len(self._paths)
         for source in found.sources:
             path = source.plain
             if path is None or source.file.kind not in FOLLOWED:
@@ -108,13 +113,18 @@ class Watcher:
             self._paths[real] = source.file.path
             # A file that appears while we watch is news from its first byte.
             self._ears.attend(real, source.file, (source.file.size or 0) if first else 0)
+        began = time.monotonic()
+        if len(self._paths) == known and began < self._rest_until:
+            return
         folder = self._read(found)
         if folder.runs:
             self._take_up(folder, first)
+        ended = time.monotonic()
+        self._rest_until = ended + REST_FACTOR * (ended - began)
 
     def _take_up(self, folder: _Folder, first: bool) -> None:
         run = folder.runs[-1]
-        records = [record for _, record in folder.records if record.is_live()]
+        records = [r for _, r in folder.records if r.is_live() or r.is_to_be_continued()]
         self._writers.know([r.pid for r in records if r.pid is not None])
         self._writers.look(set(self._paths))
         if first:
@@ -184,7 +194,7 @@ class Watcher:
     def _read(self, found: Found) -> _Folder:
         known = self._known()
         facts, records, _ = read_sources(found, self._ears.engine, known)
-        return _Folder(found, records, assemble(facts, records))
+        return _Folder(found, records, assemble(facts, records, self._ears.engine.knowledge))
 
     def _known(self) -> dict[str, FileFacts]:
         return {self._paths[real]: facts for real, facts in self._ears.facts().items()}
@@ -196,18 +206,22 @@ class Watcher:
         runs: Sequence[RunFacts] = folder.runs
         if self._writers.alive():
             runs = [*runs[:-1], replace(runs[-1], running=True)]
-        job = Job(runs, self._ears.engine.knowledge, folder.found.notes)
+        found = folder.found
+        job = Job(runs, self._ears.engine.knowledge, found.notes, found.sources)
         return job.report("last", self._wishes.language)
 
     def _announce(self, text: Text) -> None:
         self._warnings += 1
+        self._tell(text)
+
+    def _tell(self, text: Text) -> None:
         moment = time.strftime("%H:%M:%S")
         self._stage.say(f"pdtriage {moment} {text.in_(self._wishes.language)}\n")
 
     def _status(self) -> str:
         hint = self._silence.hint(self._ears.standings)
         if hint is not None:
-            self._announce(hint)
+            self._announce(hint.now)
         alive = self._writers.alive()
         return status_text(
             self._ears.standings,
@@ -216,6 +230,13 @@ class Watcher:
             self._warnings,
             self._wishes.language,
         )
+
+
+def _nothing_yet(folder: str) -> Text:
+    return Text(
+        f"no logs in {folder} yet, waiting (Ctrl-C ends)",
+        f"{folder} 中还没有日志，等待中（按 Ctrl-C 结束）",
+    )
 
 
 def _last_lines(path: str) -> int:

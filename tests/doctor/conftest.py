@@ -14,6 +14,8 @@ from pdtriage.doctor.examination import FAMILIES, checks_of
 from pdtriage.doctor.situation import Wishes
 from pdtriage.launch.flags import parse_flags
 
+from ..etcd import RealEtcd, running_etcd
+
 LIMITS = """\
 Limit                     Soft Limit           Hard Limit           Units
 Max processes             {processes:<20} {processes:<20} processes
@@ -108,6 +110,12 @@ def listener() -> Iterator[int]:
         taken.bind(("", 0))
         taken.listen()
         yield taken.getsockname()[1]
+
+
+@pytest.fixture
+def etcd(tmp_path: Path) -> Iterator[RealEtcd]:
+    with running_etcd(tmp_path) as place:
+        yield place
 
 
 def free_port() -> int:

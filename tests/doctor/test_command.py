@@ -131,6 +131,37 @@ def test_run_warns_by_itself(pdtriage: Run, tmp_path: Path) -> None:
     assert "open files" not in pdtriage("run", "train.py", files=4096).stderr
 
 
+def test_run_warns_under_paddles_launcher_too(pdtriage: Run, tmp_path: Path) -> None:
+    """A stand-in for that launcher: it is not its business."""
+    launch = tmp_path / "paddle" / "distributed" / "launch.py"
+    launch.parent.mkdir(parents=True)
+    for package in (launch.parent, launch.parent.parent):
+        (package / "__init__.py").touch()
+    launch.write_text("print('launched')\n")
+    (tmp_path / "train.py").touch()
+    told = pdtriage("run", "--launcher=paddle", "--nproc_per_node=2", "train.py", files=200)
+    assert told.returncode == 0, told.stderr
+    assert "launched" in told.stdout
+    assert "at most 200 open files" in told.stderr
+
+
+def test_run_warns_of_cards_that_somebody_else_holds(machine: Machine) -> None:
+    flags = LaunchFlags(log_dir=str(machine.folder / "log"))
+    held = machine.root / "proc" / "4711" / "fd" / "7"
+    held.parent.mkdir(parents=True)
+    held.symlink_to("/dev/xpu1")
+
+    def found(*cards: str, besides: tuple[int, ...] = ()) -> list[str]:
+        findings = cheap_findings(
+            flags, {}, 2, cards=cards, besides=besides, root=str(machine.root)
+        )
+        return [f"{each.status} {each.seen.en}" for each in findings]
+
+    assert found("xpu:0", "xpu:1") == ["warning cards are in use (pids): xpu:1 4711"]
+    assert found("xpu:0") == []
+    assert found("xpu:1", besides=(4711,)) == [], "our own process"
+
+
 def test_a_healthy_machine_gets_no_warning(machine: Machine) -> None:
     flags = LaunchFlags(log_dir=str(machine.folder / "log"))
     assert cheap_findings(flags, {}, 2, root=str(machine.root)) == []

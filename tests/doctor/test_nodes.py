@@ -13,6 +13,7 @@ from pdtriage.doctor.situation import Wishes
 from pdtriage.launch.kv import KVClient, KVServer
 from pdtriage.launch.network import address_towards, is_loopback, own_address
 
+from ..etcd import RealEtcd
 from .conftest import Machine, free_port, judged
 
 PATIENT = Wishes(wait=10)
@@ -159,3 +160,34 @@ def test_nonsense_from_a_stranger_is_not_heard(machine: Machine) -> None:
         assert machine.look("nodes-agree", *words).status == "skipped"
     finally:
         server.close()
+
+
+def test_doctors_meet_at_an_etcd(machine: Machine, etcd: RealEtcd) -> None:
+    """In both generations of flags, and nothing is left there."""
+    place = f"{etcd.host}:{etcd.port}"
+    ways = (
+        (f"--master=etcd://{place}", "--nnodes=3", "--job_id=bert-7"),
+        (f"--elastic_server={place}", "--np=3", "--job_id=bert-7"),
+        (f"--master=etcd://{place}", "--nnodes=3", "--job_id=bert-7"),
+    )
+    situations = [on(machine, f"127.0.0.{n}", *words) for n, words in enumerate(ways, 1)]
+    for found in together("nodes-agree", *situations):
+        assert (found.status, found.seen.en[:6]) == ("ok", "3 of 3")
+    assert [found.status for found in together("clocks", *situations)] == ["ok"] * 3
+    assert not etcd.client().read("/").entries
+
+
+def test_what_differs_between_nodes_of_an_etcd(machine: Machine, etcd: RealEtcd) -> None:
+    words = (f"--master={etcd.url}", "--nnodes=2", "--job_id=bert-7")
+    ours = on(machine, "127.0.0.1", *words, "--nproc_per_node=2")
+    theirs = on(machine, "127.0.0.2", *words, "--nproc_per_node=3", clock=lambda: time.time() + 60)
+    found = together("nodes-agree", ours, theirs)[0]
+    assert (found.status, "127.0.0.2: 3" in found.seen.en) == ("failed", True)
+    found = judged("clocks", ours)
+    assert (found.status, "127.0.0.2 +60 s" in found.seen.en) == ("warning", True)
+
+
+def test_an_etcd_that_is_away_is_no_place(machine: Machine) -> None:
+    words = (f"--master=etcd://127.0.0.1:{free_port()}", "--nnodes=2", "--job_id=bert-7")
+    assert machine.look("nodes-agree", *words).status == "skipped"
+    assert machine.look("nodes-agree", "--master=etcd://x", "--nnodes=2").status == "skipped"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -20,21 +19,7 @@ from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.live.hearing import Tuned
 
-UNWANTED = ("PADDLE", "POD_", "FLAGS_", "PDTRIAGE", "CUDA", "XPU", "LC_", "LANG", "NO_COLOR")
-
-
-def clean_environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(UNWANTED)}
-    return kept | {"LC_ALL": "C.UTF-8"}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return condition()
+from ..running import clean_environment
 
 
 @dataclass

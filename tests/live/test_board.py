@@ -16,7 +16,8 @@ from pdtriage.live.board import Plain, Terminal, screen_for, status_text
 from pdtriage.live.ears import Standing
 from pdtriage.live.terminal import Cleaner, Lines
 
-from .conftest import Desk, clean_environment
+from ..running import clean_environment
+from .conftest import Desk
 from .screen import Screen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 
 import jsonschema
@@ -24,10 +25,17 @@ def test_the_demo_blames_the_failing_disk(desk: Desk) -> None:
     lines = [line for line in demo.err if "rank 2 on 127.0.0.1:" in line]
     assert len(lines) == 1
     assert demo.said.index(lines[0]) < demo.said.index("exited with code")
+    told = [(moment["rank"], moment["kind"]) for moment in report["timeline"]]
+    assert told[:2] == [(None, "start"), (2, "error")], "what led to the others stands before them"
 
 
-def test_the_demo_leaves_nothing_behind(desk: Desk) -> None:
+def test_the_demo_leaves_its_logs_and_says_where(desk: Desk) -> None:
     demo = desk.run("demo", "--lang", "zh", TMPDIR=str(desk.folder))
     assert demo.code == 0
     assert "失败：rank 2" in demo.said
-    assert list(desk.folder.iterdir()) == []
+    (left,) = desk.folder.glob("pdtriage-demo-*")
+    assert [entry.name for entry in left.iterdir()] == ["log"]
+    command = demo.said.strip().splitlines()[-1].removeprefix("$ ")
+    assert shlex.split(command) == ["pdtriage", "analyze", str(left / "log")]
+    again = desk.run(*shlex.split(command)[1:], "--quiet")
+    assert again.out.startswith(b"failed: rank 2 of 4")

@@ -11,7 +11,7 @@ from pdtriage.live import follow
 from pdtriage.live.follow import FolderWatch, Pace
 from pdtriage.live.tail import Tail
 
-from .conftest import wait_until
+from ..running import wait_until
 
 
 def append(path: Path, text: bytes) -> None:

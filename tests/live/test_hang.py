@@ -9,7 +9,7 @@ from pdtriage.live.hang import Silence
 
 
 def standing(name: str, step: int | None, quiet: float) -> Standing:
-    return Standing(name, step, None, time.monotonic() - quiet)
+    return Standing(name, step, None, time.monotonic() - quiet, pid=4000 + (step or 0))
 
 
 def test_one_that_speaks_is_enough() -> None:
@@ -22,8 +22,10 @@ def test_a_silence_is_told_once_and_names_the_slowest() -> None:
     quiet = [standing("rank 0", 7, 60), standing("rank 1", 5, 42)]
     hint = silence.hint(quiet)
     assert hint is not None
-    assert "for 42 s; furthest behind: rank 1, step 5" in hint.en
-    assert "42 秒" in hint.zh
+    assert "for 42 s; furthest behind: rank 1, step 5" in hint.now.en
+    assert "`py-spy dump --pid 4005` (rank 1)" in hint.now.en
+    assert "42 秒" in hint.now.zh
+    assert "no process had written a line for 42 s; furthest behind: rank 1" in hint.later.en
     assert silence.hint(quiet) is None
 
 

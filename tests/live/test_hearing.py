@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.live import alarm
 from pdtriage.live import hearing as hearings
 from pdtriage.live.hearing import Hearing, Tuned
 from pdtriage.model import LogFile
@@ -50,6 +51,38 @@ def test_a_word_cut_by_two_reads_still_alarms(tmp_path: Path, tuned: Tuned) -> N
     assert heard.alarmed
 
 
+def test_of_several_logs_only_the_one_that_wrote_it_alarms(tmp_path: Path, tuned: Tuned) -> None:
+    heard = [hearing(tmp_path / f"workerlog.{number}", tuned) for number in range(4)]
+    for number, text in enumerate(
+        (b"step 1\nTraceback (most rec", b"ent call last):\n", ERROR, b"x")
+    ):
+        (tmp_path / f"workerlog.{number}").write_bytes(text)
+        heard[number].listen()
+    assert [one.alarmed for one in heard] == [False, False, True, False]
+
+
+def test_what_was_seen_does_not_alarm_again(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    heard = hearing(log, tuned)
+    log.write_bytes(ERROR)
+    heard.listen()
+    assert heard.alarmed
+    heard.facts()
+    append(log, b"epoch: 1, step: 2, loss: 0.5\n")
+    heard.listen()
+    assert not heard.alarmed
+
+
+def test_a_step_a_little_further_up_is_found_as_well(tmp_path: Path, tuned: Tuned) -> None:
+    log = tmp_path / "workerlog.0"
+    heard = hearing(log, tuned)
+    log.write_bytes(b"epoch: 1, step: 7, loss: 0.5\n" + b"saving the optimizer, please wait\n" * 30)
+    heard.listen()
+    heard.count_steps()
+    assert heard.step is not None
+    assert heard.step.step == 7
+
+
 def test_steps_do_not_alarm(tmp_path: Path, tuned: Tuned) -> None:
     log = tmp_path / "workerlog.0"
     heard = hearing(log, tuned)
@@ -88,6 +121,7 @@ def test_a_log_without_end_does_not_fill_the_memory(
     tmp_path: Path, tuned: Tuned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hearings, "PIECE", 1 << 11)
+    monkeypatch.setattr(alarm, "MOST_UNSEEN", 1 << 11)
     log = tmp_path / "workerlog.0"
     steps = b"".join(b"epoch: 0, step: %d, loss: 0.5\n" % n for n in range(1_500))
     heard = hearing(log, tuned)

@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 from typing import cast
 
+from pdtriage.jobs.heard import ranks_of, with_peers
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.facts import MAX_FACTS, clean_facts, encode_facts
 from pdtriage.launch.record import DeathRecord, PeerRecord, RunRecord
 from pdtriage.live.hearing import Tuned
-from pdtriage.live.peers import ranks_of, told, with_peers
+from pdtriage.live.peers import told
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
 from pdtriage.pipeline import Job
 
@@ -125,6 +126,20 @@ def test_a_silent_node_is_told_by_when_it_fell_silent(tuned: Tuned) -> None:
     assert [note.en for note in notes] == [
         "node 1 stopped answering 3.1 s before the first failure on this node"
     ]
+
+
+def test_an_error_after_a_node_fell_silent_is_not_proven(tuned: Tuned) -> None:
+    death = DeathRecord(0, "worker", 0, 0, 1, 100.0, 0.0, 1, None, False, False)
+    run = run_of(rank(0, CULPRIT), rank(1, code=0))
+    causes = {}
+    for kinds in ((), ("silent",), ("silent", "back")):
+        peers = tuple(PeerRecord(1, kind, 101.0, silent_seconds=4.1) for kind in kinds)
+        told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=peers)
+        heard = with_peers(run, told_of, tuned.engine.knowledge)
+        (causes[kinds],) = Job([heard], tuned.engine.knowledge).report("last", "en").root_causes
+    assert causes[()].confidence == causes["silent", "back"].confidence == "proven"
+    assert causes[("silent",)].confidence == "likely"
+    assert any("node 1 had stopped answering" in why.en for why in causes[("silent",)].why)
 
 
 def _peer(ranks: object) -> PeerRecord:

@@ -14,7 +14,8 @@ import jsonschema
 
 from pdtriage import pipeline
 
-from .conftest import Command, Desk, wait_until
+from ..running import wait_until
+from .conftest import Command, Desk
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
 
@@ -57,12 +58,14 @@ def test_rank_0_streams_to_stdout_byte_for_byte(desk: Desk) -> None:
 def test_the_report_is_stored_and_valid(desk: Desk) -> None:
     desk.script(FAILING)
     (desk.folder / "out").mkdir()
-    desk.launch("--report", "out/triage.json").finish()
+    desk.launch("--report", "out/triage.json", "-f", "junit=t.xml", "--format=markdown=m").finish()
     report = stored(desk)
     assert report["verdict"] == "failed"
     (cause,) = report["root_causes"]  # type: ignore[misc]
     assert (cause["category"], cause["ranks"]) == ("data.io", [1])
     assert json.loads((desk.folder / "out" / "triage.json").read_text()) == report
+    assert "<testsuite" in (desk.folder / "t.xml").read_text()
+    assert (desk.folder / "m").read_text().startswith("## FAILED")
 
 
 def test_live_and_post_mortem_agree(desk: Desk) -> None:
@@ -202,6 +205,26 @@ def test_a_silent_job_gets_a_hint_and_is_left_alone(desk: Desk) -> None:
     assert run.said.count("no process has written a line for") == 1
 
 
+def test_a_hang_seen_live_stands_in_every_report(desk: Desk) -> None:
+    desk.script(
+        """
+        for step in range(3 if rank else 6):
+            print(f"epoch: 0, step: {step}, loss: 0.5", flush=True)
+        time.sleep(60)
+        """
+    )
+    run = desk.launch("--hang_after=1")
+    assert "furthest behind: rank 1, step 2" in (hint := run.await_line("no process has written"))
+    assert re.search(r"py-spy dump --pid \d+` \(rank 1\)", hint)
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish().code == 130
+    seen = "no process had written a line for"
+    assert seen in " ".join(run.said.split())
+    (note,) = (n for n in pipeline.analyze(desk.folder / "log").notes if seen in n.en)
+    assert "rank 1, step 2" in note.en
+    assert "没有输出" in note.zh
+
+
 def test_wrong_wishes_are_refused_before_anything_starts(desk: Desk) -> None:
     desk.script("open('started', 'w')")
     for words in (
@@ -253,6 +276,10 @@ def test_a_culprit_on_another_node_is_shown_on_this_one(desk: Desk) -> None:
         assert "FAILED: rank 3 of 4" in node.said
         assert "rank=[3] was aborted" in node.said
     assert "OSError: [Errno 5] Input/output error: '/data/part-7'" in nodes[0].said
+    for folder in ("node0", "node1"):
+        later = pipeline.analyze(desk.folder / folder)
+        assert later.verdict == "failed"
+        assert (later.root_causes[0].rank, later.root_causes[0].signature) == (3, "data.errno5")
 
 
 def test_a_victim_that_dies_first_hears_of_the_culprit(desk: Desk) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Desk, wait_until
+from ..running import wait_until
+from .conftest import Desk
 
 WORKER = """
 import os, sys, time
@@ -64,7 +65,7 @@ def test_watch_ends_with_the_job_and_its_report(desk: Desk, job: Job) -> None:
     job.logs.joinpath("workerlog.1").write_text(OLD)
     job.start()
     _wait_for(job.logs / "workerlog.1", "step: 1")
-    watch = desk.start("watch", "log", "--report", "r.json")
+    watch = desk.start("watch", "log", "--report", "r.json", "-f", "markdown=r.md")
     assert wait_until(lambda: b"step: 1" in watch.out)
     assert watch.process.poll() is None
     job.go()
@@ -75,6 +76,7 @@ def test_watch_ends_with_the_job_and_its_report(desk: Desk, job: Job) -> None:
     assert "I/O error" in watch.said
     assert "KeyError" not in watch.said
     assert (desk.folder / "r.json").exists()
+    assert (desk.folder / "r.md").read_text().startswith("## FAILED")
     assert b"epoch: 0, step: 2" in watch.out
     assert "\x1b" not in watch.said
 
@@ -120,3 +122,10 @@ def test_a_folder_that_is_not_there(desk: Desk) -> None:
 
 def _wait_for(log: Path, text: str) -> None:
     assert wait_until(lambda: log.exists() and text in log.read_text())
+
+
+def test_an_empty_folder_is_waited_for_and_said(desk: Desk) -> None:
+    (desk.folder / "log").mkdir()
+    watch = desk.run("watch", "log", "--until-idle", "0.3")
+    assert watch.code == 3
+    assert watch.said.count("no logs in log yet, waiting (Ctrl-C ends)") == 1
