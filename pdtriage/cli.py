@@ -3,111 +3,168 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from pdtriage import __version__, exit_codes
-from pdtriage.commands.analyze import analyze
-from pdtriage.commands.bundle import bundle
-from pdtriage.commands.demo import demo
-from pdtriage.commands.explain import explain
-from pdtriage.commands.parsers import app as parsers
+from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import RefusalError, said
-from pdtriage.commands.watch import watch
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: it is also documentation, and starts faster
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-app.command(
-    help=said("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。")
-)(analyze)
-
-
-@app.command(
-    "run",
-    add_help_option=False,  # it has the flags of Paddle's launcher, and a help of its own
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    help=said(
-        "Launch a job like paddle.distributed.launch; say who broke it.",
-        "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
-    ),
-)
-def run(context: typer.Context) -> None:
-    from pdtriage.commands.run import run as obey_run
-
-    raise typer.Exit(obey_run(context.args))
-
-
-@app.command(
-    "doctor",
-    add_help_option=False,  # it has the flags of `run`
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    help=said(
-        "Is this machine ready for the job? Takes the flags of run.",
-        "本机是否可以启动作业？参数与 run 相同。",
-    ),
-)
-def doctor(context: typer.Context) -> None:
-    from pdtriage.commands.doctor import doctor as obey_doctor
-
-    raise typer.Exit(obey_doctor(context.args))
-
-
-app.command(
-    help=said(
-        "Follow a running job that something else started.",
-        "跟踪一个由其他方式启动的作业。",
-    )
-)(watch)
-app.command(
-    help=said(
-        "See it work: four ranks, one of which fails, in a few seconds.",
-        "看看效果：四个 rank，其中一个失败，只需几秒。",
-    )
-)(demo)
-app.command(
-    help=said(
-        "Pack what to attach to a bug report, secrets masked.",
-        "打包可附在问题报告里的内容，敏感信息已遮盖。",
-    )
-)(bundle)
-app.command(
-    help=said("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。")
-)(explain)
-app.add_typer(
-    parsers,
-    name="parsers",
-    help=said("What pdtriage knows, and how to add to it.", "pdtriage 掌握的知识，以及如何扩充。"),
-)
-
-
-@app.callback(
-    help=said(
-        "Which rank of a PaddlePaddle job failed first, why, and what to do.",
-        "PaddlePaddle 作业中哪个 rank 最先失败、为什么、怎么办。",
-    )
-)
-def pdtriage(
-    version: Annotated[
-        bool, typer.Option("--version", "-V", help=said("Show the version.", "显示版本。"))
-    ] = False,
-) -> None:
-    if version:
-        typer.echo(f"pdtriage {__version__}")
-        raise typer.Exit(exit_codes.OK)
+from pdtriage.commands.typed import Command, Group, obeyed
 
 
 def obey(arguments: Sequence[str]) -> None:
     """Run the command and exit with its code."""
     try:
-        app(list(arguments), prog_name="pdtriage")
+        sys.exit(obeyed(_app(arguments), arguments, "pdtriage"))
     except RefusalError as refusal:
         print(f"pdtriage: {refusal}", file=sys.stderr)
         sys.exit(refusal.exit_code)
+
+
+def _app(arguments: Sequence[str]) -> typer.Typer:
+    """With the verb that is asked for; with all of them if that is not clear.
+
+    Importing and preparing the others takes as long as a small analysis.
+    """
+    app = typer.Typer(
+        cls=Group,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help: it is also documentation, and starts faster
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(
+        help=said(
+            "Which rank of a PaddlePaddle job failed first, why, and what to do.",
+            "PaddlePaddle 作业中哪个 rank 最先失败、为什么、怎么办。",
+        )
+    )(pdtriage)
+    verb = arguments[0] if arguments and arguments[0] in _VERBS else None
+    for name, add in _VERBS.items():
+        if verb in (None, name):
+            add(app)
+    return app
+
+
+def pdtriage(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help=said("Show the version.", "显示版本。"))
+    ] = False,
+    lang: LanguageOption = None,
+) -> None:
+    del lang  # it was looked for before anything was said: see speech.LANGUAGE
+    if version:
+        typer.echo(f"pdtriage {__version__}")
+        raise typer.Exit(exit_codes.OK)
+
+
+def _analyze(app: typer.Typer) -> None:
+    from pdtriage.commands.analyze import analyze
+
+    about = said("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。")
+    app.command(cls=Command, help=about)(analyze)
+
+
+def _run(app: typer.Typer) -> None:
+    @app.command(
+        "run",
+        cls=Command,
+        add_help_option=False,  # it has the flags of Paddle's launcher, and a help of its own
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        help=said(
+            "Launch a job like paddle.distributed.launch; say who broke it.",
+            "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
+        ),
+    )
+    def run(context: typer.Context) -> None:
+        from pdtriage.commands.run import run as obey_run
+
+        raise typer.Exit(obey_run(context.args))
+
+
+def _doctor(app: typer.Typer) -> None:
+    @app.command(
+        "doctor",
+        cls=Command,
+        add_help_option=False,  # it has the flags of `run`
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        help=said(
+            "Is this machine ready for the job? Takes the flags of run.",
+            "本机是否可以启动作业？参数与 run 相同。",
+        ),
+    )
+    def doctor(context: typer.Context) -> None:
+        from pdtriage.commands.doctor import doctor as obey_doctor
+
+        raise typer.Exit(obey_doctor(context.args))
+
+
+def _watch(app: typer.Typer) -> None:
+    from pdtriage.commands.watch import watch
+
+    about = said(
+        "Follow a running job that something else started.",
+        "跟踪一个由其他方式启动的作业。",
+    )
+    app.command(cls=Command, help=about)(watch)
+
+
+def _demo(app: typer.Typer) -> None:
+    from pdtriage.commands.demo import demo
+
+    about = said(
+        "See it work: four ranks, one of which fails, in a few seconds.",
+        "看看效果：四个 rank，其中一个失败，只需几秒。",
+    )
+    app.command(cls=Command, help=about)(demo)
+
+
+def _bundle(app: typer.Typer) -> None:
+    from pdtriage.commands.bundle import bundle
+
+    about = said(
+        "Pack what to attach to a bug report, secrets masked.",
+        "打包可附在问题报告里的内容，敏感信息已遮盖。",
+    )
+    app.command(cls=Command, help=about)(bundle)
+
+
+def _explain(app: typer.Typer) -> None:
+    from pdtriage.commands.explain import explain
+
+    about = said(
+        "What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。"
+    )
+    app.command(cls=Command, help=about)(explain)
+
+
+def _collect(app: typer.Typer) -> None:
+    from pdtriage.commands.collect import app as collect
+
+    about = said("Fetch the logs of a job from a cluster.", "从集群取回作业的日志。")
+    app.add_typer(collect, cls=Group, name="collect", help=about)
+
+
+def _parsers(app: typer.Typer) -> None:
+    from pdtriage.commands.parsers import app as parsers
+
+    about = said(
+        "What pdtriage knows, and how to add to it.", "pdtriage 掌握的知识，以及如何扩充。"
+    )
+    app.add_typer(parsers, cls=Group, name="parsers", help=about)
+
+
+_VERBS: dict[str, Callable[[typer.Typer], None]] = {
+    "analyze": _analyze,
+    "run": _run,
+    "doctor": _doctor,
+    "watch": _watch,
+    "demo": _demo,
+    "bundle": _bundle,
+    "explain": _explain,
+    "collect": _collect,
+    "parsers": _parsers,
+}

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
 from pdtriage import exit_codes
+from pdtriage.collector import collector_at_rest
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
@@ -21,6 +22,11 @@ from pdtriage.report.targets import BadTarget, Target, refuse_unwritable, target
 
 DEFAULT_PATHS = ("log",)
 FAILURES = frozenset({"failed", "hung", "interrupted"})
+
+
+class Reader(str, Enum):
+    local = "local"
+    ray = "ray"
 
 
 class When(str, Enum):
@@ -34,8 +40,8 @@ Paths = Annotated[
     typer.Argument(
         metavar="PATH",
         help=said(
-            "Folders, files or archives of logs; - for standard input. Without one: ./log",
-            "日志文件夹、文件或压缩包；- 表示标准输入。不写则为 ./log",
+            "Folders, files, archives or URLs of logs; - for standard input. Without one: ./log",
+            "日志文件夹、文件、压缩包或 URL；- 表示标准输入。不写则为 ./log",
         ),
     ),
 ]
@@ -64,7 +70,7 @@ Formats = Annotated[
             "Output format, with a file of its own after =. May be repeated. Default: as the name "
             f"of FILE says, else text. One of {', '.join(FORMATS)}.",
             "输出格式，= 后可指定文件。可多次给出。默认按 FILE 的文件名判断，否则为 text。"
-            f"可选 {'、'.join(FORMATS)}。",
+            f"可选 {', '.join(FORMATS)}。",
         ),
     ),
 ]
@@ -100,6 +106,37 @@ BaselineOption = Annotated[
         ),
     ),
 ]
+EngineOption = Annotated[
+    Reader,
+    typer.Option(
+        "--engine",
+        help=said(
+            "Who reads the logs: this machine, or a Ray cluster.",
+            "由谁读取日志：本机，或 Ray 集群。",
+        ),
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help=said(
+            "The Ray cluster. Default: RAY_ADDRESS, else one on this machine.",
+            "Ray 集群的地址。默认：RAY_ADDRESS，否则在本机启动一个。",
+        ),
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help=said(
+            "Read every log anew, and keep nothing of it for the next time.",
+            "重新读取所有日志，也不为下次保留结果。",
+        ),
+    ),
+]
 ColorOption = Annotated[
     When,
     typer.Option(
@@ -124,14 +161,22 @@ def analyze(
     parsers: Parsers = None,
     no_redact: NoRedact = False,
     baseline: BaselineOption = None,
+    engine: EngineOption = Reader.local,
+    address: Address = None,
+    no_cache: NoCache = False,
     color: ColorOption = When.auto,
 ) -> None:
-    from pdtriage.report.deliver import deliver
+    from pdtriage.report.deliver import asked_again, deliver
 
     which = _run(run, all_runs)
     if baseline is not None and all_runs:
         raise RefusalError(
             said("give either --baseline or --all-runs", "--baseline 和 --all-runs 只能给一个"),
+            exit_codes.USAGE,
+        )
+    if address is not None and engine is not Reader.ray:
+        raise RefusalError(
+            said("--address goes with --engine ray", "--address 须与 --engine ray 一起使用"),
             exit_codes.USAGE,
         )
     targets = _targets(formats or [], output)
@@ -142,9 +187,11 @@ def analyze(
         tuple(parsers or ()),
         not no_redact,
         baseline,
+        _Reading(engine, address, not no_cache),
     )
     try:
-        deliver(targets, reports, all_runs=all_runs, color=color.value, quiet=quiet)
+        asked = asked_again(paths or DEFAULT_PATHS)
+        deliver(targets, reports, all_runs=all_runs, color=color.value, quiet=quiet, asked=asked)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -154,6 +201,12 @@ def analyze(
     raise typer.Exit(exit_codes.OK if exit_zero else _exit_code(reports))
 
 
+class _Reading(NamedTuple):
+    engine: Reader
+    address: str | None
+    cache: bool
+
+
 def _reports(
     paths: Sequence[str],
     run: int | Literal["last", "all"],
@@ -161,9 +214,15 @@ def _reports(
     parsers: Sequence[Path],
     redact: bool,
     baseline: str | None,
+    reading: _Reading,
 ) -> Sequence[Report]:
-    from pdtriage import pipeline  # a wrong flag is answered without loading it
-    from pdtriage.knowledge import KnowledgeError
+    with collector_at_rest():  # imports make many objects, and none to collect
+        from pdtriage import pipeline  # a wrong flag is answered without loading it
+        from pdtriage.extras import NotAvailableError
+        from pdtriage.knowledge import KnowledgeError
+        from pdtriage.mapping import mapper_of
+
+    mapper = mapper_of(reading.engine.value, reading.address, reading.cache)
 
     try:
         with reading_bar() as tick:
@@ -175,6 +234,7 @@ def _reports(
                     stdin=sys.stdin.buffer,
                     redact=redact,
                     tick=tick,
+                    mapper=mapper,
                 )
             report = pipeline.analyze(
                 *paths,
@@ -185,12 +245,15 @@ def _reports(
                 redact=redact,
                 baseline=int(baseline) if baseline and baseline.isdecimal() else baseline,
                 tick=tick,
+                mapper=mapper,
             )
         return [report]
     except pipeline.NothingToAnalyse as nothing:
         raise nothing_found(nothing, language) from nothing
+    except NotAvailableError as missing:
+        raise RefusalError(missing.message.in_(language), exit_codes.USAGE) from missing
     except KnowledgeError as error:
-        raise RefusalError(str(error), exit_codes.USAGE) from error
+        raise RefusalError(error.message.in_(language), exit_codes.USAGE) from error
 
 
 def _run(text: str | None, all_runs: bool) -> int | Literal["last", "all"]:

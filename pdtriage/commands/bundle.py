@@ -43,10 +43,20 @@ def bundle(
     lang: LanguageOption = None,
     parsers: Parsers = None,
 ) -> None:
-    from pdtriage.bundle import MEGABYTE, write_bundle
+    from pdtriage.bundle import ENDINGS, MEGABYTE, write_bundle
+    from pdtriage.extras import NotAvailableError
     from pdtriage.knowledge import KnowledgeError
     from pdtriage.pipeline import NothingToAnalyse
 
+    if not output.name.lower().endswith(ENDINGS):
+        allowed = ", ".join(ENDINGS)
+        raise RefusalError(
+            said(
+                f"--output {output}: the name must end in one of {allowed}",
+                f"--output {output}：文件名须以 {allowed} 之一结尾",
+            ),
+            exit_codes.USAGE,
+        )
     language = lang.language if lang else LANGUAGE
     try:
         contents = write_bundle(
@@ -59,8 +69,10 @@ def bundle(
         )
     except NothingToAnalyse as nothing:
         raise nothing_found(nothing, language) from nothing
+    except NotAvailableError as missing:
+        raise RefusalError(missing.message.in_(language), exit_codes.USAGE) from missing
     except KnowledgeError as error:
-        raise RefusalError(str(error), exit_codes.USAGE) from error
+        raise RefusalError(error.message.in_(language), exit_codes.USAGE) from error
     except OSError as error:
         raise RefusalError(
             said(f"cannot write the bundle: {error}", f"无法写出打包文件：{error}"),

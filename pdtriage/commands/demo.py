@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from pdtriage import exit_codes
-from pdtriage.bilingual import Text
+from pdtriage.bilingual import Language, Text
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import LANGUAGE, said
 
@@ -21,7 +22,10 @@ Keep = Annotated[
     typer.Option(
         "--log-dir",
         metavar="DIR",
-        help=said("Keep the logs in DIR.", "把日志保留在 DIR。"),
+        help=said(
+            "Where to leave the logs. Default: a new folder, which is named at the end.",
+            "日志放在哪里。默认：新建一个文件夹，结束时会显示。",
+        ),
     ),
 ]
 
@@ -32,8 +36,8 @@ def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
 
     language = lang.language if lang else LANGUAGE
     script = str(Path(__file__).parents[1] / "demo" / "train.py")
+    logs = log_dir or Path(tempfile.mkdtemp(prefix="pdtriage-demo-")) / "log"
     with tempfile.TemporaryDirectory(prefix="pdtriage-demo-") as scratch:
-        logs = log_dir or Path(scratch) / "log"
         intro = Text(
             f"{PROCESSES} ranks without Paddle or a GPU; the disk of rank {FAILING_RANK} is about "
             "to fail.",
@@ -48,7 +52,15 @@ def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
                 *(script, str(Path(scratch) / "data")),
             ]
         )
-        raise typer.Exit(exit_codes.OK if _culprits(logs) == [FAILING_RANK] else exit_codes.FAILED)
+    _say_where(logs, language)
+    raise typer.Exit(exit_codes.OK if _culprits(logs) == [FAILING_RANK] else exit_codes.FAILED)
+
+
+def _say_where(logs: Path, language: Language) -> None:
+    """The report names log files; the person who reads it may want to open them."""
+    again = shlex.join(["pdtriage", "analyze", str(logs)])
+    closing = Text(f"The logs stay in {logs}\n$ {again}", f"日志保留在 {logs}\n$ {again}")
+    print(f"\n{closing.in_(language)}", file=sys.stderr)
 
 
 def _culprits(logs: Path) -> list[int]:

@@ -14,6 +14,7 @@ from pdtriage.bilingual import Language, Text
 from pdtriage.language import language_of
 from pdtriage.launch.flag_table import Flag
 from pdtriage.launch.flags import LaunchFlags, parse_flags
+from pdtriage.launch.limits import refuse_lost_folder
 from pdtriage.launch.refusal import RefusedError
 
 WAIT = 5.0
@@ -45,10 +46,12 @@ _LANG = Text("Language to answer in. Default: the locale's.", "输出语言。�
 _HEAD = Text(
     "usage: pdtriage doctor [flags] [train.py [its arguments]]\n\n"
     "Looks at this machine before a job starts: what is fine, what may go wrong, what will.\n"
-    "Takes every flag of `pdtriage run` (see `pdtriage run --help`) and starts nothing.\n",
+    "Takes every flag of `pdtriage run` (see `pdtriage run --help`) and starts nothing.\n"
+    "What stands after the script belongs to the script.\n",
     "用法：pdtriage doctor [参数] [train.py [脚本参数]]\n\n"
     "在启动作业之前检查本机：哪些正常，哪些可能出问题，哪些一定会失败。\n"
-    "接受 `pdtriage run` 的全部参数（见 `pdtriage run --help`），不会启动任何进程。\n",
+    "接受 `pdtriage run` 的全部参数（见 `pdtriage run --help`），不会启动任何进程。\n"
+    "写在脚本之后的参数属于脚本。\n",
 )
 
 
@@ -58,6 +61,7 @@ def doctor(arguments: Sequence[str]) -> int:
     try:
         flags = parse_flags(arguments, os.environ, also=_FLAGS, script_needed=False)
         language = _language(flags, language)
+        refuse_lost_folder()
         shown = str(flags.others.get("format", "text"))
         if shown not in FORMATS:
             raise RefusedError(
@@ -67,6 +71,7 @@ def doctor(arguments: Sequence[str]) -> int:
     except RefusedError as refusal:
         print(f"pdtriage doctor: {refusal.message(language)}", file=sys.stderr)
         return exit_codes.USAGE
+    _say_unread(flags, language)
     if flags.help:
         print(_help(language), end="")
         return exit_codes.OK
@@ -77,6 +82,20 @@ def doctor(arguments: Sequence[str]) -> int:
         print(f"pdtriage doctor: {sentence.in_(language)}", file=sys.stderr)
         return exit_codes.USAGE
     return _examine(flags, shown, language)
+
+
+def _say_unread(flags: LaunchFlags, language: Language) -> None:
+    """A flag of ours behind the script is probably not meant for the script."""
+    own = ("--lang", *(f"--{flag.name}" for flag in _FLAGS))
+    words = [word.partition("=")[0].replace("-", "_") for word in flags.training_script_args]
+    behind = [name for name in own if name.replace("-", "_") in words]
+    if behind and flags.training_script:
+        script = flags.training_script
+        sentence = Text(
+            f"{', '.join(behind)} after {script} belongs to the script; write it before.",
+            f"写在 {script} 之后的 {'、'.join(behind)} 属于脚本；请写在脚本之前。",
+        )
+        print(f"pdtriage doctor: {sentence.in_(language)}", file=sys.stderr)
 
 
 def _examine(flags: LaunchFlags, shown: str, language: Language) -> int:

@@ -11,13 +11,26 @@ from pdtriage import exit_codes
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
-from pdtriage.model import Language, Text
+from pdtriage.model import Language, SignatureRole, Text
 from pdtriage.report.layout import padded, wrapped
 
 if TYPE_CHECKING:
+    from pdtriage.knowledge import Signature
     from pdtriage.knowledge import explain as explaining
 
 WIDTH = 80
+NAMED = frozenset({"cause", "symptom"})
+"""Roles that a report can name, and the catalogue counts."""
+ROLES: dict[SignatureRole, Text] = {
+    "cause": Text("cause", "根源"),
+    "symptom": Text("symptom", "症状"),
+    "victim": Text("victim", "受牵连"),
+    "context": Text("context", "佐证"),
+    "start": Text("start", "启动"),
+    "progress": Text("progress", "进展"),
+    "end": Text("end", "结束"),
+    "noise": Text("noise", "无害"),
+}
 
 Name = Annotated[
     str,
@@ -30,6 +43,7 @@ Name = Annotated[
 
 def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
     from pdtriage.knowledge import explain as explaining
+    from pdtriage.knowledge import retry
 
     knowledge = known(parsers)
     found = explaining.explain(name, knowledge)
@@ -42,28 +56,49 @@ def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) ->
         raise RefusalError(
             said(f"nothing is called {name}; {hint}", f"没有 {name}；{hint}"), exit_codes.USAGE
         )
-    typer.echo(_rendered(found, lang.language if lang else LANGUAGE))
+    restart = retry.sentence(
+        found.signature, found.category.id if found.category else "", knowledge
+    )
+    told = [restart] if restart is not None else []
+    if found.signature is None and found.category is not None:
+        told += retry.exceptions(found.category.id, knowledge)
+    typer.echo(_rendered(found, told, lang.language if lang else LANGUAGE))
 
 
-def _rendered(found: explaining.Explanation, language: Language) -> str:
+def _rendered(found: explaining.Explanation, restarts: Sequence[Text], language: Language) -> str:
     lines = [found.title.in_(language)]
     kind = [found.id]
     if found.signature is not None:
-        kind += [found.signature.role, found.signature.category or ""]
+        role = found.signature.role
+        shown = Text(role, f"{ROLES[role].zh}（{role}）").in_(language)
+        kind += [shown, found.signature.category or ""]
     lines.append("  ".join(part for part in kind if part))
     if found.meaning:
         lines += ["", *wrapped(found.meaning.in_(language), WIDTH)]
     if found.confirm:
         lines += _section(Text("How to confirm", "如何确认"), [found.confirm], language)
     lines += _section(Text("What to do", "怎么办"), found.advice, language)
-    if found.signatures:
-        lines += ["", Text("Signatures", "特征").in_(language)]
-        width = max(len(signature.id) for signature in found.signatures)
-        lines += [f"  {padded(s.id, width)}  {s.title.in_(language)}" for s in found.signatures]
+    heading = Text(
+        "Start again? (pdtriage run --restart-on auto)",
+        "要不要重启？（pdtriage run --restart-on auto）",
+    )
+    lines += _section(heading, restarts, language)
+    named = [s for s in found.signatures if s.role in NAMED]
+    others = [s for s in found.signatures if s.role not in NAMED]
+    lines += _listed(Text("Signatures", "特征"), named, language)
+    lines += _listed(Text("Never named as the cause", "不会被当作原因的特征"), others, language)
     if found.signature is not None and found.signature.samples:
         lines += ["", Text("Looks like", "日志里的样子").in_(language)]
         lines += [f"  {line}" for line in found.signature.samples[0].strip().splitlines()]
     return "\n".join(lines)
+
+
+def _listed(heading: Text, signatures: Sequence[Signature], language: Language) -> list[str]:
+    if not signatures:
+        return []
+    width = max(len(signature.id) for signature in signatures)
+    rows = [f"  {padded(s.id, width)}  {s.title.in_(language)}" for s in signatures]
+    return ["", heading.in_(language), *rows]
 
 
 def _section(heading: Text, sentences: Sequence[Text], language: Language) -> list[str]:

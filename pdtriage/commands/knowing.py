@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pdtriage import exit_codes
-from pdtriage.commands.speech import RefusalError
+from pdtriage.commands.speech import LANGUAGE, RefusalError
 from pdtriage.knowledge import Knowledge, KnowledgeError, load_knowledge
 
 
@@ -15,7 +15,7 @@ def known(parsers: Sequence[Path] | None) -> Knowledge:
     try:
         knowledge = load_knowledge(parsers or ())
     except KnowledgeError as error:
-        raise RefusalError(str(error), exit_codes.USAGE) from error
+        raise RefusalError(error.message.in_(LANGUAGE), exit_codes.USAGE) from error
     for problem in knowledge.problems:
-        print(f"pdtriage: {problem}", file=sys.stderr)
+        print(f"pdtriage: {problem.in_(LANGUAGE)}", file=sys.stderr)
     return knowledge

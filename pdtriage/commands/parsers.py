@@ -11,11 +11,12 @@ from pdtriage import exit_codes
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.typed import Command, Group
 from pdtriage.knowledge import Signature
 from pdtriage.model import CATEGORIES, Language
 from pdtriage.report.layout import padded
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="ID", help=said("Id of a signature.", "特征的 id。"))]
 CategoryOption = Annotated[
@@ -56,7 +57,9 @@ Output = Annotated[
 ]
 
 
-@app.command("list", help=said("All signatures, one a line.", "列出全部特征，每行一个。"))
+@app.command(
+    "list", cls=Command, help=said("All signatures, one a line.", "列出全部特征，每行一个。")
+)
 def list_(
     category: CategoryOption = None, lang: LanguageOption = None, parsers: Parsers = None
 ) -> None:
@@ -85,7 +88,8 @@ def list_(
 
 
 @app.command(
-    help=said("One signature with its patterns and samples.", "查看一个特征的模式和样例。")
+    cls=Command,
+    help=said("One signature with its patterns and samples.", "查看一个特征的模式和样例。"),
 )
 def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
     from pdtriage.knowledge.explain import similar
@@ -106,7 +110,9 @@ def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> No
     typer.echo(_shown(signature, lang.language if lang else LANGUAGE))
 
 
-@app.command(help=said("Try every signature on its samples.", "用样例检验每一个特征。"))
+@app.command(
+    cls=Command, help=said("Try every signature on its samples.", "用样例检验每一个特征。")
+)
 def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers = None) -> None:
     from pdtriage.knowledge import check as checking
     from pdtriage.knowledge.load import shipped_folder
@@ -127,15 +133,24 @@ def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers
     raise typer.Exit(exit_codes.FAILED if problems else exit_codes.OK)
 
 
-@app.command(help=said("Begin a new signature.", "新建一个特征。"))
+@app.command(cls=Command, help=said("Begin a new signature.", "新建一个特征。"))
 def new(name: Name, sample: Sample = None, output: Output = None) -> None:
-    from pdtriage.knowledge.new import IDENTIFIER, skeleton
+    from pdtriage.knowledge.new import IDENTIFIER, literal_of, skeleton
 
     if not IDENTIFIER.fullmatch(name):
         raise RefusalError(
             said(
                 f"{name}: an id is family.words-with-dashes, such as data.stale-mount",
                 f"{name}：id 的形式为 family.words-with-dashes，例如 data.stale-mount",
+            ),
+            exit_codes.USAGE,
+        )
+    _refuse_known(name, output)
+    if sample is not None and literal_of(sample) is None:
+        raise RefusalError(
+            said(
+                f"{sample!r}: too short to recognise; give a whole log line",
+                f"{sample!r}：太短，无法识别；请给出完整的一行日志",
             ),
             exit_codes.USAGE,
         )
@@ -154,6 +169,20 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
             f"added to {output}; fill it in, then run: pdtriage parsers check --parsers {output}",
             f"已写入 {output}；填好后运行：pdtriage parsers check --parsers {output}",
         )
+    )
+
+
+def _refuse_known(name: str, output: Path | None) -> None:
+    """Shipped, in the folders of the environment, or in the file it would be added to."""
+    own = [output] if output is not None and output.exists() else []
+    if name not in known(own).signatures:
+        return
+    raise RefusalError(
+        said(
+            f"{name} exists already: pdtriage parsers show {name}",
+            f"{name} 已存在：pdtriage parsers show {name}",
+        ),
+        exit_codes.USAGE,
     )
 
 

@@ -15,6 +15,7 @@ from pdtriage import exit_codes
 from pdtriage.bilingual import Language, Text
 from pdtriage.language import language_of
 from pdtriage.launch import run as launch
+from pdtriage.launch.cluster import node_count
 from pdtriage.launch.console import print_refusal
 from pdtriage.launch.flags import LaunchFlags, parse_flags
 from pdtriage.launch.refusal import RefusedError
@@ -43,8 +44,11 @@ def run(arguments: Sequence[str]) -> int:
         outcome = launch(arguments, observer=observer, analyst=analyst, language=language)
     finally:
         observer.close()
-    if analyst.report is not None:
-        _publish(analyst.report, flags, language)
+    report = analyst.report
+    if outcome.record is not None:
+        report = analyst.report_on_launch(outcome.record)
+    if report is not None:
+        _publish(report, flags, language)
     return outcome.exit_code
 
 
@@ -55,7 +59,9 @@ def _language(flags: LaunchFlags, otherwise: Language) -> Language:
 
 
 def _refuse_unusable(flags: LaunchFlags) -> None:
-    """What would only be noticed hours later, when the job has ended."""
+    """What would only be noticed later: when the nodes meet, or when the job has ended."""
+    if flags.launcher != "paddle" and "nnodes" in flags.given:
+        node_count(flags)
     if flags.ranks is not None and not _is_ranks(flags.ranks):
         raise RefusedError(
             Text(f"--ranks cannot be {flags.ranks!r}.", f"--ranks 不能是 {flags.ranks!r}。"),
@@ -69,8 +75,26 @@ def _refuse_unusable(flags: LaunchFlags) -> None:
                 "--parsers 的值应为存放 *.toml 特征库的目录。",
             ),
         )
+    if flags.parsers is not None:
+        _refuse_broken(flags.parsers)
     if flags.report is not None:
         _refuse_unwritable(flags.report, flags.log_dir)
+
+
+def _refuse_broken(parsers: str) -> None:
+    """Only who brings signatures along pays for looking at them before the start."""
+    from pdtriage.knowledge import KnowledgeError, load_knowledge
+
+    try:
+        load_knowledge([Path(parsers)])
+    except KnowledgeError as error:
+        raise RefusedError(
+            Text(f"{error.message.en}.", f"{error.message.zh}。"),
+            Text(
+                f"Try `pdtriage parsers check --parsers {parsers}`.",
+                f"可用 `pdtriage parsers check --parsers {parsers}` 检查。",
+            ),
+        ) from None
 
 
 def _refuse_unwritable(report: str, log_dir: str) -> None:
@@ -92,8 +116,8 @@ def _is_ranks(text: str) -> bool:
 def _publish(report: Report, flags: LaunchFlags, language: Language) -> None:
     from pdtriage.live import publish
 
-    if report.verdict != "succeeded" or report.root_causes:
-        publish.show(report, sys.stderr)
+    if report.verdict != "succeeded" or report.root_causes or report.attempts:
+        publish.show(report, sys.stderr, flags.log_dir)
     try:
         publish.store(report, flags.log_dir)
         if flags.report is not None:

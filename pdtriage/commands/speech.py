@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
@@ -12,7 +14,19 @@ if TYPE_CHECKING:
     # The pipeline is loaded only by the verbs that analyse.
     from pdtriage.pipeline import NothingToAnalyse
 
-LANGUAGE: Language = language_of()
+
+def _asked(words: Sequence[str]) -> Language | None:
+    """What `--lang` says, before anybody has parsed it: help and refusals come before that."""
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        name, equals, value = word.partition("=")
+        if name == "--lang":
+            value = value if equals else following
+            return "zh" if value == "zh" else "en" if value == "en" else None
+    return None
+
+
+LANGUAGE: Language = _asked(sys.argv[1:]) or language_of()
+"""Of help and refusals."""
 
 
 def said(en: str, zh: str) -> str:

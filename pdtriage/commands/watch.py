@@ -19,6 +19,7 @@ Folder = Annotated[
     str,
     typer.Argument(
         metavar="FOLDER",
+        show_default=False,
         help=said(
             "The log folder of the job. Without one: ./log", "作业的日志目录。不写则为 ./log"
         ),
@@ -51,20 +52,23 @@ HangAfter = Annotated[
     typer.Option(
         "--hang-after",
         metavar="SECONDS",
+        show_default=False,
         help=said(
-            "Warn when no rank has written a line for so long; 0: never.",
-            "所有 rank 这么久没有输出时警告；0 表示从不。",
+            "Warn when no rank has written a line for so long; 0: never. Default: 600.",
+            "所有 rank 这么久没有输出时警告；0 表示从不。默认 600。",
         ),
     ),
 ]
-ReportFile = Annotated[
-    Path | None,
+ReportFiles = Annotated[
+    list[str] | None,
     typer.Option(
         "--report",
-        metavar="FILE",
+        "--format",
+        "-f",
+        metavar="[FORMAT=]FILE",
         help=said(
-            "Also write the report to FILE, in the format of its name.",
-            "同时把报告写入 FILE，格式由文件名决定。",
+            "Also write the report to FILE, in the format of its name. May be repeated.",
+            "同时把报告写入 FILE，格式由文件名决定。可多次给出。",
         ),
     ),
 ]
@@ -76,7 +80,7 @@ def watch(
     quiet: Quiet = False,
     until_idle: UntilIdle = None,
     hang_after: HangAfter = 600.0,
-    report: ReportFile = None,
+    report: ReportFiles = None,
     lang: LanguageOption = None,
     parsers: Parsers = None,
 ) -> None:
@@ -84,10 +88,12 @@ def watch(
     from pdtriage.live.stage import ranks_asked
     from pdtriage.live.watching import Watcher, Wishes
     from pdtriage.report.targets import BadTarget, refuse_unwritable, targets_named
+    from pdtriage.sources.url import in_public
 
     if not os.path.isdir(folder):
+        shown = in_public(str(folder))  # a URL cannot be followed; its password is not told
         raise RefusalError(
-            said(f"{folder}: no such folder", f"{folder}：目录不存在"), exit_codes.NOTHING
+            said(f"{shown}: no such folder", f"{shown}：目录不存在"), exit_codes.NOTHING
         )
     try:
         asked = ranks_asked(ranks)
@@ -96,9 +102,10 @@ def watch(
             said(f"--ranks {ranks}: write 0,3 or all", f"--ranks {ranks}：请写成 0,3 或 all"),
             exit_codes.USAGE,
         ) from None
-    if report is not None:
+    files = ",".join(report or ())
+    if files:
         try:
-            refuse_unwritable(targets_named(str(report)))
+            refuse_unwritable(targets_named(files))
         except BadTarget as bad:
             raise RefusalError(bad.message.in_(LANGUAGE), exit_codes.USAGE) from None
     language = lang.language if lang else LANGUAGE
@@ -108,10 +115,10 @@ def watch(
         raise RefusalError(
             said(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_codes.NOTHING
         )
-    publish.show(result, sys.stderr)
-    if report is not None:
+    publish.show(result, sys.stderr, folder)
+    if files:
         try:
-            publish.write_to(result, report)
+            publish.write_to(result, Path(files))
         except OSError as error:
             raise RefusalError(
                 said(f"cannot write the report: {error}", f"无法写出报告：{error}"),

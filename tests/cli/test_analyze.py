@@ -65,6 +65,25 @@ def test_standard_input(pdtriage: Command) -> None:
     assert "errno 5" in answer.out
 
 
+def test_an_empty_pipe_is_nothing_to_analyse(pdtriage: Command) -> None:
+    for said in (b"", b"\n", b" \r\n\n"):
+        assert pdtriage("analyze", "-", stdin=said).code == 3
+
+
+def test_columns_is_heeded_in_a_pipe(pdtriage: Command, failed_job: Path) -> None:
+    usual, wide = (
+        pdtriage("analyze", failed_job, COLUMNS=columns).out.splitlines() for columns in ("", "120")
+    )
+    assert max(map(len, usual)) <= 80 < max(map(len, wide)) <= 120
+
+
+def test_the_next_command_names_the_folder(pdtriage: Command) -> None:
+    folder = FIXTURES / "runs-failure-then-success"
+    said = " ".join(pdtriage("analyze", folder, COLUMNS="200").out.split())
+    assert f"pdtriage analyze {folder} --run 1" in said
+    assert pdtriage("analyze", folder, "--lang", "zh", "-q").out.startswith("成功：")
+
+
 def test_language_from_option_and_locale(pdtriage: Command, failed_job: Path) -> None:
     assert pdtriage("analyze", failed_job, "--lang", "zh").out.startswith("失败：")
     assert pdtriage("analyze", failed_job, LC_ALL="zh_CN.UTF-8").out.startswith("失败：")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+import pytest
+
+from pdtriage import comparing
 from pdtriage.pipeline import analyze
 from tests.cli.conftest import FIXTURES, Command
 
@@ -45,3 +49,61 @@ def test_a_baseline_that_did_not_succeed(pdtriage: Command, failed_job: Path) ->
     assert answer.code == 3
     assert "no run there succeeded" in answer.err
     assert pdtriage("analyze", failed_job, "--baseline", "1", "--all-runs").code == 2
+
+
+TRACEBACK = (
+    'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'
+)
+
+
+def job(folder: Path, text: str, pack: bool = False) -> Path:
+    folder.mkdir(parents=True)
+    if pack:
+        with gzip.open(folder / "workerlog.0.gz", "wt", encoding="utf-8") as stream:
+            stream.write(text)
+    else:
+        (folder / "workerlog.0").write_text(text, encoding="utf-8")
+    return folder
+
+
+def steps(count: int, first: int = 0) -> str:
+    return "".join(f"epoch 0 step {n} loss 1.{n}\n" for n in range(first, first + count))
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return job(tmp_path / "good", steps(400) + "saved /ckpt/400\ntraining finished\n")
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_lines_that_only_one_of_the_runs_printed(good: Path, tmp_path: Path, pack: bool) -> None:
+    text = steps(40) + "reader: slow answer from 10.0.0.7\n" + steps(5, 40) + TRACEBACK
+    report = analyze(job(tmp_path / "bad", text, pack), baseline=good)
+    told = {(one.kind, one.place): one.text.en for one in report.differences}
+    file = "bad/workerlog.0.gz" if pack else "bad/workerlog.0"
+    assert told["printed", f"{file}:41"] == "only this run: reader: slow answer from 10.0.0.7"
+    went_on = told["missing", "good/workerlog.0:401"]
+    assert went_on == "the good run went on: saved /ckpt/400"
+    assert any("do not say how that run ended" in note.en for note in report.notes)
+    assert not any("KeyError" in text or "exception" in text for text in told.values())
+
+
+def test_a_log_too_large_to_compare_whole_says_so(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, "OURS", 2048)
+    monkeypatch.setattr(comparing, "THEIRS", 2048)
+    text = steps(400) + "reader: slow answer\n" + steps(2, 400) + TRACEBACK
+    report = analyze(job(tmp_path / "bad", text), baseline=good)
+    (new,) = [one for one in report.differences if one.kind == "printed"]
+    assert new.place == "bad/workerlog.0:401"
+    assert any("may stand in between" in note.en for note in report.notes)
+
+
+def test_the_failure_itself_is_not_told_again(pdtriage: Command) -> None:
+    report = analyze(FIXTURES / "runs-success-then-failure")
+    told = [one.text.en for one in report.differences]
+    titles = [report.root_causes[0].title.en, *(moment.text.en for moment in report.timeline)]
+    assert not any(title in text for text in told for title in titles)
+    out = pdtriage("analyze", FIXTURES / "runs-success-then-failure").out
+    assert f"\n    {report.differences[-1].place}\n" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -56,6 +57,15 @@ def test_what_is_in_it(tmp_path: Path) -> None:
     assert "PATH=" not in environment
 
 
+def test_a_name_that_says_another_format_is_refused(
+    pdtriage: Command, failed_job: Path, tmp_path: Path
+) -> None:
+    answer = pdtriage("bundle", failed_job, "-o", "b.zip")
+    assert answer.code == 2
+    assert ".tar.zst" in answer.err
+    assert not (tmp_path / "b.zip").exists()
+
+
 def test_no_secret_is_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "log"
     folder.mkdir()
@@ -93,6 +103,12 @@ def test_it_keeps_within_its_size_and_tells_what_is_missing(tmp_path: Path) -> N
     assert b"OSError: [Errno 5]" in found["logs/log/workerlog.1"]
 
 
+def test_what_is_said_in_it_is_in_the_language_asked_for(tmp_path: Path) -> None:
+    contents = write_bundle([FIXTURES / "data-errno5-worker"], tmp_path / "b.tar", language="zh")
+    assert "结论：失败" in contents.members["pdtriage/README.md"].decode()
+    assert [row["why"] for row in contents.left_out] == ["100 行中的 10 行，远离证据"]
+
+
 def test_excerpts_mark_their_gaps() -> None:
     content = b"".join(b"line %d\n" % n for n in range(1, 1001))
     windows = Windows(marks=(500,), before=2, after=1, head=1, tail=1)
@@ -110,14 +126,27 @@ def test_excerpts_mark_their_gaps() -> None:
     assert (part.lines, part.skipped) == (1000, 994)
 
 
-def test_the_verb(pdtriage: Command, failed_job: Path, tmp_path: Path) -> None:
+def test_the_verb(pdtriage: Command, failed_job: Path) -> None:
     answer = pdtriage("bundle", failed_job / "log", "-o", "b.tar.gz")
     assert answer.code == 0
     assert answer.out.startswith("b.tar.gz: ")
     assert pdtriage("analyze", "b.tar.gz", "-q").out.startswith("failed: rank 1 of 3")
     piped = pdtriage("bundle", "-", stdin=(failed_job / "console.log").read_bytes())
     assert piped.code == 0
-    assert (tmp_path / "pdtriage-bundle.tar.zst").exists()
+    again = pdtriage("analyze", "pdtriage-bundle.tar.zst", "-q").out
+    assert again.startswith("failed: rank 0"), "what came through a pipe is read again"
+    assert "logs/console-stdin.log:" in again
+
+
+def test_a_pipe_of_the_shell_is_read_once_and_kept(tmp_path: Path, failed_job: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, (failed_job / "console.log").read_bytes())
+    os.close(writing)
+    try:
+        contents = write_bundle([f"/dev/fd/{reading}"], tmp_path / "b.tar")
+    finally:
+        os.close(reading)
+    assert b"LAUNCH INFO" in contents.members["logs/console-pipe.log"]
 
 
 def test_the_verb_refuses_clearly(pdtriage: Command, failed_job: Path) -> None:

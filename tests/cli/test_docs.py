@@ -15,7 +15,7 @@ from tests.cli.conftest import Command
 
 ROOT = Path(__file__).parents[2]
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-VERBS = re.findall(r"^## `pdtriage ([a-z ]+)`$", CLI, re.M)
+VERBS = re.findall(r"^## `pdtriage ([a-z0-9 ]+)`$", CLI, re.M)
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
@@ -25,8 +25,12 @@ def section(verb: str) -> str:
 
 def test_every_verb_is_documented(pdtriage: Command) -> None:
     top = _verbs(pdtriage("--help").out)
-    parsers = [f"parsers {verb}" for verb in _verbs(pdtriage("parsers", "--help").out)]
-    assert set(VERBS) == {verb for verb in top if verb != "parsers"} | set(parsers)
+    inner = {
+        f"{group} {verb}"
+        for group in ("collect", "parsers")
+        for verb in _verbs(pdtriage(group, "--help").out)
+    }
+    assert set(VERBS) == {verb for verb in top if verb not in ("collect", "parsers")} | inner
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -83,7 +87,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def _verbs(told: str) -> list[str]:
     commands = told.split("Commands:\n", 1)[1]
-    return re.findall(r"^  ([a-z]+)", commands, re.M)
+    return re.findall(r"^  ([a-z0-9]+)", commands, re.M)
 
 
 def _samples() -> ModuleType:

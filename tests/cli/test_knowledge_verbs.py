@@ -20,7 +20,13 @@ def test_explain_a_category(pdtriage: Command) -> None:
 def test_explain_a_signature_in_chinese(pdtriage: Command) -> None:
     answer = pdtriage("explain", "data.errno5", "--lang", "zh")
     assert answer.code == 0
-    for part in ("如何确认", "怎么办", "日志里的样子", "[Errno 5]"):
+    for part in (
+        "data.errno5  根源（cause）  data.io",
+        "如何确认",
+        "怎么办",
+        "日志里的样子",
+        "[Errno 5]",
+    ):
         assert part in answer.out
 
 
@@ -53,6 +59,26 @@ def test_new_makes_the_folder_of_its_file(pdtriage: Command, tmp_path: Path) -> 
     words = ("new", "data.tape-jammed", "--sample", "tape 3 jammed", "-o", "mine/own/data.toml")
     assert pdtriage("parsers", *words).code == 0
     assert "tape 3 jammed" in (tmp_path / "mine" / "own" / "data.toml").read_text()
+
+
+def test_new_refuses_what_is_there_already_or_too_short(pdtriage: Command) -> None:
+    words = ("new", "data.tape-jammed", "--sample", "tape 3 jammed", "-o", "data.toml")
+    assert pdtriage("parsers", *words).code == 0
+    again = pdtriage("parsers", *words)
+    assert again.code == 2
+    assert "data.tape-jammed exists already" in again.err
+    assert pdtriage("parsers", "new", "data.errno5").code == 2
+    assert pdtriage("parsers", "new", "data.no", "--sample", "7 no").code == 2
+
+
+def test_explain_names_signatures_that_differ_from_their_category(pdtriage: Command) -> None:
+    page = " ".join(pdtriage("explain", "code.python").out.split())
+    differing = [
+        s for s in load_knowledge().signatures.values() if s.category == "code.python" and s.retry
+    ]
+    assert differing
+    told = page.partition("Start again?")[2].partition("Signatures")[0]
+    assert all(signature.id in told for signature in differing)
 
 
 def test_show(pdtriage: Command) -> None:

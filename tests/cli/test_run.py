@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.launch.limits import not_started
 from tests.cli.conftest import Command
 
 ALONE = ("--backend", "gloo", "--host", "127.0.0.1")
@@ -38,6 +41,15 @@ def test_a_report_without_a_folder_is_refused_before_the_start(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.py"]
 
 
+def test_broken_parsers_are_refused_before_the_start(pdtriage: Command, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[[signature]]\nid = "mine.odd"\n')
+    answer = pdtriage("run", *ALONE, "--parsers", str(mine), "train.py")
+    assert answer.code == 2
+    assert "mine.toml: signature 'mine.odd': role must be one of" in answer.err
+    assert not (tmp_path / "log").exists()
+
+
 def test_a_report_may_go_into_the_log_folder_of_the_launch(
     pdtriage: Command, tmp_path: Path
 ) -> None:
@@ -45,12 +57,37 @@ def test_a_report_may_go_into_the_log_folder_of_the_launch(
     assert (tmp_path / "log" / "x.json").exists()
 
 
-def test_too_many_open_files_is_no_fault_of_the_script(tmp_path: Path) -> None:
-    """How many a launch needs differs, so that the limit is met at several places."""
-    answers = [_launched_with(files, tmp_path).stderr for files in range(8, 16)]
-    told = [text for text in answers if "could not be executed: Too many open files" in text]
-    assert told
-    assert all("ulimit -n" in text and "#!" not in text for text in told)
+@pytest.mark.parametrize("files", [24, 51])
+def test_too_few_open_files_are_told_before_the_start(tmp_path: Path, files: int) -> None:
+    answer = _launched_with(files, tmp_path)
+    assert answer.returncode == 2
+    told = f"4 processes need 52 open files, and the limit is {files}."
+    assert told in answer.stderr
+    assert "ulimit -n" in answer.stderr
+    assert not list(tmp_path.glob("log/workerlog.*"))
+
+
+def test_so_few_that_pdtriage_itself_cannot_begin(tmp_path: Path) -> None:
+    answer = _launched_with(6, tmp_path)
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "pdtriage: 6 open files are not enough; raise the limit: ulimit -n 65535\n"
+    )
+
+
+def test_just_enough_open_files(tmp_path: Path) -> None:
+    answer = _launched_with(52, tmp_path)
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.EMFILE, "ulimit -n"), (errno.EAGAIN, "ulimit -u"), (errno.ENOENT, "#!")],
+)
+def test_what_stopped_a_start(number: int, advice: str) -> None:
+    refusal = not_started("python", OSError(number, os.strerror(number), "python"))
+    assert "python could not be executed" in refusal.message("en")
+    assert advice in refusal.message("en")
 
 
 def _launched_with(files: int, where: Path) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,7 @@ import pytest
 import pdtriage as package
 from pdtriage import __main__ as front_door
 from pdtriage.debugging import DEBUG_VARIABLE
+from pdtriage.report.layout import columns
 from tests.cli.conftest import Command
 
 HEAVY = ("typer", "rich", "regex", "hyperscan", "zstandard", "watchdog")
@@ -32,6 +33,55 @@ def test_version_imports_nothing_heavy() -> None:
 def test_help_speaks_the_language_of_the_locale(pdtriage: Command) -> None:
     assert "Find the culprit of a failed job" in pdtriage("--help").out
     assert "从日志中找出" in pdtriage("--help", LC_ALL="zh_CN.UTF-8").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--help",), "用法：pdtriage [选项] 命令 [参数]..."),
+        (("watch", "--help"), "\n参数：\n  FOLDER  作业的日志目录"),
+        (("bundle", "--help"), "[默认：8"),
+        (("demo", "--help"), "显示本帮助。"),
+        (("analyze", "--nope"), "错误：没有这个选项：--nope"),
+        (("explain",), "用 'pdtriage explain -h' 查看帮助。\n\n错误：缺少参数 'ID'。"),
+        (("nope",), "错误：没有这个命令：'nope'。"),
+        (("bundle", "--max-mb", "x"), "错误：'--max-mb' 的值无效：应为整数。"),
+        (("analyze", "-f"), "错误：选项 '-f' 需要一个值。"),
+        (("explain", "a", "b"), "错误：多余的参数：b"),
+        (("analyze", "--color", "red"), "错误：'--color' 的值无效：'red' 不在可选值"),
+    ],
+)
+def test_what_typer_says_is_chinese_too(
+    pdtriage: Command, words: tuple[str, ...], said: str
+) -> None:
+    by_locale = "--help" in words
+    answer = pdtriage(*words, LC_ALL="zh_CN.UTF-8") if by_locale else pdtriage("--lang=zh", *words)
+    assert said in answer.out + answer.err
+    assert answer.code == (0 if "--help" in words else 2)
+    assert "Usage" not in answer.out + answer.err
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_chinese_help_keeps_to_the_width(pdtriage: Command, width: int) -> None:
+    page = pdtriage("analyze", "--help", LC_ALL="zh_CN.UTF-8", COLUMNS=str(width)).out
+    assert max(map(columns, page.splitlines())) <= width
+    assert "sarif, html。" in " ".join(page.split())
+
+
+def test_english_refusals_stay_as_they_are(pdtriage: Command) -> None:
+    answer = pdtriage("analyze", "--nope")
+    assert answer.err.startswith("Usage: pdtriage analyze [OPTIONS] [PATH]...\nTry 'pdtriage ana")
+    assert "\nError: No such option: --nope" in answer.err
+
+
+def test_help_knows_no_names_of_types(pdtriage: Command) -> None:
+    for verb in ("analyze", "watch", "explain", "bundle"):
+        page = pdtriage(verb, "--help").out
+        assert "str>" not in page
+        assert "{" not in page.splitlines()[0]
+    assert "x>=" not in pdtriage("bundle", "--help").out
+    rows = pdtriage("analyze", "--help", COLUMNS="60").out.split("Arguments:\n")[1].splitlines()
+    assert rows[0].index("Folders") == rows[1].index(rows[1].strip()), "one column of words"
 
 
 def test_an_unexpected_error_is_one_line(

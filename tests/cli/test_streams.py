@@ -94,3 +94,8 @@ def test_a_reader_that_left_is_nothing_to_speak_of(words: tuple[str, ...], tmp_p
     answer = shell("| head -1", *words, where=tmp_path)
     assert len(answer.out.splitlines()) == 1
     assert answer.err == ""
+
+
+def test_a_reader_that_has_enough_ends_every_verb_alike(tmp_path: Path) -> None:
+    ending = "| head -1 > /dev/null; exit ${PIPESTATUS[0]}"
+    assert shell(ending, "parsers", "list", where=tmp_path).code == 141

@@ -1,0 +1,247 @@
+"""One PaddleJob into one folder: statuses, events, and what every container printed."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pdtriage.bilingual import Text
+from pdtriage.collect.kubectl import Kubectl, KubectlError
+from pdtriage.collect.names import is_kubernetes_name, safe_name
+from pdtriage.collect.policy import deletion_warnings
+from pdtriage.collect.selection import Selection, events_of
+from pdtriage.collect.wording import not_collected
+from pdtriage.events.kubernetes import MANIFEST as SCHEMA
+from pdtriage.events.kubernetes import as_text
+from pdtriage.events.kubernetes.allowed import reduced, withheld_variables
+from pdtriage.events.kubernetes.pod import pod_of
+from pdtriage.events.kubernetes.values import items, mapping, number, text
+
+MANIFEST = "pdtriage-k8s.json"
+JOB, EVENTS, PODS, POD = "paddlejob.json", "events.json", "pods", "pod.json"
+
+UNFINISHED = {
+    "schema": SCHEMA,
+    "complete": False,
+    "left_out": [
+        {
+            "what": "collection",
+            "en": "the collection was not finished: logs may be missing or cut",
+            "zh": "收集没有完成：日志可能缺失或被截断",
+        }
+    ],
+}
+
+Document = Mapping[str, object]
+Told = Callable[[int, int], None]
+"""Called with the logs that are there and the logs there will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The output of one life of one container."""
+
+    pod: str
+    container: str
+    previous: bool
+    file: str
+    """Below the folder of the collection."""
+
+
+@dataclass
+class Collection:
+    """What is there, and what is missing."""
+
+    folder: Path
+    logs: list[dict[str, object]] = field(default_factory=list)
+    left_out: list[dict[str, object]] = field(default_factory=list)
+    warnings: list[dict[str, object]] = field(default_factory=list)
+    withheld: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return not self.left_out
+
+    def miss(self, what: Mapping[str, object], said: Text) -> None:
+        self.left_out.append({**what, "en": said.en, "zh": said.zh})
+
+
+def gather(
+    selection: Selection,
+    kubectl: Kubectl,
+    folder: Path,
+    options: Sequence[str] = (),
+    parallel: int = 8,
+    told: Told | None = None,
+) -> Collection:
+    """Fills the folder; what cannot be had is noted in the collection, never raised."""
+    made = Collection(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / MANIFEST, UNFINISHED)
+    if selection.job is not None:
+        _write(folder / JOB, reduced({"kind": "PaddleJob", **selection.job}))
+        made.warnings.extend(
+            {"en": said.en, "zh": said.zh} for said in deletion_warnings(selection.job)
+        )
+    else:
+        for resource, error in selection.troubles:
+            if error.trouble not in ("not-found", "no-type"):
+                made.miss({"what": resource}, not_collected(resource, error))
+    _add_events(selection, kubectl, made)
+    wanted: list[Wanted] = []
+    for pod in selection.pods:
+        home = folder / PODS / safe_name(text(pod, "metadata", "name"))
+        home.mkdir(parents=True, exist_ok=True)
+        _write(home / POD, reduced({"apiVersion": "v1", "kind": "Pod", **pod}))
+        made.withheld += withheld_variables({"kind": "Pod", **pod})
+        wanted.extend(_wanted(pod, made))
+    _fetch_all(wanted, kubectl, made, options, parallel, told)
+    return made
+
+
+def write_manifest(made: Collection, about: Mapping[str, object], pods: Sequence[Document]) -> None:
+    """Last of all: until then it says that the collection was not finished."""
+    rows = []
+    for document in pods:
+        pod = pod_of(document)
+        if pod is not None:
+            rows.append(
+                {
+                    "name": pod.name,
+                    "folder": f"{PODS}/{safe_name(pod.name)}",
+                    "role": pod.role,
+                    "index": pod.index,
+                    "node": pod.machine,
+                    "phase": pod.phase,
+                    "restarts": pod.restarts,
+                }
+            )
+    _write(
+        made.folder / MANIFEST,
+        {
+            "schema": SCHEMA,
+            **about,
+            "complete": made.complete,
+            "pods": rows,
+            "logs": sorted(made.logs, key=lambda log: str(log["file"])),
+            "left_out": made.left_out,
+            "warnings": made.warnings,
+            "variables_left_out": made.withheld,
+        },
+    )
+
+
+def is_collection(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file()
+
+
+def remove_collection(folder: Path) -> None:
+    """Only what a collection consists of; whatever else lies there stays."""
+    for name in (MANIFEST, JOB, EVENTS):
+        (folder / name).unlink(missing_ok=True)
+    if (folder / PODS).is_dir() and not (folder / PODS).is_symlink():
+        shutil.rmtree(folder / PODS)
+
+
+def _add_events(selection: Selection, kubectl: Kubectl, made: Collection) -> None:
+    names = {text(pod, "metadata", "name") for pod in selection.pods}
+    try:
+        events = events_of(kubectl, selection.name, names)
+    except KubectlError as error:
+        made.miss({"what": "events"}, not_collected("events", error))
+        return
+    _write(made.folder / EVENTS, reduced(events))
+
+
+def _wanted(pod: Document, made: Collection) -> Iterator[Wanted]:
+    """The logs a pod may have; a container that never started has none."""
+    name = text(pod, "metadata", "name")
+    if not is_kubernetes_name(name):
+        odd = KubectlError("other", "no pod can have such a name")
+        made.miss({"pod": name, "what": "log"}, not_collected(name, odd, log=True))
+        return
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for status in items(pod, "status", group):
+            container = text(status, "name")
+            now, before = mapping(status, "state"), mapping(status, "lastState", "terminated")
+            alive = bool(mapping(now, "running") or mapping(now, "terminated"))
+            if group == "initContainerStatuses" and not _is_telling(status):
+                continue
+            if not (alive or before) or not is_kubernetes_name(container):
+                continue
+            file = f"{PODS}/{safe_name(name)}/console_{safe_name(container)}"
+            yield Wanted(name, container, False, f"{file}.log")
+            # while it waits for a restart, its last life is what `logs` shows without being asked
+            if alive and before:
+                yield Wanted(name, container, True, f"{file}_previous.log")
+
+
+def _is_telling(status: Document) -> bool:
+    """An init container that ended well has nothing to tell."""
+    return number(status, "state", "terminated", "exitCode") != 0
+
+
+def _fetch_all(
+    wanted: Sequence[Wanted],
+    kubectl: Kubectl,
+    made: Collection,
+    options: Sequence[str],
+    parallel: int,
+    told: Told | None,
+) -> None:
+    lock = threading.Lock()
+
+    def fetch(one: Wanted) -> None:
+        row, said = _fetched(one, kubectl, made.folder, options)
+        with lock:
+            made.logs.append(row)
+            if said is not None:
+                what = "previous log" if one.previous else "log"
+                made.miss({"pod": one.pod, "container": one.container, "what": what}, said)
+
+    pool = ThreadPoolExecutor(max_workers=max(1, parallel))
+    try:
+        waiting: set[Future[None]] = {pool.submit(fetch, one) for one in wanted}
+        while waiting:
+            done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+            if told:
+                told(len(wanted) - len(waiting), len(wanted))
+    except BaseException:
+        kubectl.stop.set()  # Ctrl-C: what runs is ended, what waits is dropped
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    made.left_out.sort(key=lambda entry: (str(entry.get("pod", "")), str(entry.get("what"))))
+
+
+def _fetched(
+    one: Wanted, kubectl: Kubectl, folder: Path, options: Sequence[str]
+) -> tuple[dict[str, object], Text | None]:
+    path = folder / one.file
+    asked = [*options, *(["--previous"] if one.previous else [])]
+    said = None
+    try:
+        kubectl.logs(one.pod, one.container, path, asked)
+    except KubectlError as error:
+        said = not_collected(f"{one.pod}/{one.container}", error, log=True)
+        if not path.stat().st_size:
+            path.unlink()
+    size = path.stat().st_size if path.exists() else 0
+    row: dict[str, object] = {
+        "file": one.file,
+        "container": one.container,
+        "previous": one.previous,
+        "bytes": size,
+        "complete": said is None,
+    }
+    return row, said
+
+
+def _write(path: Path, document: object) -> None:
+    path.write_text(as_text(document), encoding="utf-8", errors="replace")

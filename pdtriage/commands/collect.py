@@ -1,0 +1,255 @@
+"""`pdtriage collect k8s`: the logs and statuses of a PaddleJob's pods into a folder."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pdtriage import __version__, exit_codes
+from pdtriage.bilingual import Language, Text
+from pdtriage.commands.collect_options import (
+    Analyze,
+    Context,
+    JobArgument,
+    LimitBytes,
+    Namespace,
+    Output,
+    Overwrite,
+    Parallel,
+    Selector,
+    Since,
+    Tail,
+    Timeout,
+    Timestamps,
+)
+from pdtriage.commands.options import LanguageOption
+from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.typed import Command, Group
+
+if TYPE_CHECKING:
+    from pdtriage.collect.gather import Collection
+    from pdtriage.collect.selection import Selection
+
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+")
+
+app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+@app.callback()
+def collect() -> None:
+    """Only there so that typer asks for the name of a source."""
+
+
+@app.command(
+    "k8s",
+    cls=Command,
+    help=said(
+        "Fetch logs and statuses of a PaddleJob's pods with kubectl.",
+        "用 kubectl 取回 PaddleJob 各 Pod 的日志与状态。",
+    ),
+)
+def k8s(
+    job: JobArgument,
+    namespace: Namespace = None,
+    context: Context = None,
+    output: Output = None,
+    selector: Selector = None,
+    since: Since = None,
+    tail: Tail = None,
+    limit_bytes: LimitBytes = None,
+    timestamps: Timestamps = False,
+    parallel: Parallel = 8,
+    timeout: Timeout = 60.0,
+    overwrite: Overwrite = False,
+    analyze: Analyze = False,
+    lang: LanguageOption = None,
+) -> None:
+    from pdtriage.collect.gather import gather, write_manifest
+    from pdtriage.collect.kubectl import Kubectl, KubectlError, found_kubectl
+    from pdtriage.collect.selection import select
+    from pdtriage.collect.wording import why
+
+    language = lang.language if lang else LANGUAGE
+    job = _name("JOB", job.rpartition("/")[2])
+    if namespace is not None:
+        _name("--namespace", namespace)
+    options = _options(since, tail, limit_bytes, timestamps)
+    folder = output or Path(f"k8s-{job}")
+    _refuse_taken(folder, overwrite)
+    try:
+        kubectl = Kubectl(found_kubectl(), namespace, context, timeout)
+        selection = select(kubectl, job, selector)
+    except KubectlError as error:
+        reason = why(error).in_(language)
+        raise RefusalError(
+            said(f"nothing was collected: {reason}", f"没有收集到任何内容：{reason}"),
+            exit_codes.NOTHING,
+        ) from error
+    if not selection.pods:
+        raise RefusalError(_no_pods(job, selection, language), exit_codes.NOTHING)
+    try:
+        _make_room(folder, overwrite)
+        made = gather(selection, kubectl, folder, options, parallel, _told())
+        if options:
+            made.warnings.append(_limited(options))
+        write_manifest(made, _about(job, selection, context), selection.pods)
+    except OSError as error:
+        raise RefusalError(
+            said(f"cannot write the collection: {error}", f"无法写出收集结果：{error}"),
+            exit_codes.USAGE,
+        ) from error
+    _tell(made, language)
+    if analyze:
+        from pdtriage.commands.analyze import analyze as obey_analyze
+
+        obey_analyze(paths=[str(folder)], lang=lang)
+    typer.echo(f"pdtriage analyze {folder}")
+    raise typer.Exit(exit_codes.OK if made.complete else exit_codes.FAILED)
+
+
+def _name(what: str, name: str) -> str:
+    from pdtriage.collect.names import is_kubernetes_name
+
+    if is_kubernetes_name(name):
+        return name
+    raise RefusalError(
+        said(
+            f"{what} {name!r}: no name of Kubernetes (lower-case letters, digits, - and .)",
+            f"{what} {name!r}：不是合法的 Kubernetes 名字（小写字母、数字、- 和 .）",
+        ),
+        exit_codes.USAGE,
+    )
+
+
+def _options(
+    since: str | None, tail: int | None, limit_bytes: int | None, timestamps: bool
+) -> list[str]:
+    if since is not None and not _DURATION.fullmatch(since):
+        raise RefusalError(
+            said(
+                f"--since {since}: give a number and a unit, as in 90m or 6h",
+                f"--since {since}：请给出数字和单位，例如 90m 或 6h",
+            ),
+            exit_codes.USAGE,
+        )
+    told = {"--since": since, "--tail": tail, "--limit-bytes": limit_bytes}
+    words = [f"{name}={value}" for name, value in told.items() if value is not None]
+    return [*words, *(["--timestamps"] if timestamps else [])]
+
+
+def _refuse_taken(folder: Path, overwrite: bool) -> None:
+    """Before anything is asked of the cluster."""
+    from pdtriage.collect.gather import is_collection
+
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        is_ours = folder.is_dir() and is_collection(folder)
+    except OSError as error:
+        raise RefusalError(
+            said(
+                f"{folder}: cannot be looked into ({error.strerror}); name another folder with -o",
+                f"{folder}：无法查看（{error.strerror}）；请用 -o 指定其他文件夹",
+            ),
+            exit_codes.USAGE,
+        ) from error
+    if is_ours:
+        if overwrite:
+            return
+        sentence = said(
+            f"{folder}: a collection is there already; --overwrite replaces it, -o names another",
+            f"{folder}：已有收集结果；用 --overwrite 替换，或用 -o 指定其他文件夹",
+        )
+    else:
+        sentence = said(
+            f"{folder}: there is something else already; name another folder with -o",
+            f"{folder}：已有其他内容；请用 -o 指定其他文件夹",
+        )
+    raise RefusalError(sentence, exit_codes.USAGE)
+
+
+def _told() -> Callable[[int, int], None] | None:
+    """How many logs are there so far, on a terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def tell(done: int, whole: int) -> None:
+        sys.stderr.write(f"\r{done}/{whole}{chr(10) if done == whole else ''}")
+        sys.stderr.flush()
+
+    return tell
+
+
+def _make_room(folder: Path, overwrite: bool) -> None:
+    from pdtriage.collect.gather import is_collection, remove_collection
+
+    if overwrite and is_collection(folder):
+        remove_collection(folder)
+
+
+def _no_pods(job: str, selection: Selection, language: Language) -> str:
+    """Neither pods nor a job, or a job whose pods are gone, or one nobody may look at."""
+    from pdtriage.collect.policy import deletion_warnings
+    from pdtriage.collect.wording import why
+
+    if selection.job is not None:
+        reasons = [warning.in_(language) for warning in deletion_warnings(selection.job)]
+        sentence = said(
+            f"the PaddleJob {job} has no pods: nothing to collect",
+            f"PaddleJob {job} 没有 Pod：没有可收集的内容",
+        )
+    else:
+        reasons = [f"{what}: {why(error).in_(language)}" for what, error in selection.troubles]
+        sentence = said(
+            f"no PaddleJob {job} and no pods of it; is the namespace right (-n)?",
+            f"没有 PaddleJob {job}，也没有它的 Pod；命名空间（-n）是否正确？",
+        )
+    return "\n  ".join([sentence, *dict.fromkeys(reasons)])
+
+
+def _about(job: str, selection: Selection, context: str | None) -> dict[str, object]:
+    from pdtriage.events.kubernetes.values import text
+
+    return {
+        "tool": {"name": "pdtriage", "version": __version__},
+        "collected": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "job": job,
+        "kind": text(selection.job, "apiVersion") or None,
+        "namespace": text(selection.pods[0], "metadata", "namespace") or None,
+        "context": context,
+    }
+
+
+def _limited(options: list[str]) -> dict[str, object]:
+    asked = " ".join(option for option in options if option != "--timestamps")
+    whole = Text(f"logs were asked for with {asked}", f"取日志时使用了 {asked}")
+    if not asked:
+        whole = Text("logs carry the time of the node", "日志带有节点时间")
+    return {"en": whole.en, "zh": whole.zh, "report": bool(asked)}
+
+
+def _tell(made: Collection, language: Language) -> None:
+    size = sum(path.stat().st_size for path in made.folder.rglob("*") if path.is_file())
+    pods = len(list((made.folder / "pods").iterdir()))
+    typer.echo(
+        said(
+            f"{made.folder}: {_count(pods, 'pod')}, {_count(len(made.logs), 'log')}, "
+            f"{size:,} bytes; {_count(made.withheld, 'environment variable')} left out",
+            f"{made.folder}：{pods} 个 Pod，{len(made.logs)} 份日志，{size:,} 字节；"
+            f"{made.withheld} 个环境变量未保存",
+        ),
+        err=True,
+    )
+    for entry in (*made.left_out, *made.warnings):
+        if entry.get("report") is not False:
+            typer.echo(f"  {entry[language]}", err=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
