@@ -4,8 +4,10 @@
     python benchmarks/live.py latency   from a line in a log to its announcement
     python benchmarks/live.py verdict   from the first death to the end, report printed
     python benchmarks/live.py flood     CPU and memory while one rank writes many lines
+    python benchmarks/live.py follow    line to event, and CPU, at 8, 64 and 512 files with 50,000
+                                        lines/s together, beside `tail -F`; writes a table
 
-Each prints one JSON object.
+The others print one JSON object each.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import following
+from following import cpu_of
+from results import keep
+
 from pdtriage.launch.record import read_records
 
 RUN = [sys.executable, "-m", "pdtriage", "run", "--log_level", "ERROR"]
-TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 STEADY = """
@@ -71,13 +76,20 @@ time.sleep(30)
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["load", "latency", "verdict", "flood"])
-    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("what", choices=["load", "latency", "verdict", "flood", "follow"])
+    parser.add_argument("--seconds", type=int, help="30, of each row of `follow` 10")
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument("--tries", type=int, default=5)
+    parser.add_argument("--files", type=int, nargs="+", default=[8, 64, 512])
+    parser.add_argument("--rate", type=int, default=50_000, help="lines a second, of `follow`")
+    parser.add_argument("--into", type=Path, help="append the table of `follow` to this file, too")
     asked = parser.parse_args()
+    if asked.what == "follow":
+        text = following.table(asked.files, asked.rate, asked.seconds or 10)
+        keep("Following", text, asked.into)
+        return
     if asked.what == "load":
-        result = measure_load(asked.seconds)
+        result = measure_load(asked.seconds or 30)
     elif asked.what == "flood":
         result = measure_flood(asked.lines)
     elif asked.what == "verdict":
@@ -158,12 +170,6 @@ def start(path: Path, logs: Path, ranks: int, *arguments: str) -> subprocess.Pop
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def cpu_of(pid: int) -> float:
-    """Seconds of processor time, all threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 def memory_of(pid: int) -> int:
