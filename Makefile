@@ -11,6 +11,7 @@ PS_VENV := .venv-paddle26
 # The last Paddle whose CPU wheel holds the parameter-server core, and what it needs to import.
 PS_WHEELS := paddlepaddle==2.6.2 'numpy<2' setuptools protobuf==4.25.3
 SOURCES := pdtriage tests
+RESULTS := benchmarks/results.md
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -32,7 +33,7 @@ types: $(VENV)/.ready ## mypy, strict
 	$(VENV)/bin/mypy
 
 unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone
-	$(VENV)/bin/pytest
+	$(VENV)/bin/pytest -n 3 --dist loadfile
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check
@@ -45,9 +46,16 @@ wheel: $(VENV)/.ready ## build dist/*.whl
 	$(VENV)/bin/python -m build --wheel
 
 bench: $(VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
-	@rm -f benchmarks/results.md
-	$(VENV)/bin/python benchmarks/scan.py --into benchmarks/results.md
-	$(VENV)/bin/python benchmarks/blame.py --into benchmarks/results.md
+	$(VENV)/bin/python benchmarks/results.py $(RESULTS)
+	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Scan
+	$(VENV)/bin/python benchmarks/scan.py a b c d small --into $(RESULTS)
+	$(VENV)/bin/python benchmarks/growth.py --into $(RESULTS)
+	$(VENV)/bin/python benchmarks/live.py follow --into $(RESULTS)
+	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Blame
+	$(VENV)/bin/python benchmarks/blame.py --into $(RESULTS)
+	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Ray
+	$(VENV)/bin/python benchmarks/cluster.py --into $(RESULTS)
+	$(VENV)/bin/python scripts/readme_benchmarks.py
 
 clean: ## remove the environments and everything built
 	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
