@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import signal
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(error, OSError) and streams.is_full(error):
             streams.forget_output()
             sys.exit(_complaint(error))
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            sys.exit(_too_few_files(error))
         if debugging():
             raise
         sys.exit(_apology(error))
@@ -47,7 +50,10 @@ def _obey(arguments: Sequence[str]) -> None:
         from pdtriage.commands.doctor import doctor  # its flags are those of run
 
         sys.exit(doctor(arguments[1:]))
-    from pdtriage.cli import obey  # typer is slow to import
+    from pdtriage.collector import collector_at_rest
+
+    with collector_at_rest():  # imports make many objects, and none to collect
+        from pdtriage.cli import obey  # typer is slow to import
 
     obey(arguments)
 
@@ -66,6 +72,23 @@ def _complaint(error: OSError) -> int:
     _say(
         f"pdtriage: the output cannot be written: {error.strerror}",
         f"pdtriage：无法写出输出：{error.strerror}",
+    )
+    return exit_codes.USAGE
+
+
+def _too_few_files(error: OSError) -> int:
+    if error.errno == errno.ENFILE:
+        _say(
+            "pdtriage: the machine has no open file left (sysctl fs.file-max)",
+            "pdtriage：本机可打开的文件数已用尽（sysctl fs.file-max）",
+        )
+        return exit_codes.USAGE
+    import resource  # there is no such error where there is no such module
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    _say(
+        f"pdtriage: {limit} open files are not enough; raise the limit: ulimit -n 65535",
+        f"pdtriage：可打开的文件数上限 {limit} 不够；请提高上限：ulimit -n 65535",
     )
     return exit_codes.USAGE
 

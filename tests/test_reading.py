@@ -15,7 +15,7 @@ from pdtriage import reading
 from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts
-from pdtriage.sources import Source, find
+from pdtriage.sources import find
 
 SCENARIOS = Path(__file__).parent / "fixtures" / "scenarios"
 ENGINE = Engine(load_knowledge())
@@ -49,7 +49,7 @@ from pdtriage.sources import find
 
 reading.WORTH_A_POOL, reading.BATCH = 0, 1
 pools, make_pool = [], reading._pool
-reading._pool = lambda engine: pools.append(1) or make_pool(engine)
+reading._pool = lambda *given: pools.append(1) or make_pool(*given)
 engine = Engine(load_knowledge())
 spread_out = reading.read_sources(find([sys.argv[1]]), engine)[0]
 assert pools == [1], pools
@@ -78,6 +78,17 @@ def test_beside_other_threads_nothing_is_forked() -> None:
         other.join()
 
 
-def _die(_sources: list[Source]) -> list[reading.Read]:
+def _die(_places: range) -> list[reading.Read]:
     os.kill(os.getpid(), signal.SIGKILL)
     return []
+
+
+def test_a_file_that_is_truncated_while_it_is_read_just_ends(tmp_path: Path) -> None:
+    log = tmp_path / "workerlog.0"
+    log.write_bytes(b"a line of no interest at all\n" * 200_000)
+    (source,) = find([tmp_path]).sources
+    chunks = source.chunks(reading.CHUNK)
+    read = len(next(chunks))
+    os.truncate(log, read + 1000)
+    assert sum(map(len, chunks)) == 1000
+    assert source.notes() == ()

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from junitparser import JUnitXml
 
 from pdtriage.launch.flags import parse_flags
 from tests.cli.conftest import FIXTURES
+from tests.collect.conftest import needs_kubectl
+from tests.collect.pods import cluster_of, ended, pod
+from tests.collect.standin import standing_in
 
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "docs" / "ci"
@@ -83,6 +87,22 @@ def test_the_action_annotates_summarises_and_answers(job: Path) -> None:
     assert json.loads((job / "pdtriage.sarif").read_text())["version"] == "2.1.0"
 
 
+def test_the_action_installs_the_checkout_it_lies_in(job: Path) -> None:
+    """Both steps word for word; what is not there is only a way to a package index."""
+    environment = {
+        "PYTHONPATH": sysconfig.get_path("purelib"),  # the dependencies, and what builds wheels
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+    }
+    done, runner = _action(job, installed=True, python=sys.executable, **environment)
+    assert done.returncode == 0, done.stderr
+    assert "verdict=failed" in (runner / "output").read_text()
+    where = "import pdtriage; print(pdtriage.__file__)"
+    found = shell(f"runner/pdtriage/bin/python -c '{where}'", job, **environment)
+    assert found.stdout.startswith(str(runner)), found.stderr
+
+
 def test_the_action_can_fail_and_takes_a_baseline(job: Path) -> None:
     done, _ = _action(job, fail="true", baseline=str(FIXTURES / "run-success"))
     assert done.returncode == 1
@@ -100,7 +120,9 @@ def test_inputs_of_the_action_are_never_obeyed(job: Path) -> None:
 def test_the_workflow_uses_what_the_action_offers() -> None:
     workflow = yaml.safe_load((RECIPES / "github.yml").read_text(encoding="utf-8"))
     steps = workflow["jobs"]["train"]["steps"]
-    (triage,) = (step for step in steps if "pdtriage" in step.get("uses", ""))
+    (triage,) = (step for step in steps if step.get("id") == "triage")
+    (fetched,) = (step["with"]["path"] for step in steps if "repository" in step.get("with", {}))
+    assert triage["uses"] == f"./{fetched}"
     assert set(triage["with"]) <= set(ACTION["inputs"])
     used = re.findall(r"steps\.triage\.outputs\.(\w+)", yaml.safe_dump(workflow))
     assert used
@@ -131,27 +153,30 @@ def test_jenkins(job: Path) -> None:
     assert all(list(job.glob(name.strip())) for name in artifacts.split(","))
 
 
+@needs_kubectl
 def test_logs_of_pods_are_collected_and_understood(job: Path) -> None:
-    nodes = FIXTURES / "nodes-errno5"
-    _kubectl(job / "tools" / "kubectl", {f"train-worker-{n}": nodes / f"node{n}" for n in (0, 1)})
+    """With the real kubectl and a stand-in for the cluster."""
+    logs = {f"train-worker-{n}": f"silent-sigkill/log/workerlog.{n}" for n in (0, 1)}
+    pods = [pod("worker", 0, ended(250)), pod("worker", 1, ended(137, "OOMKilled"))]
     script = (RECIPES / "collect-pods.sh").read_text(encoding="utf-8")
     (job / "collect-pods.sh").write_text(script)
-    done = shell("sh collect-pods.sh train team && pdtriage analyze pods -f json", job, "sh")
+    with standing_in(cluster_of(pods, logs), job) as where:
+        command = "sh collect-pods.sh train ml && pdtriage analyze pods -f json"
+        done = shell(command, job, "sh", **where)
     assert done.returncode == 1, done.stderr
-    assert sorted(p.parent.name for p in (job / "pods").rglob("console.log")) == [
-        "train-worker-0",
-        "train-worker-1",
+    assert sorted(p.relative_to(job / "pods").as_posix() for p in job.glob("pods/*/*")) == [
+        f"train-worker-{n}/{file}" for n in (0, 1) for file in ("console.log", "status.txt")
     ]
-    assert not list((job / "pods").rglob("console-previous.log"))
     report = json.loads(done.stdout)
-    assert report["verdict"] == "failed"
-    assert report["root_causes"][0]["category"] == "data.io"
+    cause = report["root_causes"][0]
+    assert (report["verdict"], cause["category"]) == ("failed", "memory.host")
+    assert (cause["rank"], cause["host"]) == (1, "train-worker-1")
 
 
 def test_the_job_for_kubernetes_gives_flags_that_exist() -> None:
     manifest = yaml.safe_load((RECIPES / "paddlejob.yaml").read_text(encoding="utf-8"))
     assert manifest["kind"] == "PaddleJob"
-    template = manifest["spec"]["paddleReplicaSpecs"]["Worker"]["template"]
+    template = manifest["spec"]["worker"]["template"]
     (container,) = template["spec"]["containers"]
     assert [*container["command"], container["args"][0]] == ["pdtriage", "run"]
     flags = parse_flags(container["args"][1:], {})
@@ -166,8 +191,10 @@ def test_every_recipe_is_in_the_list() -> None:
         assert file.name == "README.md" or f"({file.name})" in page
 
 
-def _action(job: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """The steps of the action as a runner does them."""
+def _action(
+    job: Path, installed: bool = False, **inputs: str
+) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """The steps of the action as a runner does them; usually without installing anything."""
     runner = job / "runner"
     runner.mkdir()
     given = {name: inputs.get(name, spec["default"]) for name, spec in ACTION["inputs"].items()}
@@ -179,14 +206,16 @@ def _action(job: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[str],
         "GITHUB_ACTION_PATH": str(ROOT),
         "RUNNER_TEMP": str(runner),
     }
-    own = runner / "pdtriage" / "bin"
-    own.mkdir(parents=True)  # where the first step makes its environment
-    shutil.copy(job / "tools" / "python3", own / "python")
-    shutil.copy(job / "tools" / "pip", own / "pip")
-    shutil.copy(job / "tools" / "pdtriage", own / "pdtriage")
+    if not installed:
+        own = runner / "pdtriage" / "bin"
+        own.mkdir(parents=True)  # where the first step makes its environment
+        shutil.copy(job / "tools" / "python3", own / "python")
+        shutil.copy(job / "tools" / "pip", own / "pip")
+        shutil.copy(job / "tools" / "pdtriage", own / "pdtriage")
+    places |= {name: value for name, value in inputs.items() if name.isupper()}
     for step in ACTION["runs"]["steps"]:
         environment = _filled(step["env"], given)
-        script = step["run"].replace('"$PYTHON" -m venv', "true")
+        script = step["run"] if installed else step["run"].replace('"$PYTHON" -m venv', "true")
         done = shell(f"set -o pipefail\n{script}", job, **places, **environment)
         if done.returncode:
             break
@@ -201,26 +230,4 @@ def _filled(environment: Mapping[str, str], inputs: Mapping[str, str]) -> dict[s
 def _program(path: Path, body: str, words: str) -> None:
     words = "" if words in ("python3", "pip") else words
     path.write_text(f'#!/bin/sh\n{body}exec "{sys.executable}" {words} "$@"\n')
-    path.chmod(0o755)
-
-
-def _kubectl(path: Path, pods: Mapping[str, Path]) -> None:
-    """Knows two words: the names of the pods of one job, and what each of them printed."""
-    cases = "\n".join(
-        f'*"logs --namespace team {name} --all-containers") cat "{folder / "console.log"}"'
-        f' "{folder}"/log/workerlog.*;;'
-        for name, folder in pods.items()
-    )
-    names = "\\n".join(f"pod/{name}" for name in pods)
-    path.write_text(
-        f"""#!/bin/sh
-case "$*" in
-*--previous) echo "previous terminated container not found" >&2; exit 1;;
-{cases}
-"get pods --namespace team --selector training.kubeflow.org/job-name=train --output name")
-    printf '{names}\\n';;
-*) echo "unexpected: $*" >&2; exit 64;;
-esac
-"""
-    )
     path.chmod(0o755)
