@@ -33,6 +33,7 @@ Keep = Annotated[
 def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
     from pdtriage.commands.run import run
     from pdtriage.demo.train import FAILING_RANK
+    from pdtriage.live.loading import tuned
 
     language = lang.language if lang else LANGUAGE
     script = str(Path(__file__).parents[1] / "demo" / "train.py")
@@ -45,6 +46,7 @@ def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
         )
         print(intro.in_(language), file=sys.stderr)
         print(f"$ pdtriage run --nproc_per_node {PROCESSES} train.py\n", file=sys.stderr)
+        tuned(())  # the job lasts three seconds, and the first compilation of its parsers one
         run(
             [
                 *("--nproc_per_node", str(PROCESSES), "--backend", "gloo", "--host", "127.0.0.1"),
