@@ -10,17 +10,14 @@ import typer
 
 from pdtriage import __version__, exit_codes
 from pdtriage.commands.options import LanguageOption
-from pdtriage.commands.speech import RefusalError, said
-from pdtriage.commands.typed import Command, Group, obeyed
+from pdtriage.commands.speech import refusals_said, said
+from pdtriage.commands.typed import Command, Group, for_typer, obeyed
 
 
 def obey(arguments: Sequence[str]) -> None:
     """Run the command and exit with its code."""
-    try:
+    with refusals_said():
         sys.exit(obeyed(_app(arguments), arguments, "pdtriage"))
-    except RefusalError as refusal:
-        print(f"pdtriage: {refusal}", file=sys.stderr)
-        sys.exit(refusal.exit_code)
 
 
 def _app(arguments: Sequence[str]) -> typer.Typer:
@@ -41,7 +38,7 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
             "Which rank of a PaddlePaddle job failed first, why, and what to do.",
             "PaddlePaddle 作业中哪个 rank 最先失败、为什么、怎么办。",
         )
-    )(pdtriage)
+    )(for_typer(pdtriage))
     verb = arguments[0] if arguments and arguments[0] in _VERBS else None
     for name, add in _VERBS.items():
         if verb in (None, name):
@@ -65,7 +62,7 @@ def _analyze(app: typer.Typer) -> None:
     from pdtriage.commands.analyze import analyze
 
     about = said("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。")
-    app.command(cls=Command, help=about)(analyze)
+    app.command(cls=Command, help=about)(for_typer(analyze))
 
 
 def _run(app: typer.Typer) -> None:
@@ -109,7 +106,7 @@ def _watch(app: typer.Typer) -> None:
         "Follow a running job that something else started.",
         "跟踪一个由其他方式启动的作业。",
     )
-    app.command(cls=Command, help=about)(watch)
+    app.command(cls=Command, help=about)(for_typer(watch))
 
 
 def _demo(app: typer.Typer) -> None:
@@ -119,7 +116,7 @@ def _demo(app: typer.Typer) -> None:
         "See it work: four ranks, one of which fails, in a few seconds.",
         "看看效果：四个 rank，其中一个失败，只需几秒。",
     )
-    app.command(cls=Command, help=about)(demo)
+    app.command(cls=Command, help=about)(for_typer(demo))
 
 
 def _bundle(app: typer.Typer) -> None:
@@ -129,7 +126,7 @@ def _bundle(app: typer.Typer) -> None:
         "Pack what to attach to a bug report, secrets masked.",
         "打包可附在问题报告里的内容，敏感信息已遮盖。",
     )
-    app.command(cls=Command, help=about)(bundle)
+    app.command(cls=Command, help=about)(for_typer(bundle))
 
 
 def _explain(app: typer.Typer) -> None:
@@ -138,7 +135,7 @@ def _explain(app: typer.Typer) -> None:
     about = said(
         "What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。"
     )
-    app.command(cls=Command, help=about)(explain)
+    app.command(cls=Command, help=about)(for_typer(explain))
 
 
 def _collect(app: typer.Typer) -> None:

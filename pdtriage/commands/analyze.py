@@ -9,11 +9,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-import typer
-
 from pdtriage import exit_codes
 from pdtriage.collector import collector_at_rest
-from pdtriage.commands.options import LanguageOption, Parsers
+from pdtriage.commands.options import Argument, LanguageOption, Option, Parsers
 from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
 from pdtriage.model import Language, Report
@@ -37,7 +35,7 @@ class When(str, Enum):
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="PATH",
         help=said(
             "Folders, files, archives or URLs of logs; - for standard input. Without one: ./log",
@@ -47,7 +45,7 @@ Paths = Annotated[
 ]
 RunOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--run",
         metavar="N|last",
         help=said(
@@ -58,11 +56,11 @@ RunOption = Annotated[
 ]
 AllRuns = Annotated[
     bool,
-    typer.Option("--all-runs", help=said("Every run, oldest first.", "从旧到新，每次运行都分析。")),
+    Option("--all-runs", help=said("Every run, oldest first.", "从旧到新，每次运行都分析。")),
 ]
 Formats = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--format",
         "-f",
         metavar="FORMAT[=FILE]",
@@ -76,28 +74,28 @@ Formats = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         metavar="FILE",
         help=said("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help=said("One line only.", "只输出一行。"))]
+Quiet = Annotated[bool, Option("--quiet", "-q", help=said("One line only.", "只输出一行。"))]
 ExitZero = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--exit-zero",
         help=said("Exit with 0 even if a failure was found.", "即使发现失败也以 0 退出。"),
     ),
 ]
 NoRedact = Annotated[
     bool,
-    typer.Option("--no-redact", help=said("Do not mask secrets.", "不遮盖敏感信息。")),
+    Option("--no-redact", help=said("Do not mask secrets.", "不遮盖敏感信息。")),
 ]
 BaselineOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--baseline",
         metavar="RUN|PATH",
         help=said(
@@ -108,7 +106,7 @@ BaselineOption = Annotated[
 ]
 EngineOption = Annotated[
     Reader,
-    typer.Option(
+    Option(
         "--engine",
         help=said(
             "Who reads the logs: this machine, or a Ray cluster.",
@@ -118,7 +116,7 @@ EngineOption = Annotated[
 ]
 Address = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--address",
         metavar="HOST:PORT",
         help=said(
@@ -129,7 +127,7 @@ Address = Annotated[
 ]
 NoCache = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-cache",
         help=said(
             "Read every log anew, and keep nothing of it for the next time.",
@@ -139,7 +137,7 @@ NoCache = Annotated[
 ]
 ColorOption = Annotated[
     When,
-    typer.Option(
+    Option(
         "--color",
         help=said(
             "auto: on a terminal, unless NO_COLOR is set.",
@@ -165,7 +163,7 @@ def analyze(
     address: Address = None,
     no_cache: NoCache = False,
     color: ColorOption = When.auto,
-) -> None:
+) -> int:
     from pdtriage.report.deliver import asked_again, deliver
 
     which = _run(run, all_runs)
@@ -198,7 +196,7 @@ def analyze(
         raise RefusalError(
             said(f"cannot write the report: {error}", f"无法写出报告：{error}"), exit_codes.USAGE
         ) from error
-    raise typer.Exit(exit_codes.OK if exit_zero else _exit_code(reports))
+    return exit_codes.OK if exit_zero else _exit_code(reports)
 
 
 class _Reading(NamedTuple):

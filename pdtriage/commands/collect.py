@@ -30,7 +30,7 @@ from pdtriage.commands.collect_options import (
 )
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
-from pdtriage.commands.typed import Command, Group
+from pdtriage.commands.typed import Command, Group, for_typer
 
 if TYPE_CHECKING:
     from pdtriage.collect.gather import Collection
@@ -54,6 +54,7 @@ def collect() -> None:
         "用 kubectl 取回 PaddleJob 各 Pod 的日志与状态。",
     ),
 )
+@for_typer
 def k8s(
     job: JobArgument,
     namespace: Namespace = None,
@@ -108,7 +109,7 @@ def k8s(
     if analyze:
         from pdtriage.commands.analyze import analyze as obey_analyze
 
-        obey_analyze(paths=[str(folder)], lang=lang)
+        raise typer.Exit(obey_analyze(paths=[str(folder)], lang=lang))
     typer.echo(f"pdtriage analyze {folder}")
     raise typer.Exit(exit_codes.OK if made.complete else exit_codes.FAILED)
 

@@ -1,4 +1,9 @@
-"""Options that several verbs share."""
+"""How an option is declared, and the options that several verbs share.
+
+Importing typer, and with it pydantic, takes longer than a small analysis. So the verb that is
+typed most declares its options without it: `quick.py` reads plain command lines by these
+declarations, and `typed.py` tells typer the same ones where more is needed.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,21 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pdtriage.bilingual import Language
 from pdtriage.commands.speech import said
+
+
+class Option:
+    """An option with a name; a `list` may be given several times, a `bool` takes no value."""
+
+    def __init__(self, *names: str, help: str, metavar: str | None = None) -> None:
+        self.names = names
+        self.help = help
+        self.metavar = metavar
+
+
+class Argument(Option):
+    """All the words without a name."""
 
 
 class Lang(str, Enum):
@@ -23,14 +39,14 @@ class Lang(str, Enum):
 
 LanguageOption = Annotated[
     Lang | None,
-    typer.Option(
+    Option(
         "--lang",
         help=said("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。"),
     ),
 ]
 Parsers = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--parsers",
         metavar="DIR",
         help=said(

@@ -11,7 +11,7 @@ from pdtriage import exit_codes
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
-from pdtriage.commands.typed import Command, Group
+from pdtriage.commands.typed import Command, Group, for_typer
 from pdtriage.knowledge import Signature
 from pdtriage.model import CATEGORIES, Language
 from pdtriage.report.layout import padded
@@ -60,6 +60,7 @@ Output = Annotated[
 @app.command(
     "list", cls=Command, help=said("All signatures, one a line.", "列出全部特征，每行一个。")
 )
+@for_typer
 def list_(
     category: CategoryOption = None, lang: LanguageOption = None, parsers: Parsers = None
 ) -> None:
@@ -91,6 +92,7 @@ def list_(
     cls=Command,
     help=said("One signature with its patterns and samples.", "查看一个特征的模式和样例。"),
 )
+@for_typer
 def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
     from pdtriage.knowledge.explain import similar
 
@@ -113,6 +115,7 @@ def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> No
 @app.command(
     cls=Command, help=said("Try every signature on its samples.", "用样例检验每一个特征。")
 )
+@for_typer
 def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers = None) -> None:
     from pdtriage.knowledge import check as checking
     from pdtriage.knowledge.load import shipped_folder

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pdtriage import exit_codes
@@ -40,6 +41,16 @@ class RefusalError(Exception):
     def __init__(self, sentence: str, exit_code: int) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
+
+
+@contextmanager
+def refusals_said() -> Iterator[None]:
+    """A refusal leaves the command with its sentence and its code."""
+    try:
+        yield
+    except RefusalError as refusal:
+        print(f"pdtriage: {refusal}", file=sys.stderr)
+        sys.exit(refusal.exit_code)
 
 
 def nothing_found(nothing: NothingToAnalyse, language: Language) -> RefusalError:

@@ -6,22 +6,27 @@ and where a new version words one anew, it is shown in English instead of breaki
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import re
 import shutil
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from pdtriage.bilingual import Language
+from pdtriage.commands.options import Argument, Option
 from pdtriage.commands.speech import LANGUAGE
 from pdtriage.report.layout import columns, wrapped
 
 WIDEST = 100
 """As in the settings of the app."""
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 
 class Command(TyperCommand):
@@ -36,6 +41,32 @@ class Group(TyperGroup):
 
     def get_help(self, ctx: Any) -> str:
         return help_page(super().get_help(ctx), LANGUAGE)
+
+
+def for_typer(verb: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """The verb, with its `Option`s as typer wants them declared."""
+
+    @functools.wraps(verb)
+    def obeying(*arguments: Given.args, **options: Given.kwargs) -> Answer:
+        return verb(*arguments, **options)
+
+    signature = inspect.signature(verb, eval_str=True)
+    parameters = [
+        parameter.replace(annotation=_declared(parameter.annotation))
+        for parameter in signature.parameters.values()
+    ]
+    setattr(obeying, "__signature__", signature.replace(parameters=parameters))  # noqa: B010
+    return obeying
+
+
+def _declared(annotation: Any) -> Any:
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    kind, declared = get_args(annotation)
+    if not isinstance(declared, Option):
+        return annotation
+    make = typer.Argument if isinstance(declared, Argument) else typer.Option
+    return Annotated[kind, make(*declared.names, metavar=declared.metavar, help=declared.help)]
 
 
 def obeyed(app: typer.Typer, arguments: Sequence[str], name: str) -> int:

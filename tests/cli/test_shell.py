@@ -91,7 +91,7 @@ def test_an_unexpected_error_is_one_line(
     monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
     with pytest.raises(SystemExit) as left:
-        front_door.main(["analyze"])
+        front_door.main(["explain"])
     assert left.value.code == 4
     error = capsys.readouterr().err
     assert error == (
@@ -103,7 +103,7 @@ def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pdtriage.cli.obey", _fall_over)
     monkeypatch.setenv(DEBUG_VARIABLE, "1")
     with pytest.raises(ZeroDivisionError):
-        front_door.main(["analyze"])
+        front_door.main(["explain"])
 
 
 def test_a_closed_pipe_is_no_error(failed_job: Path) -> None:
