@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.sources.opening import Layer, Origin
 from pdtriage.sources.shown import joined
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What was seen, and how to open it."""
 
     name: str

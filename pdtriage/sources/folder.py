@@ -31,22 +31,20 @@ def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator
             if seen > limits.entries:
                 notes.add("entries", shown or ".")
                 return
-            path_shown = joined(folder_shown, printable(entry.name))
             try:
                 if entry.is_symlink():
                     links.append((entry, folder_shown))
-                elif entry.is_dir(follow_symlinks=False):
-                    if depth >= limits.depth:
-                        notes.add("depth", path_shown)
-                    elif entry.name not in NEVER_LOGS:
-                        below.append((entry.path, path_shown, depth + 1))
                 elif entry.is_file(follow_symlinks=False):
                     found = entry.stat(follow_symlinks=False)
                     yield _candidate(entry, folder_shown, found, entry.path)
-                else:
-                    notes.add("special", path_shown)
+                elif not entry.is_dir(follow_symlinks=False):
+                    notes.add("special", _shown(entry, folder_shown))
+                elif depth >= limits.depth:
+                    notes.add("depth", _shown(entry, folder_shown))
+                elif entry.name not in NEVER_LOGS:
+                    below.append((entry.path, _shown(entry, folder_shown), depth + 1))
             except OSError:
-                notes.add("unreadable", path_shown)
+                notes.add("unreadable", _shown(entry, folder_shown))
         folders.extend(reversed(below))
     for entry, folder_shown in links:
         yield from _linked(entry, folder_shown, real_root, notes)
@@ -79,17 +77,20 @@ def _entries(folder: str, shown: str, notes: Notes) -> list[os.DirEntry[str]]:
 def _linked(
     entry: os.DirEntry[str], folder_shown: str, root: str, notes: Notes
 ) -> Iterator[Candidate]:
-    path_shown = joined(folder_shown, printable(entry.name))
     try:
         target = os.path.realpath(entry.path, strict=True)
         found = os.stat(target)
     except OSError:
         return  # leads nowhere, or in a circle
     if os.path.commonpath([root, target]) != root:
-        notes.add("outside", path_shown)
+        notes.add("outside", _shown(entry, folder_shown))
     elif stat.S_ISREG(found.st_mode):
         yield _candidate(entry, folder_shown, found, target)
     # A linked folder inside the root is walked where it really lies.
+
+
+def _shown(entry: os.DirEntry[str], folder_shown: str) -> str:
+    return joined(folder_shown, printable(entry.name))
 
 
 def _candidate(entry: os.DirEntry[str], folder: str, found: os.stat_result, real: str) -> Candidate:

@@ -29,14 +29,14 @@ class Source:
     origin: Origin
     layers: tuple[Layer, ...] = ()
     limits: Limits = LIMITS
-    _notes: Notes = field(default_factory=Notes, repr=False, compare=False)
+    _notes: Notes | None = field(default=None, repr=False, compare=False)
 
     def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
         """The unpacked bytes from the beginning, in pieces of at most `size`.
 
         Damage in the content never raises: the pieces end, and `notes` says why.
         """
-        self._notes = Notes()
+        self._notes = None
         if self.file.path.lower().endswith(SUFFIXES) and self.plain:
             self._trouble("misnamed")
         pieces = Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
@@ -60,7 +60,7 @@ class Source:
 
     def notes(self) -> tuple[Text, ...]:
         """What went wrong the last time it was read."""
-        return self._notes.texts()
+        return self._notes.texts() if self._notes else ()
 
     @property
     def plain(self) -> str | None:
@@ -70,6 +70,7 @@ class Source:
         return None
 
     def _trouble(self, reason: Reason) -> None:
+        self._notes = self._notes or Notes()
         self._notes.add(reason, self.file.path)
 
 

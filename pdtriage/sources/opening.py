@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from pdtriage.sources.compressed import (
     MAGIC,
@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
 _LEAST_READ = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(NamedTuple):
     """A file, or a part of one."""
 
     path: str

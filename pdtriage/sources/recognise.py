@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, cast
 
 from pdtriage.model import FileKind
 from pdtriage.sources.content import is_text, kind_of_text
-from pdtriage.sources.rotation import Piece, without_rotation
+from pdtriage.sources.rotation import NEWEST, Piece, without_rotation
 
 ArchiveKind = Literal["zip", "tar", "foreign"]
 RECORD_FOLDER = "pdtriage"
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """What a file's name alone tells."""
 
     stem: str
@@ -23,7 +21,7 @@ class Named:
     piece: Piece
     kind: FileKind | None = None
     """Set if the name settles it, whatever the content."""
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]
     promising: bool = False
     """Worth a look at the content."""
     captured: bool = False
@@ -32,16 +30,17 @@ class Named:
     """The name says it is compressed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognised:
+class Recognised(NamedTuple):
     """What a file is."""
 
     kind: FileKind
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]
 
 
 def named(name: str, folder: str = "") -> Named:
     """Read a file name; `folder` is the name of the folder the file lies in."""
+    if bare := _BARE_NAME.fullmatch(name):
+        return Named(name, NEWEST, cast(FileKind, bare[1]), int(bare[2]))
     stem, packed = _without_compression(name)
     ours = folder.lower() == RECORD_FOLDER
     stem, piece = without_rotation(stem)
@@ -113,6 +112,8 @@ def _without_compression(name: str) -> tuple[str, bool]:
     return (name[: match.start()], True) if match else (name, False)
 
 
+_BARE_NAME = re.compile(r"(worker|server|heter|env)log\.(\d{1,9})", re.ASCII)
+"""What launchers call almost all of their files; the number is that of a process."""
 _COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
 _TAR = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
 

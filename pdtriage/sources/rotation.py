@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece as its name tells it: by number (1 is newer than 2), by date, or just old."""
 
     number: int = 0
     date: str = ""
     """Digits only, so that text order is time order."""
     old: bool = False
+
+
+NEWEST = Piece()
 
 
 def without_rotation(name: str) -> tuple[str, Piece]:
@@ -31,7 +33,7 @@ def without_rotation(name: str) -> tuple[str, Piece]:
             if date is not None:
                 return match["stem"], Piece(date=re.sub(r"\D", "", date))
             return match["stem"], Piece(number=int(match["number"]))
-    return name, Piece()
+    return name, NEWEST
 
 
 def rotations(pieces: Sequence[Piece]) -> list[int]:
@@ -39,16 +41,21 @@ def rotations(pieces: Sequence[Piece]) -> list[int]:
 
     Numbers stay what they are; dated and old pieces, and equal ones, come behind them.
     """
+    if len(pieces) == 1:
+        return [_wanted(pieces[0])]
     numbers = [0] * len(pieces)
     taken: set[int] = set()
     for place in sorted(range(len(pieces)), key=lambda at: _age(pieces[at], at)):
-        piece = pieces[place]
-        wanted = piece.number if not piece.date and not piece.old else 1
+        wanted = _wanted(pieces[place])
         while wanted in taken:
             wanted += 1
         taken.add(wanted)
         numbers[place] = wanted
     return numbers
+
+
+def _wanted(piece: Piece) -> int:
+    return piece.number if not piece.date and not piece.old else 1
 
 
 def _age(piece: Piece, place: int) -> tuple[int, int, int, int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from pdtriage.collector import collector_at_rest
 from pdtriage.model import LogFile
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.compressed import DamagedError, TooMuchError
@@ -41,8 +42,10 @@ from pdtriage.sources.zipped import zip_members
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
 _UNREAD: tuple[Reason, ...] = ("unreadable", "denied", "stranger", "unanswered")
+_Taken = tuple[Candidate, Named, Recognised]
 
 
+@collector_at_rest()
 def find(
     paths: Sequence[str | Path],
     stdin: BinaryIO | None = None,
@@ -77,7 +80,7 @@ class _Search:
     several: bool
     notes: Notes = field(default_factory=Notes)
     missing: list[str] = field(default_factory=list)
-    taken: list[tuple[Candidate, Named, Recognised]] = field(default_factory=list)
+    taken: list[_Taken] = field(default_factory=list)
     real_paths: set[str] = field(default_factory=set)
     unread: list[Candidate] = field(default_factory=list)
 
@@ -194,20 +197,20 @@ class _Search:
         except (OSError, DamagedError, TooMuchError):
             return b""
 
-    def _sources(self) -> list[Source]:
-        logs: dict[tuple[str, str], list[tuple[Candidate, Named, Recognised]]] = {}
+    def _sources(self) -> Iterator[Source]:
+        logs: dict[tuple[str, str], list[_Taken]] = {}
         for one in sorted(self._last_of_each(), key=lambda one: one[0].path):
             logs.setdefault((one[0].folder, one[1].stem), []).append(one)
-        sources = []
         shown: set[str] = set()
         for log in sorted(logs, key=lambda log: natural(joined(*log))):
             pieces = self._without_copies(logs[log])
             numbers = rotations([told.piece for _, told, _ in pieces])
             for rotation, place in sorted(zip(numbers, range(len(pieces)), strict=True)):
-                sources.append(_unique(self._source(*pieces[place], rotation), shown))
-        return sources
+                candidate, told, recognised = pieces[place]
+                path = _unique(candidate.path, shown)
+                yield self._source(path, candidate, told, recognised, rotation)
 
-    def _last_of_each(self) -> list[tuple[Candidate, Named, Recognised]]:
+    def _last_of_each(self) -> list[_Taken]:
         """Of members of one name the last, as unpacking would leave it: it was added later."""
         last: dict[str, int] = {}
         for place, (candidate, _, _) in enumerate(self.taken):
@@ -221,9 +224,7 @@ class _Search:
             if not one[0].inside or last[one[0].path] == place
         ]
 
-    def _without_copies(
-        self, pieces: list[tuple[Candidate, Named, Recognised]]
-    ) -> list[tuple[Candidate, Named, Recognised]]:
+    def _without_copies(self, pieces: list[_Taken]) -> list[_Taken]:
         if len(pieces) == 1:
             return pieces
         copies = packed_copies([(candidate, told) for candidate, told, _ in pieces], self.limits)
@@ -232,13 +233,13 @@ class _Search:
         return [piece for piece in pieces if piece[0] not in copies]
 
     def _source(
-        self, candidate: Candidate, told: Named, recognised: Recognised, rotation: int
+        self, path: str, candidate: Candidate, told: Named, recognised: Recognised, rotation: int
     ) -> Source:
         folder = candidate.folder
         if recognised.kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
             folder = folder.rpartition("/")[0]
         file = LogFile(
-            path=candidate.path,
+            path=path,
             kind=recognised.kind,
             folder=folder or ".",
             index=recognised.index,
@@ -256,11 +257,11 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def _unique(source: Source, shown: set[str]) -> Source:
+def _unique(path: str, shown: set[str]) -> str:
     """Two members of an archive may bear one name; in the report every path is one file."""
-    path, count = source.file.path, 1
-    while path in shown:
+    unique, count = path, 1
+    while unique in shown:
         count += 1
-        path = f"{source.file.path} ({count})"
-    shown.add(path)
-    return source if count == 1 else replace(source, file=replace(source.file, path=path))
+        unique = f"{path} ({count})"
+    shown.add(unique)
+    return unique

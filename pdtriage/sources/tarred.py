@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -123,7 +123,7 @@ class _Tar:
         layers = (*self.archive.layers, *(() if codec is None else (codec,)))
         cut = Cut(member.offset_data, member.size)
         found = self._candidate(member, parts, self.archive.origin)
-        return replace(found, layers=(*layers, cut))
+        return found._replace(layers=(*layers, cut))
 
     def _candidate(
         self,
