@@ -21,7 +21,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -271,15 +271,13 @@ class _Template:
         def event(told: Event) -> Event:
             if told.pid is None and self._same.issuperset((told.text, *told.fields.values())):
                 return told
-            return replace(
-                told,
+            return told._replace(
                 text=put(told.text),
                 fields={name: put(value) for name, value in told.fields.items()},
                 pid=told.pid and int(put(str(told.pid))),
             )
 
-        return replace(
-            facts,
+        return facts._replace(
             file=file,
             events=tuple(map(event, facts.events)),
             stamps=tuple(s._replace(pid=int(put(str(s.pid)))) for s in facts.stamps),
@@ -290,9 +288,8 @@ class _Template:
         """By a clock that differs; all ranks of a host share it."""
         if skew not in self._shifted:
             facts = self._facts
-            self._shifted[skew] = replace(
-                facts,
-                events=tuple(replace(e, time=e.time and e.time + skew) for e in facts.events),
+            self._shifted[skew] = facts._replace(
+                events=tuple(e._replace(time=e.time and e.time + skew) for e in facts.events),
                 progress=tuple(p._replace(time=p.time and p.time + skew) for p in facts.progress),
                 stamps=tuple(s._replace(time=s.time + skew) for s in facts.stamps),
             )

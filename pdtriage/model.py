@@ -3,14 +3,16 @@
 Everything here is frozen, typed and free of I/O. Reading order is the order of the pipeline:
 a `LogFile` is found, scanned into `FileFacts` (events), sorted into a `RunFacts` (who wrote what
 in which run) and judged into a `Report`.
+
+They are named tuples, because those are cheap to define (with dataclasses this module alone took a
+tenth of a small analysis), to make and to send. A few of their fields hide a method of tuples that
+nobody needs of a noun; what stands as a default is shared and never changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pdtriage.bilingual import LANGUAGES as LANGUAGES
 from pdtriage.bilingual import Language as Language
@@ -89,26 +91,10 @@ CATEGORIES: tuple[str, ...] = (
     "unknown",
 )
 
-Class = TypeVar("Class", bound=type)
-
-
-def _sent_by_value(cls: Class) -> Class:
-    """Python pickles frozen dataclasses with slots field by field; this is ten times faster."""
-    values = attrgetter(*(each.name for each in fields(cls)))
-
-    def reduced(self: object) -> tuple[Class, object]:
-        return cls, values(self)
-
-    setattr(cls, "__reduce__", reduced)  # noqa: B010 - mypy knows no other way
-    return cls
-
-
 # --- sources -> events --------------------------------------------------------------------------
 
 
-@_sent_by_value
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(NamedTuple):
     """One file as found on disk, in an archive or on a pipe; sources/ knows how to open it."""
 
     path: str
@@ -116,7 +102,7 @@ class LogFile:
     kind: FileKind
     folder: str
     """The log folder it lies in, same notation: files of one folder are of one node."""
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]
     """N of `workerlog.N`: a local rank, never a global one."""
     rotation: int = 0
     """0 for the newest piece; `workerlog.0.1` is 1, older than 0."""
@@ -124,8 +110,7 @@ class LogFile:
     modified: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A place in source code."""
 
     file: str
@@ -133,9 +118,7 @@ class Frame:
     function: str = ""
 
 
-@_sent_by_value
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something a log says, recognised by one signature."""
 
     signature: str
@@ -151,7 +134,7 @@ class Event:
     """Where the passage around it begins (a traceback's header); 0 for a single line."""
     last_line: int = 0
     """Where that passage ends; 0 for a single line."""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
     frame: Frame | None = None
     """The user's own code in the traceback around it, if any."""
     time: float | None = None
@@ -160,7 +143,7 @@ class Event:
     """The process that wrote it, where a prefix says so."""
     writer: int | None = None
     """The global rank a line prefix names (`[1,12]<stderr>:`), where one file holds several."""
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]
     """How many equal events this one stands for; the others came after it."""
     last_seen: int = 0
     """Line of the last of those."""
@@ -185,9 +168,7 @@ class Progress(NamedTuple):
     time: float | None = None
 
 
-@_sent_by_value
-@dataclass(frozen=True, slots=True)
-class EnvBlock:
+class EnvBlock(NamedTuple):
     """The launch facts of one process, or of one pod, in one run: allow-listed variables only."""
 
     line: int
@@ -213,8 +194,7 @@ class Echo(NamedTuple):
     """How many opening lines are repeated there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(NamedTuple):
     """One life of a container: from a start to its end, or until now."""
 
     started: float | None = None
@@ -225,13 +205,12 @@ class Life:
     running: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pod:
+class Pod(NamedTuple):
     """A pod of a PaddleJob as Kubernetes tells it: one node of the job."""
 
     name: str
     role: Role = "unknown"
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]
     """Among the pods of its role; None where neither labels nor name tell."""
     job: str | None = None
     numbered: bool = False
@@ -245,21 +224,18 @@ class Pod:
     restarts: int = 0
     lives: tuple[Life, ...] = ()
     """What is still known of them, oldest first: at most the one before and the newest."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PodJob:
+class PodJob(NamedTuple):
     """A PaddleJob as its operator tells it."""
 
     name: str
     phase: str = ""
-    replicas: Mapping[Role, int] = field(default_factory=dict)
+    replicas: Mapping[Role, int] = {}
 
 
-@_sent_by_value
-@dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(NamedTuple):
     """All that the later steps need to know of one file. Small, picklable, mergeable."""
 
     file: LogFile
@@ -285,8 +261,7 @@ class FileFacts:
 # --- jobs -> verdict ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """How a process ended, as seen by its parent or told by a launcher's console."""
 
     order: int | None = None
@@ -299,8 +274,7 @@ class Exit:
     seen_by: Literal["parent", "console", "kubelet"] = "parent"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A pod: one launcher and the processes it started. Several may live on one host."""
 
     rank: int | None
@@ -308,8 +282,7 @@ class Node:
     folder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Vanished:
+class Vanished(NamedTuple):
     """A launcher that was gone before it had ended its run, by our own record."""
 
     node: int | None
@@ -318,8 +291,7 @@ class Vanished:
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rank:
+class Rank(NamedTuple):
     """One process of the job in one run."""
 
     role: Role
@@ -351,7 +323,7 @@ class Rank:
     """Which bytes of which file it wrote in this run: (file, begin, end); None: to its end."""
     modified: float | None = None
     """Last change of its newest file, where the file system tells."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
     """Allow-listed variables it was started with, where a file tells."""
     addresses: tuple[str, ...] = ()
     """Other names of its host: of a pod its address and the machine it ran on."""
@@ -367,8 +339,7 @@ class Rank:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(NamedTuple):
     """The first root cause of a run in short; the report on that run has the rest."""
 
     title: Text
@@ -381,19 +352,17 @@ class Brief:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(NamedTuple):
     """What was decided after an attempt that failed."""
 
     again: bool
     why: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One attempt of one launch, as listed in the report."""
 
-    index: int
+    index: int  # type: ignore[assignment]
     launch: int
     attempt: int
     """0 for the first."""
@@ -408,8 +377,7 @@ class Run:
     """By our own record; None where nobody had to decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(NamedTuple):
     """What is known of one run: the only input of the verdict."""
 
     run: Run
@@ -436,7 +404,7 @@ class RunFacts:
     """Launchers that were gone before they had ended the run."""
     arguments: tuple[str, ...] = ()
     """The command line, by our own record, or the flags the launcher's console shows."""
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = {}
     """Of pdtriage, Python and installed wheels, by our own record."""
     notes: tuple[Text, ...] = ()
     cluster: tuple[tuple[str, Event], ...] = ()
@@ -452,8 +420,7 @@ class RunFacts:
 # --- verdict -> report --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """A line that proves something, and where it stands."""
 
     file: str
@@ -464,8 +431,7 @@ class Evidence:
     after: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """A root cause: where the arrows end."""
 
     category: str
@@ -481,13 +447,12 @@ class Cause:
     why: tuple[Text, ...]
     evidence: tuple[Evidence, ...]
     frame: Frame | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
     advice: tuple[Text, ...] = ()
     fingerprint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Victim:
+class Victim(NamedTuple):
     """Somebody who only suffered from the culprit."""
 
     rank: int | None
@@ -499,8 +464,7 @@ class Victim:
     local_rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RankRow:
+class RankRow(NamedTuple):
     """A line of the report's table of ranks."""
 
     rank: int | None
@@ -524,8 +488,7 @@ class RankRow:
     """Its life: start, warnings, errors, signals, exit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """A point of the timeline."""
 
     t: float | None
@@ -538,8 +501,7 @@ class Moment:
     """The time is estimated from the nearest lines with one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(NamedTuple):
     """The good run that this one was compared with."""
 
     run: int
@@ -547,8 +509,7 @@ class Baseline:
     """Where it was found, if not among the runs of this report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """One way in which this run is unlike the good one, or its ranks unlike each other."""
 
     kind: DifferenceKind
@@ -559,8 +520,7 @@ class Difference:
     """`file:line` of what was printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(NamedTuple):
     """What the report says of the job as a whole."""
 
     id: str | None
@@ -570,8 +530,7 @@ class JobRow:
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(NamedTuple):
     """The attempts of the launch that is reported on, compared."""
 
     launch: int
@@ -585,8 +544,7 @@ class Attempts:
     summary: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The one object every output format is a view of."""
 
     verdict: VerdictWord

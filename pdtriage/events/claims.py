@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import regex
 
@@ -178,7 +178,7 @@ def build_event(
 def _hints(claims: Iterable[Claim]) -> list[Claim]:
     """What was about to be raised where the log breaks off supports a verdict and makes none."""
     return [
-        (replace(signature, role="context"), line, fields)
+        (signature._replace(role="context"), line, fields)
         for signature, line, fields in claims
         if signature.role == "cause"
     ]
@@ -272,7 +272,7 @@ def _is_near(earlier: Event, later: Event, breaks: Sequence[int], near: int) -> 
 
 
 def _with_one_more(event: Event, later: Event) -> Event:
-    return replace(event, count=event.count + later.count, last_seen=later.last_seen)
+    return event._replace(count=event.count + later.count, last_seen=later.last_seen)
 
 
 def _shape(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast, get_args
 
 from pdtriage.jobs.alignment import aligned, apart_notes, ended, launches_of, started
@@ -64,10 +63,10 @@ def assemble(
     for index, (launch, group) in enumerate(zip(launches_of(grouped), grouped, strict=True), 1):
         newest = index == len(grouped)
         facts_of_run = _run_facts(index, launch, group, job, newest)
-        facts_of_run = replace(facts_of_run, notes=(*facts_of_run.notes, *apart))
+        facts_of_run = facts_of_run._replace(notes=(*facts_of_run.notes, *apart))
         for record in (run.record for run in group if run.record and knowledge):
             facts_of_run = with_peers(facts_of_run, record, cast("Knowledge", knowledge))
-        found.append(replace(facts_of_run, partial=is_partial(group, grouped)))
+        found.append(facts_of_run._replace(partial=is_partial(group, grouped)))
     return found
 
 

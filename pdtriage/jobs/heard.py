@@ -7,7 +7,6 @@ own knowledge, and nobody can speak for a rank whose log lies here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast, get_args
 
 from pdtriage.bilingual import Text
@@ -39,8 +38,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     ranks = tuple(rank if rank.files else _heard_instead(rank, heard) for rank in run.ranks)
     known = {node.rank for node in run.nodes}
     nodes = {rank.node: rank.host for rank in heard.values() if rank.node not in known}
-    return replace(
-        run,
+    return run._replace(
         ranks=ranks,
         nodes=(*run.nodes, *(Node(node, host) for node, host in sorted(nodes.items(), key=str))),
         unanswered=tuple(sorted({*run.unanswered, *_unanswered(record)})),
@@ -65,7 +63,7 @@ def ranks_of(peer: PeerRecord, knowledge: Knowledge, world_size: int) -> list[Ra
 def _heard_instead(rank: Rank, heard: Mapping[tuple[str, int], Rank]) -> Rank:
     """What its own node tells of a rank; where it can be reached is known here."""
     told = heard.get((rank.role, -1 if rank.rank is None else rank.rank))
-    return rank if told is None else replace(told, endpoint=rank.endpoint)
+    return rank if told is None else told._replace(endpoint=rank.endpoint)
 
 
 def _rank_heard(item: Json, node: int, knowledge: Knowledge) -> Rank | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pdtriage.jobs.console import numbers_in
 from pdtriage.jobs.launches import NodeRun
@@ -38,6 +37,6 @@ def _told_of(rank: Rank, told: dict[int, tuple[str, bool]]) -> Rank:
     if rank.role != "worker" or rank.rank not in told or rank.exit is not None:
         return rank
     path, stopped = told[rank.rank]
-    return replace(
-        rank, files=rank.files or (path,), exit=Exit(stopped=True) if stopped else rank.exit
+    return rank._replace(
+        files=rank.files or (path,), exit=Exit(stopped=True) if stopped else rank.exit
     )

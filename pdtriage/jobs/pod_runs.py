@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from pdtriage.jobs.identity import host_of
@@ -55,8 +54,7 @@ def placed_ranks(own: Sequence[Rank], run: NodeRun, pods: int) -> list[Rank]:
         if number is None and first is not None and rank.local_rank is not None:
             number = first + rank.local_rank
         found.append(
-            replace(
-                rank,
+            rank._replace(
                 role="worker" if rank.role == "unknown" else rank.role,
                 rank=number,
                 local_rank=rank.local_rank if rank.files or processes > 1 else None,
@@ -163,12 +161,12 @@ def _heard(own: Sequence[Rank], processes: int, role: Role) -> list[Rank]:
             others.append(rank)
         else:
             local = local or 0
-            rank = replace(rank, rank=None, local_rank=local)
+            rank = rank._replace(rank=None, local_rank=local)
             found[local] = _merged(found[local], rank) if local in found else rank
     missing = [n for n in range(min(processes, MOST_PROCESSES)) if n not in found]
     silent = [Rank(role, None, local_rank=n) for n in missing] if not others else []
     placed = [
-        replace(rank, role=role) if rank.role == "worker" else rank for rank in found.values()
+        rank._replace(role=role) if rank.role == "worker" else rank for rank in found.values()
     ]
     return [*placed, *others, *silent]
 
@@ -176,8 +174,7 @@ def _heard(own: Sequence[Rank], processes: int, role: Role) -> list[Rank]:
 def _merged(one: Rank, other: Rank) -> Rank:
     """What the launcher streamed of a process, and what it repeated when that one had failed."""
     told = sorted((*one.events, *other.events), key=lambda event: (event[0], event[1].line))
-    return replace(
-        one if one.lines else other,
+    return (one if one.lines else other)._replace(
         files=tuple(dict.fromkeys((*one.files, *other.files))),
         events=tuple(told),
         progress=one.progress or other.progress,

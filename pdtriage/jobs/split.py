@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
@@ -215,8 +215,7 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
 
 
 def _limited(facts: FileFacts, end: int) -> FileFacts:
-    return replace(
-        facts,
+    return facts._replace(
         events=tuple(e for e in facts.events if e.offset < end),
         progress=tuple(p for p in facts.progress if p.offset < end),
         stamps=tuple(s for s in facts.stamps if s.offset < end),

@@ -6,7 +6,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import regex
@@ -215,9 +215,9 @@ def _ran_away(where: str, hostile: str) -> Problem:
 def _samples(knowledge: Knowledge) -> Iterator[Problem]:
     engine = Engine(knowledge)
     noise = {
-        s.id: replace(s, role="context") for s in knowledge.signatures.values() if s.role == "noise"
+        s.id: s._replace(role="context") for s in knowledge.signatures.values() if s.role == "noise"
     }
-    quiet_engine = Engine(replace(knowledge, signatures=noise))  # noise itself leaves no event
+    quiet_engine = Engine(knowledge._replace(signatures=noise))  # noise itself leaves no event
     disputes: dict[tuple[str, ...], str] = {}
     for signature in knowledge.signatures.values():
         own = quiet_engine if signature.role == "noise" else engine

@@ -10,7 +10,7 @@ from pdtriage.knowledge.refused import KnowledgeError
 from pdtriage.knowledge.signature import Format, Retry, Signature, Trigger
 from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
 
-SIGNATURE_KEYS = frozenset(Signature.__dataclass_fields__) - {"family"}
+SIGNATURE_KEYS = frozenset(Signature._fields) - {"family"}
 KINDS, TRIGGERS, RETRIES = get_args(FileKind), get_args(Trigger), get_args(Retry)
 TOPLESS_ROLES = frozenset({"start", "progress", "end", "noise", "context", "victim"})
 """Roles that may do without a category: they never name a cause."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pdtriage.model import FileKind, SignatureRole, Text
 
@@ -23,8 +22,7 @@ Trigger = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """What to look for, and what it means."""
 
     id: str
@@ -68,8 +66,7 @@ class Signature:
         return 0 if self.generic else 2 if self.stack else 1
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """How a line prefix, a clock or a step counter looks; tried in the order of the file."""
 
     id: str
@@ -80,16 +77,17 @@ class Format:
     """Comes with pdtriage, where tests show that no line makes it run away."""
 
 
-@dataclass(frozen=True)
-class Knowledge:
-    """All signatures and formats."""
-
+class _Contents(NamedTuple):
     signatures: Mapping[str, Signature]
     prefixes: tuple[Format, ...] = ()
     clocks: tuple[Format, ...] = ()
     counters: tuple[Format, ...] = ()
-    problems: tuple[Text, ...] = field(default=())
+    problems: tuple[Text, ...] = ()
     """What was wrong with extra parsers that were skipped; the shipped ones have none."""
+
+
+class Knowledge(_Contents):
+    """All signatures and formats."""
 
     @cached_property
     def explained_by(self) -> Mapping[str, frozenset[str]]:

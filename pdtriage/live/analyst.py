@@ -55,8 +55,6 @@ class LiveAnalyst:
 
     def report_on_launch(self, record: RunRecord) -> Report | None:
         """The report on the attempt of `record`, the last one, which knows of the others."""
-        from dataclasses import replace
-
         from pdtriage.model import Restart
         from pdtriage.pipeline import Job
         from pdtriage.verdict.attempts import furthest
@@ -69,9 +67,8 @@ class LiveAnalyst:
         if self.report is None or (len(self._attempts) < 2 and not decided):
             return self.report
         runs = [
-            replace(
-                facts,
-                run=replace(facts.run, index=index, attempt=attempt),
+            facts._replace(
+                run=facts.run._replace(index=index, attempt=attempt),
                 restart=decided.get(attempt),
                 reached=furthest(facts),  # heard to the end, whatever came after it
             )

@@ -280,21 +280,19 @@ def _standing(hearing: Hearing) -> Standing:
 def _judged(
     facts: list[FileFacts], record: RunRecord, engine: Engine, shown: str, language: Language
 ) -> tuple[Report, RunFacts]:
-    from dataclasses import replace
-
     from pdtriage.jobs import assemble
     from pdtriage.model import Run
     from pdtriage.pipeline import Job
     from pdtriage.sources.shown import joined
 
     placed = [
-        replace(known, file=replace(known.file, path=joined(shown, known.file.path), folder=shown))
+        known._replace(file=known.file._replace(path=joined(shown, known.file.path), folder=shown))
         for known in facts
     ]
     found = assemble(placed, [(shown, record)], engine.knowledge)
     # Only this launch was listened to, so its attempts are all there is to tell of.
     runs = [
-        replace(run, run=Run(index, 1, index - 1, run.run.started, run.run.ended))
+        run._replace(run=Run(index, 1, index - 1, run.run.started, run.run.ended))
         for index, run in enumerate((r for r in found if r.run.launch == found[-1].run.launch), 1)
     ]
     return Job(runs, engine.knowledge).report("last", language), runs[-1]

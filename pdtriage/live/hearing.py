@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 
 from pdtriage.events import Engine, FileScanner, scan
 from pdtriage.events.detect import STRUCTURE
@@ -116,7 +115,7 @@ class Hearing:
         facts = self._scanner.facts()
         ended = time.monotonic()
         self._rest_until = ended + REST_FACTOR * (ended - began)
-        return replace(facts, file=self._stamped())
+        return facts._replace(file=self._stamped())
 
     def count_steps(self) -> None:
         """Read the newest step counter, if anything was written since the last time."""
@@ -164,7 +163,7 @@ class Hearing:
             status = os.stat(self.path)
         except OSError:
             return self.file
-        return replace(self.file, size=status.st_size, modified=status.st_mtime)
+        return self.file._replace(size=status.st_size, modified=status.st_mtime)
 
 
 def _telling_literals(knowledge: Knowledge) -> set[str]:

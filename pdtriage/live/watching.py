@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
@@ -205,7 +205,7 @@ class Watcher:
             return None
         runs: Sequence[RunFacts] = folder.runs
         if self._writers.alive():
-            runs = [*runs[:-1], replace(runs[-1], running=True)]
+            runs = [*runs[:-1], runs[-1]._replace(running=True)]
         found = folder.found
         job = Job(runs, self._ears.engine.knowledge, found.notes, found.sources)
         return job.report("last", self._wishes.language)

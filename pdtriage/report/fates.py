@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from signal import Signals
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pdtriage.model import RankRow, RankStatus, Report, Role, Text, VictimReason
 from pdtriage.report.wording import REASONS
@@ -23,8 +22,7 @@ _ORDER: tuple[RankStatus, ...] = ("failed", "silent", "victim", "unknown", "runn
 Part = Literal["culprit", "victim", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
+class Fate(NamedTuple):
     """All ranks that ended alike."""
 
     part: Part
@@ -68,7 +66,7 @@ def fates(report: Report) -> list[Fate]:
             signal=row.signal,
         )
         groups.setdefault(key, []).append(row)
-    found = [replace(fate, rows=tuple(rows)) for fate, rows in groups.items()]
+    found = [fate._replace(rows=tuple(rows)) for fate, rows in groups.items()]
     return sorted(found, key=lambda fate: (fate.part != "culprit", _ORDER.index(fate.status)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, RankRow, Report, Run, Text
 from pdtriage.report.secrets import MASK, masked_text
@@ -14,19 +13,18 @@ __all__ = ["MASK", "masked_text", "redacted"]
 def redacted(report: Report) -> Report:
     """The same report with every secret masked; `redactions` says how many there were."""
     masker = _Masker()
-    masked = replace(
-        report,
-        job=replace(report.job, id=report.job.id and masker.text(report.job.id)),
+    masked = report._replace(
+        job=report.job._replace(id=report.job.id and masker.text(report.job.id)),
         root_causes=tuple(masker.cause(cause) for cause in report.root_causes),
         ranks=tuple(masker.row(row) for row in report.ranks),
         timeline=tuple(masker.moment(moment) for moment in report.timeline),
         notes=masker.sentences(report.notes),
         differences=tuple(masker.difference(found) for found in report.differences),
         attempts=report.attempts
-        and replace(report.attempts, summary=masker.sentence(report.attempts.summary)),
+        and report.attempts._replace(summary=masker.sentence(report.attempts.summary)),
         runs=tuple(masker.run(run) for run in report.runs),
     )
-    return replace(masked, redactions=report.redactions + masker.count)
+    return masked._replace(redactions=report.redactions + masker.count)
 
 
 class _Masker:
@@ -54,22 +52,21 @@ class _Masker:
 
     def moment(self, moment: Moment) -> Moment:
         masked = self.sentence(moment.text)
-        return moment if masked == moment.text else replace(moment, text=masked)
+        return moment if masked == moment.text else moment._replace(text=masked)
 
     def row(self, row: RankRow) -> RankRow:
         moments = tuple(self.moment(moment) for moment in row.moments)
-        return row if moments == row.moments else replace(row, moments=moments)
+        return row if moments == row.moments else row._replace(moments=moments)
 
     def run(self, run: Run) -> Run:
         if run.cause is None and run.restart is None:
             return run
-        cause = run.cause and replace(run.cause, title=self.sentence(run.cause.title))
-        restart = run.restart and replace(run.restart, why=self.sentence(run.restart.why))
-        return replace(run, cause=cause, restart=restart)
+        cause = run.cause and run.cause._replace(title=self.sentence(run.cause.title))
+        restart = run.restart and run.restart._replace(why=self.sentence(run.restart.why))
+        return run._replace(cause=cause, restart=restart)
 
     def difference(self, found: Difference) -> Difference:
-        return replace(
-            found,
+        return found._replace(
             text=self.sentence(found.text),
             before=found.before and self.text(found.before),
             after=found.after and self.text(found.after),
@@ -84,8 +81,7 @@ class _Masker:
             masked = [self.text(line) for line in lines]
         else:
             masked = self.text("\n".join(lines)).split("\n")
-        return replace(
-            evidence,
+        return evidence._replace(
             file=self.text(evidence.file),
             before=tuple(masked[:before]),
             text=masked[before],
@@ -93,11 +89,10 @@ class _Masker:
         )
 
     def frame(self, frame: Frame | None) -> Frame | None:
-        return None if frame is None else replace(frame, file=self.text(frame.file))
+        return None if frame is None else frame._replace(file=self.text(frame.file))
 
     def cause(self, cause: Cause) -> Cause:
-        return replace(
-            cause,
+        return cause._replace(
             title=self.sentence(cause.title),
             why=self.sentences(cause.why),
             evidence=tuple(self.evidence(evidence) for evidence in cause.evidence),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pdtriage.model import Rank, Role
 from pdtriage.verdict.reading import Found, Reading
@@ -19,8 +18,7 @@ FEW = 2
 """Two ranks of one host are told apart by who of them speaks."""
 
 
-@dataclass(frozen=True)
-class Accusation:
+class Accusation(NamedTuple):
     accuser: Reading
     found: Found
     accused: tuple[Rank, ...]
@@ -77,7 +75,7 @@ def narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
             if meant is None:
                 meant = tuple(rank for rank in accused if rank.key not in complaining)
                 quiet[id(accused)] = meant
-            accusation = replace(accusation, accused=meant if len(meant) == 1 else ())
+            accusation = accusation._replace(accused=meant if len(meant) == 1 else ())
         found.append(accusation)
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pdtriage.model import Attempts, Brief, Run, RunFacts, Text
 from pdtriage.verdict.judge import Judgement
@@ -23,8 +22,7 @@ def row_of(facts: RunFacts, judgement: Judgement, *, newest: bool) -> Run:
     """
     reached = facts.reached or (furthest(facts) if newest else None)
     epoch, step = reached or (None, None)
-    return replace(
-        facts.run,
+    return facts.run._replace(
         verdict=judgement.verdict,
         cause=_brief(judgement),
         last_epoch=epoch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankRow, Text
 from pdtriage.verdict import words
@@ -55,8 +55,7 @@ def _first_failure(readings: Sequence[Reading]) -> float | None:
 def _lived(row: RankRow, reading: Reading, most: int, broken: float | None) -> RankRow:
     course = _Course.of(reading.rank, broken)
     moments = sorted(_moments(reading, course), key=_order)
-    return replace(
-        row,
+    return row._replace(
         progress=tuple(_samples(reading.rank.progress, course, most)),
         moments=tuple(dict.fromkeys(moments)),
     )

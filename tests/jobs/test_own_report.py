@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -41,7 +40,7 @@ def said(cause: Cause) -> tuple[object, ...]:
 def test_a_printed_report_names_culprit_and_victims_again(
     tmp_path: Path, before: str, language: Language
 ) -> None:
-    report = replace(reports.failed(), language=language)
+    report = reports.failed()._replace(language=language)
     again = read_again(report, tmp_path, before)
     assert (again.verdict, again.job.world_size) == ("failed", report.job.world_size)
     assert said(again.root_causes[0]) == said(report.root_causes[0])
@@ -52,11 +51,11 @@ def test_a_printed_report_names_culprit_and_victims_again(
 
 def test_a_launcher_that_was_to_blame(tmp_path: Path) -> None:
     report = reports.failed()
-    cause = replace(
-        report.root_causes[0], signature="verdict.launcher-gone", category="external.kill",
+    cause = report.root_causes[0]._replace(
+        signature="verdict.launcher-gone", category="external.kill",
         role="launcher", rank=None, ranks=(), local_rank=None, device=None, frame=None,
     )  # fmt: skip
-    gone = replace(report, verdict="interrupted", root_causes=(cause,), victims=())
+    gone = report._replace(verdict="interrupted", root_causes=(cause,), victims=())
     again = read_again(gone, tmp_path)
     assert again.verdict == "interrupted"
     assert said(again.root_causes[0]) == said(cause)

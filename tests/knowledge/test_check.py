@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,21 +46,21 @@ def test_a_sound_signature_has_no_problem() -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (lambda s: replace(s, samples=s.samples[:1]), "needs 2 samples and 1 miss, has 1 and 1"),
-        (lambda s: replace(s, misses=()), "needs 2 samples and 1 miss, has 2 and 0"),
-        (lambda s: replace(s, samples=(*s.samples, "all is well")), "does not claim its sample"),
-        (lambda s: replace(s, misses=s.samples[:1]), "claims its own miss"),
-        (lambda s: replace(s, pattern="(unclosed"), "the pattern is wrong"),
-        (lambda s: replace(s, pattern=r"frobnicator is full: /(\w+\s?)+$"), "can run away"),
-        (lambda s: replace(s, literals=("full",)), "too short"),
-        (lambda s: replace(s, title=Text("x" * 71, "满")), "at most 70 columns"),
-        (lambda s: replace(s, title=Text("Full", "满" * 36)), "at most 70 columns"),
-        (lambda s: replace(s, title=Text("Full", "Full")), "not translated"),
-        (lambda s: replace(s, advice=(Text("Empty it.", "Empty it."),)), "not translated"),
-        (lambda s: replace(s, meaning=None), "needs a meaning and advice"),
-        (lambda s: replace(s, advice=()), "needs a meaning and advice"),
-        (lambda s: replace(s, explains=("no.such-id",)), "'no.such-id', which does not exist"),
-        (lambda s: replace(s, explains=("nothing.*",)), "'nothing.*', which does not exist"),
+        (lambda s: s._replace(samples=s.samples[:1]), "needs 2 samples and 1 miss, has 1 and 1"),
+        (lambda s: s._replace(misses=()), "needs 2 samples and 1 miss, has 2 and 0"),
+        (lambda s: s._replace(samples=(*s.samples, "all is well")), "does not claim its sample"),
+        (lambda s: s._replace(misses=s.samples[:1]), "claims its own miss"),
+        (lambda s: s._replace(pattern="(unclosed"), "the pattern is wrong"),
+        (lambda s: s._replace(pattern=r"frobnicator is full: /(\w+\s?)+$"), "can run away"),
+        (lambda s: s._replace(literals=("full",)), "too short"),
+        (lambda s: s._replace(title=Text("x" * 71, "满")), "at most 70 columns"),
+        (lambda s: s._replace(title=Text("Full", "满" * 36)), "at most 70 columns"),
+        (lambda s: s._replace(title=Text("Full", "Full")), "not translated"),
+        (lambda s: s._replace(advice=(Text("Empty it.", "Empty it."),)), "not translated"),
+        (lambda s: s._replace(meaning=None), "needs a meaning and advice"),
+        (lambda s: s._replace(advice=()), "needs a meaning and advice"),
+        (lambda s: s._replace(explains=("no.such-id",)), "'no.such-id', which does not exist"),
+        (lambda s: s._replace(explains=("nothing.*",)), "'nothing.*', which does not exist"),
     ],
 )
 def test_what_is_wrong_is_said(change: Callable[[Signature], Signature], complaint: str) -> None:
@@ -70,35 +69,34 @@ def test_what_is_wrong_is_said(change: Callable[[Signature], Signature], complai
 
 def test_a_bare_command_needs_no_translation() -> None:
     command = Text("df -h /dev/shm", "df -h /dev/shm")
-    assert problems_of(replace(SOUND, confirm=command)) == []
+    assert problems_of(SOUND._replace(confirm=command)) == []
 
 
 def test_wildcards_of_explains_are_resolved() -> None:
-    assert problems_of(replace(SOUND, explains=("storage.*",))) == []
+    assert problems_of(SOUND._replace(explains=("storage.*",))) == []
 
 
 def test_two_causes_of_different_category_for_one_line() -> None:
-    rival = replace(SOUND, id="data.full", category="data.io")
+    rival = SOUND._replace(id="data.full", category="data.io")
     found = said(problems_of(SOUND, rival))
     assert "data.full / storage.frobnicator-full: causes of different category" in found
 
 
 def test_a_generic_rival_yields() -> None:
-    rival = replace(SOUND, id="code.generic", category="code.python", generic=True)
+    rival = SOUND._replace(id="code.generic", category="code.python", generic=True)
     found = said(problems_of(SOUND, rival))
     assert "different category" not in found
     assert "code.generic: does not claim its sample" in found  # it needs samples of its own
 
 
 def test_noise_must_silence_its_samples() -> None:
-    noise = replace(
-        SOUND,
+    noise = SOUND._replace(
         id="noise.full",
         role="noise",
         category=None,
         samples=("frobnicator is full: /c",) * 2,
     )
-    found = said(problems_of(replace(SOUND, literals=("is full:",)), noise))
+    found = said(problems_of(SOUND._replace(literals=("is full:",)), noise))
     assert "noise.full" not in found
     assert "storage.frobnicator-full: does not claim its sample" in found
 
@@ -113,9 +111,9 @@ def test_formats_are_tried_too() -> None:
 def test_the_first_timeout_ends_the_trial_of_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     timed_out: list[str] = []
     monkeypatch.setattr(trial, "_seconds", _counting(timed_out))
-    hostile = replace(SOUND, pattern=HOSTILE)
+    hostile = SOUND._replace(pattern=HOSTILE)
     clock = Format("bad", HOSTILE, samples=SOUND.samples, misses=SOUND.misses)
-    found = problems_of(hostile, clocks=(clock,), prefixes=(replace(clock, id="worse"),))
+    found = problems_of(hostile, clocks=(clock,), prefixes=(clock._replace(id="worse"),))
     assert [problem.where for problem in found] == [SOUND.id, "worse", "bad"]
     assert said(found).count("can run away") == 3
     assert len(timed_out) < 3 * 4
@@ -145,7 +143,7 @@ def test_a_hit_in_a_healthy_log(tmp_path: Path) -> None:
 def test_a_retry_that_came_too_seldom_is_no_hit(tmp_path: Path) -> None:
     (tmp_path / "workerlog.0").write_text("frobnicator is full: /z\n" * 4 + "bye\n")
     for repeats, hits in ((4, 1), (5, 0)):
-        patient = replace(SOUND, repeats=repeats)
+        patient = SOUND._replace(repeats=repeats)
         knowledge = Knowledge(signatures={SOUND.id: patient})
         assert len(check(knowledge, healthy=[tmp_path], folders=())) == hits
 
@@ -154,7 +152,7 @@ def test_an_error_with_progress_after_it_is_no_hit(tmp_path: Path) -> None:
     (tmp_path / "workerlog.0").write_text(
         "epoch 0 step 1 loss 0.5\nfrobnicator is full: /z\nepoch 0 step 2 loss 0.4\n"
     )
-    knowledge = replace(load_knowledge(), signatures={SOUND.id: SOUND})
+    knowledge = load_knowledge()._replace(signatures={SOUND.id: SOUND})
     assert check(knowledge, healthy=[tmp_path], folders=()) == []
 
 

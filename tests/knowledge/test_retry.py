@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,5 +99,5 @@ def test_parsers_of_ones_own(tmp_path: Path) -> None:
 
 def test_check_refuses_it_where_it_says_nothing() -> None:
     noise = next(s for s in KNOWLEDGE.signatures.values() if s.role == "noise")
-    wrong = replace(KNOWLEDGE, signatures={noise.id: replace(noise, retry="yes")})
+    wrong = KNOWLEDGE._replace(signatures={noise.id: noise._replace(retry="yes")})
     assert any("retry says nothing" in problem.message.en for problem in check(wrong))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import cast
 
 from pdtriage.jobs.heard import ranks_of, with_peers
@@ -81,9 +80,9 @@ def test_nobody_speaks_for_a_rank_whose_log_is_here(tuned: Tuned) -> None:
 
 def test_many_ranks_and_long_lines_still_fit(tuned: Tuned) -> None:
     knowledge = tuned.engine.knowledge
-    long = replace(CULPRIT, text="x" * 2_000, fields={f"f{n}": "y" * 300 for n in range(12)})
+    long = CULPRIT._replace(text="x" * 2_000, fields={f"f{n}": "y" * 300 for n in range(12)})
     shouting = [rank(n, *[long] * 20) for n in range(64)]
-    run = replace(run_of(*shouting), world_size=64)
+    run = run_of(*shouting)._replace(world_size=64)
     assert len(json.dumps(message(run, knowledge))) < MAX_FACTS
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pdtriage.model import (
     Baseline,
     Cause,
@@ -150,14 +148,13 @@ def failed() -> Report:
 
 def succeeded() -> Report:
     report = failed()
-    return replace(
-        report,
+    return report._replace(
         verdict="succeeded",
-        runs=(replace(report.runs[0], verdict="succeeded"),),
+        runs=(report.runs[0]._replace(verdict="succeeded"),),
         root_causes=(),
         victims=(),
         ranks=tuple(
-            replace(row, status="finished", exit_code=0, signal=None) for row in report.ranks
+            row._replace(status="finished", exit_code=0, signal=None) for row in report.ranks
         ),
         timeline=(),
         notes=(),
@@ -182,19 +179,17 @@ def empty(verdict: VerdictWord = "unknown") -> Report:
 
 
 def in_chinese(report: Report) -> Report:
-    return replace(report, language="zh")
+    return report._replace(language="zh")
 
 
 def large(ranks: int = 1024) -> Report:
     """A job of many ranks on nodes of eight; one could not read a file, all others went with it."""
     report = failed()
-    cause = replace(io_error(), rank=ranks - 7, ranks=(ranks - 7,))
+    cause = io_error()._replace(rank=ranks - 7, ranks=(ranks - 7,))
     reasons: tuple[VictimReason, ...] = ("peer", "stopped", "stopped", "collateral")
     others = [rank for rank in range(ranks) if rank != cause.rank]
-    return replace(
-        report,
-        job=replace(
-            report.job,
+    return report._replace(
+        job=report.job._replace(
             world_size=ranks,
             nodes=tuple(Node(node, _host(node)) for node in range(ranks // 8)),
         ),

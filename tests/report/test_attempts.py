@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -31,12 +30,11 @@ def attempt(number: int, title: Text | None, restart: Restart | None = None) -> 
     cause = title and Brief(title, "data.io", "data.errno5", "worker", 2, (2,), "h", title.en[:7])
     verdict = "failed" if title else "succeeded"
     run = Run(number, 1, number - 1, reports.START, reports.START + 9, verdict)  # type: ignore[arg-type]
-    return replace(run, cause=cause, last_epoch=0, last_step=100 + number, restart=restart)
+    return run._replace(cause=cause, last_epoch=0, last_step=100 + number, restart=restart)
 
 
 def with_attempts(report: Report, *runs: Run) -> Report:
-    return replace(
-        report,
+    return report._replace(
         runs=runs,
         run=runs[-1].index,
         attempts=attempts_of(runs, runs[-1]),
@@ -97,7 +95,7 @@ def test_a_success_after_failures(recovered: Report) -> None:
 
 def test_an_attempt_that_made_room_for_other_nodes_was_cut_short() -> None:
     why = Restart(True, Text("node 10.0.0.3 joined", "节点 10.0.0.3 加入"))
-    moved = replace(attempt(1, DISK, why), verdict="interrupted")
+    moved = attempt(1, DISK, why)._replace(verdict="interrupted")
     text = written(with_attempts(reports.failed(), moved, attempt(2, KILLED)), "text")
     assert "  1  cut short (epoch 0, step 101)\n     restarted: node 10.0.0.3 joined\n" in text
 
@@ -114,8 +112,8 @@ def test_many_attempts_are_folded() -> None:
 
 
 def test_other_launches_of_the_folder_are_still_listed(three: Report) -> None:
-    older = replace(three.runs[0], launch=0, index=0)
-    text = written(replace(three, runs=(older, *three.runs)), "text")
+    older = three.runs[0]._replace(launch=0, index=0)
+    text = written(three._replace(runs=(older, *three.runs)), "text")
     assert "Runs found: 4" in text
     assert "attempt 3" in text
 
@@ -123,7 +121,7 @@ def test_other_launches_of_the_folder_are_still_listed(three: Report) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("color", [False, True])
 def test_eighty_columns(three: Report, language: str, color: bool) -> None:
-    report = replace(three, language=language)  # type: ignore[arg-type]
+    report = three._replace(language=language)  # type: ignore[arg-type]
     text = written(report, "text", Options(width=80, color=color))
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert max(columns(line) for line in plain.splitlines()) <= 80
@@ -184,6 +182,6 @@ def test_junit(three: Report) -> None:
 def test_secrets_of_older_attempts_are_masked(three: Report) -> None:
     secret = Text("RuntimeError: password=hunter2hunter2", "RuntimeError: password=hunter2hunter2")
     runs = (attempt(1, secret), *three.runs[1:])
-    masked = redacted(replace(three, runs=runs))
+    masked = redacted(three._replace(runs=runs))
     assert "hunter2" not in written(masked, "json")
     assert masked.redactions == redacted(three).redactions + 1

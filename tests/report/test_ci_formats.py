@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,8 +65,8 @@ def test_github_shows_the_text_report_in_the_log() -> None:
 
 
 def test_github_keeps_to_ten_annotations() -> None:
-    many = tuple(replace(reports.io_error(), rank=n, ranks=(n,)) for n in range(30))
-    report = replace(reports.failed(), root_causes=many)
+    many = tuple(reports.io_error()._replace(rank=n, ranks=(n,)) for n in range(30))
+    report = reports.failed()._replace(root_causes=many)
     assert len(annotations_of(report, None)) == 10
     obeyed = commands(all_written([report, report], "github"))
     assert len(obeyed) == 10
@@ -77,7 +76,7 @@ def test_github_summary_is_appended_and_bounded(tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
     summary.write_text("before\n")
     notes = tuple(Text(f"note {n} " + "x" * 500, "n") for n in range(1000))
-    written(replace(reports.failed(), notes=notes), "github", Options(summary=summary))
+    written(reports.failed()._replace(notes=notes), "github", Options(summary=summary))
     text = summary.read_text()
     assert text.startswith("before\n## FAILED: rank 1")
     assert len(text.encode()) - 7 <= SUMMARY_BYTES
@@ -109,8 +108,8 @@ def test_gitlab_code_quality(checkout: Path) -> None:
 
 
 def test_gitlab_fingerprints_are_unique() -> None:
-    other = replace(reports.io_error(), fingerprint="1:ffffffffffffffff")
-    report = replace(reports.failed(), root_causes=(reports.io_error(), other))
+    other = reports.io_error()._replace(fingerprint="1:ffffffffffffffff")
+    report = reports.failed()._replace(root_causes=(reports.io_error(), other))
     issues = json.loads(all_written([report, report], "gitlab"))
     assert len(issues) == 2
     assert len({issue["fingerprint"] for issue in issues}) == 2

@@ -9,7 +9,6 @@ import tarfile
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -190,8 +189,7 @@ def _everywhere(evil: str) -> Report:
     """A report that says it in every place a log can reach."""
     both = Text(evil, evil)
     evidence = Evidence(evil, 7, 0, evil, (evil, evil), (evil,))
-    cause = replace(
-        reports.io_error(),
+    cause = reports.io_error()._replace(
         signature=evil[:300],
         title=both,
         host=evil,
@@ -204,18 +202,17 @@ def _everywhere(evil: str) -> Report:
     )
     report = reports.failed()
     brief = Brief(both, evil[:50], evil[:50], "worker", 1, (1,), evil, evil[:50])
-    again = replace(report.runs[-1], cause=brief, restart=Restart(True, both))
-    return replace(
-        report,
-        runs=(again, replace(again, index=again.index + 1, attempt=1)),
+    again = report.runs[-1]._replace(cause=brief, restart=Restart(True, both))
+    return report._replace(
+        runs=(again, again._replace(index=again.index + 1, attempt=1)),
         run=again.index + 1,
         attempts=Attempts(1, (again.index, again.index + 1), 2, 2, True, both),
-        job=replace(report.job, id=evil),
-        root_causes=(cause, replace(cause, rank=None, ranks=(), local_rank=2)),
-        victims=tuple(replace(victim, host=evil, rank=None) for victim in report.victims),
+        job=report.job._replace(id=evil),
+        root_causes=(cause, cause._replace(rank=None, ranks=(), local_rank=2)),
+        victims=tuple(victim._replace(host=evil, rank=None) for victim in report.victims),
         ranks=tuple(
-            replace(
-                row, host=evil, device=evil, moments=(Moment(9.0, 1, evil, both),) * (row.rank == 1)
+            row._replace(
+                host=evil, device=evil, moments=(Moment(9.0, 1, evil, both),) * (row.rank == 1)
             )
             for row in report.ranks
         ),

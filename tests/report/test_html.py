@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -89,11 +88,11 @@ def test_ids_are_unique() -> None:
 
 
 def test_a_thousand_ranks_stay_below_a_megabyte_even_with_long_evidence() -> None:
-    long = replace(reports.io_error().evidence[0], text="x" * 2000, before=("y" * 2000,) * 8)
+    long = reports.io_error().evidence[0]._replace(text="x" * 2000, before=("y" * 2000,) * 8)
     causes = tuple(
-        replace(reports.io_error(), rank=n, ranks=(n,), evidence=(long,) * 10) for n in range(40)
+        reports.io_error()._replace(rank=n, ranks=(n,), evidence=(long,) * 10) for n in range(40)
     )
-    report = replace(reports.large(1024), root_causes=causes)
+    report = reports.large(1024)._replace(root_causes=causes)
     text = written(report, "html")
     assert 200_000 < len(text.encode()) < 1_000_000
     assert "more causes are in the JSON report" in text
@@ -144,11 +143,11 @@ def test_the_table_holds_every_moment_of_a_small_job_and_marks_estimates() -> No
 def test_logs_without_times_say_so_instead_of_drawing_nothing() -> None:
     report = reports.failed()
     rows = tuple(
-        replace(row, first_seen=None, last_seen=None, progress=(), moments=())
+        row._replace(first_seen=None, last_seen=None, progress=(), moments=())
         for row in report.ranks
     )
-    runs = (replace(report.runs[0], started=None, ended=None),)
-    text = written(replace(report, ranks=rows, runs=runs, timeline=()), "html")
+    runs = (report.runs[0]._replace(started=None, ended=None),)
+    text = written(report._replace(ranks=rows, runs=runs, timeline=()), "html")
     assert "These logs hold no times" in text
     assert 'svg class="life"' not in text
 
@@ -161,8 +160,8 @@ def test_a_job_too_large_to_draw_says_so() -> None:
 
 def test_long_names_do_not_make_the_page_large() -> None:
     report = reports.large(1024)
-    rows = tuple(replace(row, host=f"{row.host}.{'node-' * 60}") for row in report.ranks)
-    text = written(replace(report, ranks=rows), "html")
+    rows = tuple(row._replace(host=f"{row.host}.{'node-' * 60}") for row in report.ranks)
+    text = written(report._replace(ranks=rows), "html")
     assert len(text.encode()) < 1_000_000
     assert "more ranks of this kind are not drawn" in text
 
@@ -306,14 +305,13 @@ def test_a_large_job_opens_quickly(browser: Browser, tmp_path: Path) -> None:
 
 def test_script_in_a_log_is_text(browser: Browser, tmp_path: Path) -> None:
     evil = "</script><script>document.title='taken'</script><img src=x onerror=document.title=1>"
-    cause = replace(
-        reports.io_error(),
+    cause = reports.io_error()._replace(
         title=Text(evil, evil),
         host=evil,
         fields={evil: evil},
-        evidence=(replace(reports.io_error().evidence[0], text=evil, file=evil),),
+        evidence=(reports.io_error().evidence[0]._replace(text=evil, file=evil),),
     )
-    report = replace(reports.failed(), root_causes=(cause,), notes=(Text(evil, evil),))
+    report = reports.failed()._replace(root_causes=(cause,), notes=(Text(evil, evil),))
     file = tmp_path / "evil.html"
     file.write_text(written(report, "html"), encoding="utf-8")
     browser.open(file)

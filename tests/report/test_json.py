@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -38,7 +37,7 @@ def test_reports_are_valid(name: str) -> None:
 
 
 def test_the_schema_refuses_what_the_tool_never_says() -> None:
-    wrong = as_json(replace(reports.failed(), verdict="perhaps"))  # type: ignore[arg-type]
+    wrong = as_json(reports.failed()._replace(verdict="perhaps"))  # type: ignore[arg-type]
     assert list(Draft202012Validator(SCHEMA).iter_errors(wrong))
 
 
@@ -78,8 +77,8 @@ def test_sentences_are_in_the_language_of_the_report() -> None:
 
 def test_written_text_is_the_report_and_cannot_steer_a_terminal() -> None:
     cause = reports.io_error()
-    hostile = replace(cause.evidence[0], text="\x9b31m\u202egnp.jpg \U000e0041 读取失败")
-    report = replace(reports.failed(), root_causes=(replace(cause, evidence=(hostile,)),))
+    hostile = cause.evidence[0]._replace(text="\x9b31m\u202egnp.jpg \U000e0041 读取失败")
+    report = reports.failed()._replace(root_causes=(cause._replace(evidence=(hostile,)),))
     stream = io.StringIO()
     reporter_named("json").write(report, stream, Options())
     written = stream.getvalue()

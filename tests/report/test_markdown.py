@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from markdown_it import MarkdownIt
 
@@ -110,5 +108,5 @@ def test_a_bar_does_not_end_a_cell() -> None:
 
 
 def test_masks_are_shown_as_they_are() -> None:
-    report = replace(reports.failed(), notes=(Text("token *** seen", "token *** seen"),))
+    report = reports.failed()._replace(notes=(Text("token *** seen", "token *** seen"),))
     assert "token \\*\\*\\* seen" in written(report, "markdown")

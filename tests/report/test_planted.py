@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,8 +32,7 @@ def test_none_is_in_any_format(kind: str, tmp_path: Path) -> None:
         both = Text(f"failed: {line}", f"失败：{line}")
         evidence = Evidence("f", 9, 0, line.split("\n")[0], (), tuple(line.split("\n")[1:]))
         other = Evidence("f", 9, 0, "x", tuple(line.split("\n")), ("y", line.replace("\n", " ")))
-        cause = replace(
-            reports.io_error(),
+        cause = reports.io_error()._replace(
             title=both,
             why=(both,),
             advice=(both,),
@@ -42,14 +40,13 @@ def test_none_is_in_any_format(kind: str, tmp_path: Path) -> None:
             evidence=(evidence, other),
         )
         report = redacted(
-            replace(
-                reports.failed(),
+            reports.failed()._replace(
                 root_causes=(cause,),
                 timeline=(Moment(1.0, 1, "error", both),),
                 notes=(both,),
                 differences=(Difference("printed", both, line, line),),
                 ranks=tuple(
-                    replace(row, moments=(Moment(1.0, row.rank, "error", both),))
+                    row._replace(moments=(Moment(1.0, row.rank, "error", both),))
                     for row in reports.failed().ranks
                 ),
             )
@@ -105,9 +102,9 @@ def test_a_detector_of_others_agrees(kind: str) -> None:
     """detect-secrets sees each of them in the line and in nothing we write."""
     with default_settings():
         for line, _ in PLANTED[kind]:
-            evidence = replace(reports.io_error().evidence[0], text=line.replace("\n", " "))
-            cause = replace(reports.io_error(), evidence=(evidence,), fields={})
-            report = redacted(replace(reports.failed(), root_causes=(cause,)))
+            evidence = reports.io_error().evidence[0]._replace(text=line.replace("\n", " "))
+            cause = reports.io_error()._replace(evidence=(evidence,), fields={})
+            report = redacted(reports.failed()._replace(root_causes=(cause,)))
             assert _detected(line)
             shown = report.root_causes[0].evidence[0].text
             assert not _detected(shown) or kind == "private-key"

@@ -3,8 +3,6 @@ repositories takes them for real ones."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pdtriage.model import Difference, Evidence, Moment, Text
@@ -103,8 +101,8 @@ def test_masking_twice_changes_nothing() -> None:
 def test_a_private_key_over_several_lines() -> None:
     begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
     evidence = Evidence("f", 3, 0, A, before=("x", begin), after=(A, end, "y"))
-    cause = replace(reports.io_error(), evidence=(evidence,))
-    report = redacted(replace(reports.failed(), root_causes=(cause,)))
+    cause = reports.io_error()._replace(evidence=(evidence,))
+    report = redacted(reports.failed()._replace(root_causes=(cause,)))
     shown = report.root_causes[0].evidence[0]
     assert A not in repr(shown)
     assert (shown.before[0], len(shown.before), len(shown.after)) == ("x", 2, 3)
@@ -115,22 +113,20 @@ def test_a_private_key_over_several_lines() -> None:
 def test_every_sentence_of_a_report_is_looked_at() -> None:
     secret = f"password={A}"
     both = Text(secret, secret)
-    cause = replace(
-        reports.io_error(),
+    cause = reports.io_error()._replace(
         title=both,
         why=(both,),
         advice=(both,),
         fields={"path": secret},
         evidence=(Evidence("f", 1, 0, secret, (secret,), (secret,)),),
     )
-    report = replace(
-        reports.failed(),
+    report = reports.failed()._replace(
         root_causes=(cause,),
         timeline=(Moment(None, 1, "cause", both),),
         notes=(both,),
         differences=(Difference("arguments", both, secret, secret, secret),),
         ranks=tuple(
-            replace(row, moments=(Moment(None, row.rank, "error", both),))
+            row._replace(moments=(Moment(None, row.rank, "error", both),))
             for row in reports.failed().ranks
         ),
     )

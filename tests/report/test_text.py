@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -29,7 +28,7 @@ def test_the_first_lines_name_culprit_and_failure() -> None:
 
 
 def test_the_common_case_fits_one_screen() -> None:
-    report = replace(reports.failed(), notes=(), differences=())
+    report = reports.failed()._replace(notes=(), differences=())
     assert len(shown(report).splitlines()) <= 25
     assert len(shown(reports.in_chinese(report)).splitlines()) <= 25
 
@@ -56,7 +55,7 @@ def test_chinese() -> None:
 @pytest.mark.parametrize("width", [40, 80, 100, 120, 300])
 @pytest.mark.parametrize("report", [reports.failed(), reports.in_chinese(reports.failed())])
 def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
-    long = replace(report, notes=(Text("a note " * 60, "一条很长的说明，" * 60),))
+    long = report._replace(notes=(Text("a note " * 60, "一条很长的说明，" * 60),))
     widest = max(columns(line) for line in shown(long, width=width).splitlines())
     assert widest <= min(width, 120)
 
@@ -67,7 +66,7 @@ def test_success_is_quiet() -> None:
 
 def test_success_after_a_failed_run_says_how_to_see_it() -> None:
     runs = (Run(1, 1, 1, verdict="failed"), Run(2, 2, 1, verdict="succeeded"))
-    page = shown(replace(reports.succeeded(), runs=runs, run=2))
+    page = shown(reports.succeeded()._replace(runs=runs, run=2))
     assert page.count("\n") == 2
     assert "--run 1" in page
 
@@ -78,8 +77,8 @@ def test_verdict_without_a_cause() -> None:
 
 
 def test_unknown_global_rank_is_said_not_guessed() -> None:
-    cause = replace(reports.io_error(), rank=None, ranks=(), host=None, local_rank=2)
-    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    cause = reports.io_error()._replace(rank=None, ranks=(), host=None, local_rank=2)
+    page = shown(reports.failed()._replace(root_causes=(cause,)))
     assert page.startswith("FAILED: node ?, local 2, gpu:1\n")
 
 
@@ -88,21 +87,21 @@ def test_unknown_global_rank_is_said_not_guessed() -> None:
     [("server", "server 1"), ("heter", "heter worker 1"), ("worker", "rank 1 of 4")],
 )
 def test_role_words(role: str, name: str) -> None:
-    cause = replace(reports.io_error(), role=role)  # type: ignore[arg-type]
-    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    cause = reports.io_error()._replace(role=role)  # type: ignore[arg-type]
+    page = shown(reports.failed()._replace(root_causes=(cause,)))
     assert page.startswith(f"FAILED: {name}, host")
 
 
 def test_equal_causes_are_folded() -> None:
-    cause = replace(reports.io_error(), rank=0, ranks=(0, 1, 2, 3))
-    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    cause = reports.io_error()._replace(rank=0, ranks=(0, 1, 2, 3))
+    page = shown(reports.failed()._replace(root_causes=(cause,)))
     assert page.startswith("FAILED: ranks 0-3 (all 4); shown: rank 0, host 192.168.0.12, gpu:1\n")
 
 
 def test_the_culprit_is_on_the_timeline_wherever_its_clock_puts_it() -> None:
     noise = [Moment(float(t), t, "symptom", Text(f"lost {t}", f"丢失 {t}")) for t in range(20)]
     noise.insert(9, Moment(9.5, 1, "error", Text("the error", "错误")))
-    page = shown(replace(reports.failed(), timeline=tuple(noise)))
+    page = shown(reports.failed()._replace(timeline=tuple(noise)))
     timeline = page.split("Timeline\n")[1].split("\n\n")[0].splitlines()
     assert [row.split(None, 1)[1] for row in timeline] == [
         *(f"rank {n}   lost {n}" for n in range(3)),
@@ -115,7 +114,7 @@ def test_the_culprit_is_on_the_timeline_wherever_its_clock_puts_it() -> None:
 
 def test_a_thousand_victims_take_one_line() -> None:
     victims = tuple(Victim(rank, "worker", None, "peer", 1) for rank in range(0, 1024, 2))
-    page = shown(replace(reports.failed(), victims=victims))
+    page = shown(reports.failed()._replace(victims=victims))
     lines = page.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("  victims"))
     assert lines[at] == "  victims     ranks 0-1022, 512 of them (lost a peer)"
@@ -123,14 +122,14 @@ def test_a_thousand_victims_take_one_line() -> None:
 
 
 def test_other_causes_are_listed_below() -> None:
-    other = replace(_segfault(), rank=3, ranks=(3,))
-    page = shown(replace(reports.failed(), root_causes=(reports.io_error(), other)))
+    other = _segfault()._replace(rank=3, ranks=(3,))
+    page = shown(reports.failed()._replace(root_causes=(reports.io_error(), other)))
     assert "Other causes found\n  - rank 3 of 4, host 192.168.0.12, gpu:1: Segmentation" in page
     deep = "a/" * 60 + "workerlog.3"
-    evidence = (replace(other.evidence[0], file=deep, line=77),)
+    evidence = (other.evidence[0]._replace(file=deep, line=77),)
     page = shown(
-        replace(
-            reports.failed(), root_causes=(reports.io_error(), replace(other, evidence=evidence))
+        reports.failed()._replace(
+            root_causes=(reports.io_error(), other._replace(evidence=evidence))
         )
     )
     assert f"\n    {deep}:77\n" in page, "a place is never broken"
@@ -141,7 +140,7 @@ def test_runs_are_listed_with_the_current_one_marked() -> None:
         Run(index, index, 1, reports.START, None, "failed" if index % 2 else "succeeded")
         for index in range(1, 4)
     )
-    page = shown(replace(reports.failed(), runs=runs, run=3))
+    page = shown(reports.failed()._replace(runs=runs, run=3))
     assert "Runs found: 3, this is run 3" in page
     assert re.search(r"^    2  succeeded", page, re.M)
     assert re.search(r"^  > 3  failed", page, re.M)
@@ -150,8 +149,8 @@ def test_runs_are_listed_with_the_current_one_marked() -> None:
 def test_all_runs_come_one_after_another() -> None:
     runs = (Run(1, 1, 1, verdict="failed"), Run(2, 2, 1, verdict="succeeded"))
     both = [
-        replace(reports.failed(), runs=runs, run=1),
-        replace(reports.succeeded(), runs=runs, run=2),
+        reports.failed()._replace(runs=runs, run=1),
+        reports.succeeded()._replace(runs=runs, run=2),
     ]
     stream = io.StringIO()
     reporter_named("text").write_all(both, stream, Options())
@@ -164,7 +163,7 @@ def test_a_long_timeline_is_shortened_in_the_middle() -> None:
     moments = tuple(
         Moment(reports.START + n, 0, "progress", Text(f"step {n}", f"步 {n}")) for n in range(50)
     )
-    page = shown(replace(reports.failed(), timeline=moments))
+    page = shown(reports.failed()._replace(timeline=moments))
     assert "step 0\n" in page
     assert "(44 more)" in page
     assert "step 49\n" in page
@@ -173,21 +172,21 @@ def test_a_long_timeline_is_shortened_in_the_middle() -> None:
 
 def test_the_same_moment_told_by_several_nodes_is_shown_once() -> None:
     moment = Moment(reports.START, None, "launcher", Text("told to stop", "被要求停止"), "launcher")
-    page = shown(replace(reports.failed(), timeline=(moment, replace(moment, t=None), moment)))
+    page = shown(reports.failed()._replace(timeline=(moment, moment._replace(t=None), moment)))
     assert page.count("told to stop") == 1
 
 
 def test_blank_context_is_left_out() -> None:
-    evidence = replace(reports.io_error().evidence[0], after=("  ", "later"))
-    cause = replace(reports.io_error(), evidence=(evidence,))
-    assert " 313" not in shown(replace(reports.failed(), root_causes=(cause,)))
+    evidence = reports.io_error().evidence[0]._replace(after=("  ", "later"))
+    cause = reports.io_error()._replace(evidence=(evidence,))
+    assert " 313" not in shown(reports.failed()._replace(root_causes=(cause,)))
 
 
 def test_the_launcher_as_culprit() -> None:
-    cause = replace(
-        reports.io_error(), role="launcher", rank=None, ranks=(), local_rank=None, device=None
+    cause = reports.io_error()._replace(
+        role="launcher", rank=None, ranks=(), local_rank=None, device=None
     )
-    page = shown(replace(reports.failed(), root_causes=(cause,)))
+    page = shown(reports.failed()._replace(root_causes=(cause,)))
     assert page.startswith("FAILED: the launcher, host 192.168.0.12\n")
 
 
@@ -199,7 +198,7 @@ def test_quiet_is_one_line() -> None:
 
 
 def test_masked_secrets_are_mentioned() -> None:
-    assert "2 secrets masked" in shown(replace(reports.failed(), redactions=2))
+    assert "2 secrets masked" in shown(reports.failed()._replace(redactions=2))
     assert "masked" not in shown(reports.failed())
 
 
@@ -214,18 +213,16 @@ def test_a_log_cannot_steer_the_terminal() -> None:
     nasty = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\x00\r\n\x1b[8mhidden"
     cause = reports.io_error()
     evidence = Evidence(nasty, 5, 0, nasty, (nasty,), (nasty,))
-    cause = replace(
-        cause,
+    cause = cause._replace(
         title=Text(nasty, nasty),
         host=nasty,
         device=nasty,
         evidence=(evidence, evidence),
         advice=(Text(nasty, nasty),),
         why=(Text(nasty, nasty),),
-        frame=replace(cause.frame, file=nasty, function=nasty) if cause.frame else None,
+        frame=cause.frame._replace(file=nasty, function=nasty) if cause.frame else None,
     )
-    report = replace(
-        reports.failed(),
+    report = reports.failed()._replace(
         root_causes=(cause, cause),
         notes=(Text(nasty, nasty),),
         timeline=(Moment(None, 1, nasty, Text(nasty, nasty)),),
@@ -239,14 +236,13 @@ def test_a_log_cannot_steer_the_terminal() -> None:
 
 
 def test_evidence_of_megabytes_stays_small() -> None:
-    evidence = replace(reports.io_error().evidence[0], text="x" * 1_000_000)
-    cause = replace(reports.io_error(), evidence=(evidence,))
-    assert len(shown(replace(reports.failed(), root_causes=(cause,)))) < 4_000
+    evidence = reports.io_error().evidence[0]._replace(text="x" * 1_000_000)
+    cause = reports.io_error()._replace(evidence=(evidence,))
+    assert len(shown(reports.failed()._replace(root_causes=(cause,)))) < 4_000
 
 
 def _segfault() -> Cause:
-    return replace(
-        reports.io_error(),
+    return reports.io_error()._replace(
         category="code.crash",
         signature="crash.segfault",
         title=Text("Segmentation fault in native code", "原生代码段错误"),

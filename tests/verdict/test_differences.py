@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pdtriage.knowledge import Knowledge, load_knowledge
@@ -50,35 +48,34 @@ def test_equal_runs_do_not_differ(knowledge: Knowledge) -> None:
 
 
 def test_how_far_it_came(knowledge: Knowledge) -> None:
-    bad = replace(GOOD, ranks=(rank(0, 7, PADDLE_NNODES="1"), rank(1, 5, PADDLE_NNODES="1")))
+    bad = GOOD._replace(ranks=(rank(0, 7, PADDLE_NNODES="1"), rank(1, 5, PADDLE_NNODES="1")))
     assert kinds(bad, knowledge) == {"reached": "the good run reached step 99, this one step 6"}
-    further = replace(GOOD, ranks=(rank(0, 200, PADDLE_NNODES="1"), rank(1, 200)))
+    further = GOOD._replace(ranks=(rank(0, 200, PADDLE_NNODES="1"), rank(1, 200)))
     assert "reached" not in kinds(further, knowledge)
 
 
 def test_size_and_hosts(knowledge: Knowledge) -> None:
-    bad = replace(GOOD, ranks=(*GOOD.ranks, rank(2, 100)), world_size=3)
+    bad = GOOD._replace(ranks=(*GOOD.ranks, rank(2, 100)), world_size=3)
     said = kinds(bad, knowledge)
     assert said["size"] == "2 ranks before, 3 now"
     assert said["hosts"] == "hosts gone: -; new: 10.0.0.2"
 
 
 def test_arguments_and_versions(knowledge: Knowledge) -> None:
-    bad = replace(GOOD, arguments=("train.py", "--lr", "9.9"), versions={"paddlepaddle": "3.2.0"})
+    bad = GOOD._replace(arguments=("train.py", "--lr", "9.9"), versions={"paddlepaddle": "3.2.0"})
     said = kinds(bad, knowledge)
     assert said["arguments"] == "arguments before: 0.1; now: 9.9"
     assert said["version"] == "paddlepaddle: 3.3.1 before, 3.2.0 now"
 
 
 def test_the_same_change_on_many_ranks_is_told_once(knowledge: Knowledge) -> None:
-    bad = replace(GOOD, ranks=tuple(rank(n, 100, PADDLE_NNODES="4") for n in range(2)))
+    bad = GOOD._replace(ranks=tuple(rank(n, 100, PADDLE_NNODES="4") for n in range(2)))
     found = differences_between(bad, GOOD, knowledge)
     assert [f.text.en for f in found] == ["PADDLE_NNODES: 1 before, 4 now (rank 0, rank 1)"]
 
 
 def test_what_differs_by_nature_is_not_told(knowledge: Knowledge) -> None:
-    bad = replace(
-        GOOD,
+    bad = GOOD._replace(
         ranks=tuple(
             rank(n, 100, PADDLE_NNODES="1", PADDLE_CURRENT_ENDPOINT=f"h:{n}") for n in range(2)
         ),
@@ -88,8 +85,8 @@ def test_what_differs_by_nature_is_not_told(knowledge: Knowledge) -> None:
 
 def test_what_only_one_of_them_printed(knowledge: Knowledge) -> None:
     error = Event("data.errno5", "cause", "data.io", 9, 90, "OSError: [Errno 5]")
-    first = replace(GOOD.ranks[0], events=(("log/workerlog.0", error),))
-    bad = replace(GOOD, ranks=(first, GOOD.ranks[1]))
+    first = GOOD.ranks[0]._replace(events=(("log/workerlog.0", error),))
+    bad = GOOD._replace(ranks=(first, GOOD.ranks[1]))
     (found,) = differences_between(bad, GOOD, knowledge)
     assert (found.kind, found.after) == ("printed", "OSError: [Errno 5]")
     assert found.place == "log/workerlog.0:9"
@@ -100,8 +97,8 @@ def test_what_only_one_of_them_printed(knowledge: Knowledge) -> None:
 def test_what_only_the_good_run_began_with(knowledge: Knowledge) -> None:
     start = next(s.id for s in knowledge.signatures.values() if s.role == "start")
     begun = Event(start, "start", None, 3, 30, "it begins")
-    good = replace(GOOD, ranks=(replace(GOOD.ranks[0], events=(("log/workerlog.0", begun),)),))
-    bad = replace(GOOD, ranks=GOOD.ranks[:1])
+    good = GOOD._replace(ranks=(GOOD.ranks[0]._replace(events=(("log/workerlog.0", begun),)),))
+    bad = GOOD._replace(ranks=GOOD.ranks[:1])
     (missed,) = differences_between(bad, good, knowledge)
     assert (missed.kind, missed.before) == ("missing", "it begins")
 

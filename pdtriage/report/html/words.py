@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from pdtriage.model import Cause, Report, Role, Text, Victim
 from pdtriage.report.wording import (
@@ -47,4 +46,4 @@ def group_of(role: Role, ranks: tuple[int, ...], count: int) -> Text:
 
 
 def _both(report: Report, say: Callable[[Report], str]) -> Text:
-    return Text(say(replace(report, language="en")), say(replace(report, language="zh")))
+    return Text(say(report._replace(language="en")), say(report._replace(language="zh")))
