@@ -31,9 +31,9 @@ from ray.cluster_utils import Cluster
 
 from pdtriage.events import Engine
 from pdtriage.jobs import assemble
+from pdtriage.judging import Job
 from pdtriage.knowledge import load_knowledge
 from pdtriage.mapping import mapper_of, on_ray
-from pdtriage.pipeline import Job
 from pdtriage.reading import Read, read_here, read_one
 from pdtriage.sources import Source, find
 

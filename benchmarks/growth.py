@@ -35,8 +35,8 @@ from pdtriage.collector import collector_at_rest
 from pdtriage.events import Engine
 from pdtriage.events.detect import literals_of
 from pdtriage.jobs import assemble
+from pdtriage.judging import Job
 from pdtriage.knowledge import load_knowledge
-from pdtriage.pipeline import Job
 from pdtriage.report import Options, reporter_named
 
 PARTS = ("bytes", "files", "facts")

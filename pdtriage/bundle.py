@@ -26,7 +26,8 @@ import pdtriage
 from pdtriage.events.sidefiles import MOST_BYTES, side_facts
 from pdtriage.excerpts import Windows, excerpt_of
 from pdtriage.model import EnvBlock, Language, LogFile, Report, Text
-from pdtriage.pipeline import SIDE_KINDS, job_at
+from pdtriage.pipeline import job_at
+from pdtriage.reading import SIDE_KINDS
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.secrets import masked_text
 from pdtriage.report.wording import VERDICTS

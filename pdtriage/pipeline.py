@@ -6,34 +6,21 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from pdtriage.baseline import GoodRun, earlier_success, last_success, no_success, unproven
+from pdtriage.bilingual import Language, Text
 from pdtriage.collector import collector_at_rest
-from pdtriage.comparing import Side, unlike_lines
 from pdtriage.events import Engine
-from pdtriage.jobs.assemble import assemble
-from pdtriage.knowledge import Knowledge, load_knowledge
+from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
-from pdtriage.model import (
-    Baseline,
-    Difference,
-    JobRow,
-    Language,
-    Report,
-    Run,
-    RunFacts,
-    Text,
-    VerdictWord,
-)
-from pdtriage.reading import SIDE_KINDS, Mapper, Tick, read_sources
+from pdtriage.reading import Mapper, Tick, read_sources
 from pdtriage.sources import Found, Source, find
 from pdtriage.sources.url import in_public
-from pdtriage.verdict import Judgement, judge, signatures_told
-from pdtriage.verdict.attempts import attempts_of, row_of
-from pdtriage.verdict.differences import differences_between, differences_of_ranks
-from pdtriage.verdict.lives import with_lives
-from pdtriage.verdict.timeline import timeline_of
+
+if TYPE_CHECKING:  # what comes after reading is imported after the readers were forked
+    from pdtriage.baseline import GoodRun
+    from pdtriage.judging import Job
+    from pdtriage.model import Report
 
 Which = int | Literal["last"]
 BLANK_BYTES = 4096
@@ -92,94 +79,6 @@ def analyze_all_runs(
     return [job.report(facts.run.index, language, redact) for facts in job.runs]
 
 
-class Job:
-    """The runs of one job, oldest first, judged; reports on them are cut from it."""
-
-    @collector_at_rest()
-    def __init__(
-        self,
-        runs: Sequence[RunFacts],
-        knowledge: Knowledge,
-        notes: Sequence[Text] = (),
-        sources: Sequence[Source] = (),
-    ) -> None:
-        """`sources` are the logs, to be looked into again when runs are compared."""
-        self.runs = runs
-        self.sources = {source.file.path: source for source in sources}
-        self.knowledge = knowledge
-        self.judgements = [judge(run, knowledge) for run in runs]
-        self.notes = (*notes, *knowledge.problems)
-
-    @collector_at_rest()
-    def report(
-        self, which: Which, language: Language, redact: bool = True, good: GoodRun | None = None
-    ) -> Report:
-        from pdtriage.report.redact import redacted
-
-        chosen = self._index(which)
-        facts, judgement = self.runs[chosen], self.judgements[chosen]
-        good = good or earlier_success(self.runs, self.verdicts, chosen)
-        unlike, compared = self._unlike(facts, judgement, good) if good else ((), ())
-        rows = self._rows()
-        report = Report(
-            verdict=judgement.verdict,
-            language=language,
-            job=JobRow(facts.job_id, facts.mode, facts.started_by, facts.world_size, facts.nodes),
-            runs=tuple(rows),
-            run=facts.run.index,
-            root_causes=judgement.causes,
-            victims=judgement.victims,
-            ranks=with_lives(judgement.ranks, judgement.readings),
-            timeline=timeline_of(facts, judgement, self.knowledge),
-            notes=tuple(dict.fromkeys((*facts.notes, *self.notes, *compared))),
-            baseline=good.baseline if good else None,
-            differences=(*unlike, *differences_of_ranks(facts)),
-            attempts=attempts_of(rows, rows[chosen]),
-        )
-        return redacted(report) if redact else report
-
-    @property
-    def verdicts(self) -> list[VerdictWord]:
-        return [judgement.verdict for judgement in self.judgements]
-
-    def good_run(self, number: int) -> GoodRun:
-        """A run of this very job, by its number."""
-        facts = self.runs[self._index(number)]
-        return GoodRun(Baseline(facts.run.index), facts)
-
-    def _unlike(
-        self, facts: RunFacts, judgement: Judgement, good: GoodRun
-    ) -> tuple[tuple[Difference, ...], tuple[Text, ...]]:
-        theirs = self.sources if good.sources is None else good.sources
-        ours = Side(facts, self.sources)
-        lines, notes = unlike_lines(ours, judgement, Side(good.facts, theirs))
-        if not good.proven:
-            notes = (*notes, unproven(good))
-        told = signatures_told(judgement) | {event.signature for _, event in facts.launcher}
-        return differences_between(facts, good.facts, self.knowledge, told, lines), notes
-
-    def _index(self, which: Which) -> int:
-        if which == "last":
-            # a pod that was started again alone is no run of the job
-            whole = [place for place, facts in enumerate(self.runs) if not facts.partial]
-            return whole[-1] if whole else len(self.runs) - 1
-        if 1 <= which <= len(self.runs):
-            return which - 1
-        count = len(self.runs)
-        raise NoSuchRun(
-            Text(
-                f"there is no run {which}: {count} found, numbered from 1 (the oldest)",
-                f"没有第 {which} 次运行：共找到 {count} 次，从 1（最早）开始编号",
-            )
-        )
-
-    def _rows(self) -> list[Run]:
-        return [
-            row_of(facts, judgement, newest=facts is self.runs[-1])
-            for facts, judgement in zip(self.runs, self.judgements, strict=True)
-        ]
-
-
 def job_at(
     paths: Sequence[str | Path],
     parsers: Sequence[Path] = (),
@@ -192,6 +91,10 @@ def job_at(
     found = find(list(paths) or ["log"], stdin, tick=lambda: tick(0, 0) if tick else None)
     _refuse_nothing(found, paths)
     facts, records, notes = read_sources(found, engine, tick=tick, mapper=mapper)
+    prepare_judging()
+    from pdtriage.jobs.assemble import assemble
+    from pdtriage.judging import Job
+
     with collector_at_rest():
         runs = assemble(facts, records, engine.knowledge)
     noted = (*found.notes, *notes)
@@ -200,11 +103,20 @@ def job_at(
     return Job(runs, engine.knowledge, noted, found.sources)
 
 
+def prepare_judging() -> None:
+    """Import what comes after reading; where other processes read, this one has time for it."""
+    with collector_at_rest():
+        import pdtriage.jobs.assemble
+        import pdtriage.judging  # noqa: F401
+
+
 def _good_run(
     baseline: int | str | Path, job: Job, parsers: Sequence[Path], mapper: Mapper | None
 ) -> GoodRun:
     if isinstance(baseline, int):
         return job.good_run(baseline)
+    from pdtriage.baseline import last_success, no_success
+
     other = job_at([baseline], parsers, None, mapper=mapper)
     shown = in_public(str(baseline))
     good = last_success(other.runs, other.judgements, shown, other.sources)
@@ -251,17 +163,3 @@ def _nothing(paths: Sequence[str | Path]) -> Text:
         "or an archive of them",
         f"{where}：未找到 Paddle 日志；请指定含 workerlog.* 的目录、控制台输出文件或其归档",
     )
-
-
-__all__ = [
-    "SIDE_KINDS",
-    "Job",
-    "Judgement",
-    "NoSuchRun",
-    "NothingToAnalyse",
-    "RunFacts",
-    "analyze",
-    "analyze_all_runs",
-    "job_at",
-    "read_sources",
-]

@@ -17,7 +17,7 @@ from pdtriage.events import Engine
 from pdtriage.jobs import assemble
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import Report
-from pdtriage.pipeline import read_sources
+from pdtriage.reading import read_sources
 from pdtriage.sources import find
 from pdtriage.verdict import judge
 

@@ -55,8 +55,8 @@ class LiveAnalyst:
 
     def report_on_launch(self, record: RunRecord) -> Report | None:
         """The report on the attempt of `record`, the last one, which knows of the others."""
+        from pdtriage.judging import Job
         from pdtriage.model import Restart
-        from pdtriage.pipeline import Job
         from pdtriage.verdict.attempts import furthest
 
         decided = {

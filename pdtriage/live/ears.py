@@ -281,8 +281,8 @@ def _judged(
     facts: list[FileFacts], record: RunRecord, engine: Engine, shown: str, language: Language
 ) -> tuple[Report, RunFacts]:
     from pdtriage.jobs import assemble
+    from pdtriage.judging import Job
     from pdtriage.model import Run
-    from pdtriage.pipeline import Job
     from pdtriage.sources.shown import joined
 
     placed = [

@@ -12,6 +12,7 @@ from typing import BinaryIO, NamedTuple, TextIO
 
 from pdtriage.bilingual import Language, Text
 from pdtriage.jobs import assemble
+from pdtriage.judging import Job
 from pdtriage.launch.record import ProcessRecord, RunRecord
 from pdtriage.live.board import screen_for, status_text
 from pdtriage.live.ears import Ears
@@ -20,7 +21,7 @@ from pdtriage.live.hang import Silence
 from pdtriage.live.stage import ALL, Ranks, Stage
 from pdtriage.live.writers import Writers
 from pdtriage.model import FileFacts, Rank, Report, RunFacts
-from pdtriage.pipeline import Job, read_sources
+from pdtriage.reading import read_sources
 from pdtriage.sources import Found, find
 
 FOLLOWED = frozenset({"worker", "server", "heter", "coordinator", "console"})

@@ -6,13 +6,13 @@ import json
 from typing import cast
 
 from pdtriage.jobs.heard import ranks_of, with_peers
+from pdtriage.judging import Job
 from pdtriage.knowledge import Knowledge
 from pdtriage.launch.facts import MAX_FACTS, clean_facts, encode_facts
 from pdtriage.launch.record import DeathRecord, PeerRecord, RunRecord
 from pdtriage.live.hearing import Tuned
 from pdtriage.live.peers import told
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
-from pdtriage.pipeline import Job
 
 CULPRIT = Event(
     signature="data.errno5",

@@ -16,8 +16,9 @@ import pytest
 
 from pdtriage.collector import collector_at_rest
 from pdtriage.jobs import assemble
+from pdtriage.judging import Job
 from pdtriage.model import Report
-from pdtriage.pipeline import Job, analyze
+from pdtriage.pipeline import analyze
 from pdtriage.report import Options, reporter_named
 
 from ..events.builders import engine

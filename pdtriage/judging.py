@@ -1,0 +1,119 @@
+"""The runs of a job, judged, and the reports cut from that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pdtriage.baseline import GoodRun, earlier_success, unproven
+from pdtriage.collector import collector_at_rest
+from pdtriage.knowledge import Knowledge
+from pdtriage.model import (
+    Baseline,
+    Difference,
+    JobRow,
+    Language,
+    Report,
+    Run,
+    RunFacts,
+    Text,
+    VerdictWord,
+)
+from pdtriage.pipeline import NoSuchRun, Which
+from pdtriage.report.redact import redacted
+from pdtriage.verdict import Judgement, judge, signatures_told
+from pdtriage.verdict.attempts import attempts_of, row_of
+from pdtriage.verdict.differences import differences_between, differences_of_ranks
+from pdtriage.verdict.lives import with_lives
+from pdtriage.verdict.timeline import timeline_of
+
+if TYPE_CHECKING:
+    from pdtriage.sources import Source
+
+
+class Job:
+    """The runs of one job, oldest first, judged; reports on them are cut from it."""
+
+    @collector_at_rest()
+    def __init__(
+        self,
+        runs: Sequence[RunFacts],
+        knowledge: Knowledge,
+        notes: Sequence[Text] = (),
+        sources: Sequence[Source] = (),
+    ) -> None:
+        """`sources` are the logs, to be looked into again when runs are compared."""
+        self.runs = runs
+        self.sources = {source.file.path: source for source in sources}
+        self.knowledge = knowledge
+        self.judgements = [judge(run, knowledge) for run in runs]
+        self.notes = (*notes, *knowledge.problems)
+
+    @collector_at_rest()
+    def report(
+        self, which: Which, language: Language, redact: bool = True, good: GoodRun | None = None
+    ) -> Report:
+        chosen = self._index(which)
+        facts, judgement = self.runs[chosen], self.judgements[chosen]
+        good = good or earlier_success(self.runs, self.verdicts, chosen)
+        unlike, compared = self._unlike(facts, judgement, good) if good else ((), ())
+        rows = self._rows()
+        report = Report(
+            verdict=judgement.verdict,
+            language=language,
+            job=JobRow(facts.job_id, facts.mode, facts.started_by, facts.world_size, facts.nodes),
+            runs=tuple(rows),
+            run=facts.run.index,
+            root_causes=judgement.causes,
+            victims=judgement.victims,
+            ranks=with_lives(judgement.ranks, judgement.readings),
+            timeline=timeline_of(facts, judgement, self.knowledge),
+            notes=tuple(dict.fromkeys((*facts.notes, *self.notes, *compared))),
+            baseline=good.baseline if good else None,
+            differences=(*unlike, *differences_of_ranks(facts)),
+            attempts=attempts_of(rows, rows[chosen]),
+        )
+        return redacted(report) if redact else report
+
+    @property
+    def verdicts(self) -> list[VerdictWord]:
+        return [judgement.verdict for judgement in self.judgements]
+
+    def good_run(self, number: int) -> GoodRun:
+        """A run of this very job, by its number."""
+        facts = self.runs[self._index(number)]
+        return GoodRun(Baseline(facts.run.index), facts)
+
+    def _unlike(
+        self, facts: RunFacts, judgement: Judgement, good: GoodRun
+    ) -> tuple[tuple[Difference, ...], tuple[Text, ...]]:
+        from pdtriage.comparing import Side, unlike_lines  # as a rule there is no good run
+
+        theirs = self.sources if good.sources is None else good.sources
+        ours = Side(facts, self.sources)
+        lines, notes = unlike_lines(ours, judgement, Side(good.facts, theirs))
+        if not good.proven:
+            notes = (*notes, unproven(good))
+        told = signatures_told(judgement) | {event.signature for _, event in facts.launcher}
+        return differences_between(facts, good.facts, self.knowledge, told, lines), notes
+
+    def _index(self, which: Which) -> int:
+        if which == "last":
+            # a pod that was started again alone is no run of the job
+            whole = [place for place, facts in enumerate(self.runs) if not facts.partial]
+            return whole[-1] if whole else len(self.runs) - 1
+        if 1 <= which <= len(self.runs):
+            return which - 1
+        count = len(self.runs)
+        raise NoSuchRun(
+            Text(
+                f"there is no run {which}: {count} found, numbered from 1 (the oldest)",
+                f"没有第 {which} 次运行：共找到 {count} 次，从 1（最早）开始编号",
+            )
+        )
+
+    def _rows(self) -> list[Run]:
+        return [
+            row_of(facts, judgement, newest=facts is self.runs[-1])
+            for facts, judgement in zip(self.runs, self.judgements, strict=True)
+        ]
