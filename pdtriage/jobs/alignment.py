@@ -205,8 +205,7 @@ def ended(group: Sequence[NodeRun]) -> list[float]:
 def _times(group: Sequence[NodeRun]) -> Iterator[float]:
     for run in group:
         for member in run.members:
-            for span in member.segment:
-                yield from span.times
+            yield from member.times
         for span in run.console.spans:
             yield from span.times
 

@@ -284,8 +284,8 @@ def _conflicts(group: list[NodeRun]) -> list[Text]:
     notes = []
     for member in (member for run in group for member in run.members):
         told = member.values.get("PADDLE_GLOBAL_RANK") or member.values.get("PADDLE_TRAINER_ID")
-        itself = self_rank(member)
-        if told and itself is not None and told != str(itself):
+        itself = self_rank(member) if told else None
+        if itself is not None and told != str(itself):
             path = member.segment[-1].facts.file.path
             notes.append(
                 Text(

@@ -24,7 +24,7 @@ PROCESS_KINDS: dict[str, Role] = {
 }
 
 
-@dataclass
+@dataclass(slots=True)
 class Log:
     """The log of one process, its rotated pieces oldest first."""
 
@@ -94,7 +94,8 @@ def sort_files(
     for node in nodes.values():
         node.logs.sort(key=lambda log: log.key)
         for log in node.logs:
-            log.pieces.sort(key=lambda piece: -piece.file.rotation)
+            if len(log.pieces) > 1:
+                log.pieces.sort(key=lambda piece: -piece.file.rotation)
         node.records.sort(key=lambda record: record.number)
     return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.model import Role
@@ -18,10 +18,10 @@ _DEVICE_FLAGS = {
     "FLAGS_selected_npus": "npu",
     "FLAGS_selected_accelerators": "device",
 }
+_PORT = re.compile(r":\d+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Who wrote a file."""
 
     role: Role
@@ -86,7 +86,7 @@ def host_of(endpoint: str | None) -> str | None:
     """The host of `host:port`, brackets of IPv6 removed."""
     if not endpoint:
         return None
-    host = endpoint.rsplit(":", 1)[0] if re.search(r":\d+$", endpoint) else endpoint
+    host = endpoint.rsplit(":", 1)[0] if _PORT.search(endpoint) else endpoint
     return host.strip("[]") or None
 
 
@@ -102,7 +102,7 @@ def self_rank(member: Member) -> int | None:
         event.fields["self_rank"]
         for span in member.segment
         for event in span.events
-        if event.fields.get("self_rank", "").isdecimal()
+        if "self_rank" in event.fields and event.fields["self_rank"].isdecimal()
     }
     return int(told.pop()) if len(told) == 1 else None
 

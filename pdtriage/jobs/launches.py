@@ -18,7 +18,7 @@ from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
 
 
-@dataclass
+@dataclass(slots=True)
 class Member:
     """The log of one process in one run."""
 
@@ -27,6 +27,12 @@ class Member:
     values: Mapping[str, str] = field(default_factory=dict)
     process: ProcessRecord | None = None
     death: DeathRecord | None = None
+    times: tuple[float, ...] = field(init=False)
+    """The first and the last it tells, if it tells any: asked of every rank again and again."""
+
+    def __post_init__(self) -> None:
+        times = [time for span in self.segment for time in span.times]
+        self.times = (min(times), max(times)) if times else ()
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pdtriage.jobs.identity import host_of, identify
 from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.jobs.split import Segment
 from pdtriage.launch.record import DeathRecord
-from pdtriage.model import Event, Exit, Rank, Role
+from pdtriage.model import Event, Exit, Progress, Rank, Role
 
 MOST_MISSING = 200_000
 _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
@@ -15,14 +15,13 @@ _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 
 def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
     who = identify(member, run, nodes)
-    events = _events(member.segment)
     told = run.console.exits.get((who.role, -1 if who.local_rank is None else who.local_rank))
     pids = {pid for span in member.segment for pid in span.pids}
     if member.process:
         pids.add(member.process.pid)
     if who.local_rank in run.console.pids and who.role == "worker":
         pids.add(run.console.pids[who.local_rank])
-    times = [time for span in member.segment for time in span.times]
+    paths = [span.facts.file.path for span in member.segment]
     last = member.segment[-1]
     return Rank(
         role=who.role,
@@ -33,18 +32,18 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         endpoint=who.endpoint,
         device=who.device,
         pids=tuple(sorted(pids)),
-        files=tuple(dict.fromkeys(span.facts.file.path for span in member.segment)),
-        events=events,
-        progress=tuple(step for span in member.segment for step in span.progress),
+        files=tuple(dict.fromkeys(paths)),
+        events=_events(member.segment),
+        progress=_progress(member.segment),
         lines=last.facts.lines if last.begin == 0 else int(last.size > 0),
         tail=last.facts.tail if last.is_last else (),
         last_line=last.facts.last_line if last.is_last else 0,
         last_offset=last.facts.last_offset if last.is_last else 0,
         exit=_exit(member.death) or told or _aborted(run.console, who.rank),
-        last_time=max(times, default=None),
-        first_time=min(times, default=None),
+        last_time=max(member.times, default=None),
+        first_time=min(member.times, default=None),
         started=member.process.started or None if member.process else None,
-        parts=tuple((span.facts.file.path, span.begin, span.end) for span in member.segment),
+        parts=tuple([(span.facts.file.path, span.begin, span.end) for span in member.segment]),
         modified=member.log.modified if last.is_last else None,
         environment=member.values,
     )
@@ -160,7 +159,14 @@ def unseen_servers(ranks: list[Rank], group: list[NodeRun]) -> list[Rank]:
 
 
 def _events(segment: Segment) -> tuple[tuple[str, Event], ...]:
-    return tuple((span.facts.file.path, event) for span in segment for event in span.events)
+    return tuple([(span.facts.file.path, event) for span in segment for event in span.events])
+
+
+def _progress(segment: Segment) -> tuple[Progress, ...]:
+    """The very tuple of the file where nothing was cut off, as for most ranks."""
+    if len(segment) == 1:
+        return tuple(segment[0].progress)
+    return tuple([step for span in segment for step in span.progress])
 
 
 def _exit(death: DeathRecord | None) -> Exit | None:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pdtriage.jobs.folders import Log
 from pdtriage.model import Event, FileFacts, Progress, Stamp
@@ -22,8 +22,7 @@ CLOCK_BACK = 120.0
 _Placed = TypeVar("_Placed", Event, Progress, Stamp)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A part of one file: `begin` to `end` in bytes, `end` None for the file's own end."""
 
     facts: FileFacts
@@ -47,12 +46,10 @@ class Span:
 
     @property
     def times(self) -> list[float]:
-        timed: list[Stamp | Event | Progress] = [
-            *self._own(self.facts.stamps),
-            *self.events,
-            *self.progress,
-        ]
-        return [thing.time for thing in timed if thing.time is not None]
+        times = [stamp.time for stamp in self._own(self.facts.stamps)]
+        times += [event.time for event in self.events if event.time is not None]
+        times += [step.time for step in self.progress if step.time is not None]
+        return times
 
     def _own(self, things: tuple[_Placed, ...]) -> Sequence[_Placed]:
         whole = self.begin == 0 and self.end is None
@@ -79,7 +76,7 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
         for boundary in _boundaries(piece)
     ]
     if not places:
-        return _cut(log.pieces, set())
+        return [tuple(map(Span, log.pieces))]
     strongest = sorted(places, key=lambda p: (-p[1].weight, not p[1].is_opening, p[0], p[1].offset))
     known = max(0, (expected or 1) - 1)
     # Side files count the launches of one generation only: more may be there, not fewer.
@@ -175,6 +172,8 @@ def _is_terminal(event: Event) -> bool:
 def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
     """A process nobody has heard before, after which the old one is never heard again."""
     stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
+    if len({stamp.pid for stamp in stamped}) < 2:
+        return
     last_of = {stamp.pid: stamp.line for stamp in stamped}
     seen: set[int | None] = set()
     for earlier, later in pairwise(stamped):
@@ -187,13 +186,11 @@ def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
 
 def _restarted_counters(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
     """Back to the first step of the first epoch: no validation loop does that."""
-    if not facts.progress:
-        return
-    lowest = min((p.epoch or 0, p.step) for p in facts.progress)
-    for earlier, later in pairwise(facts.progress):
-        back = (later.epoch or 0, later.step) < (earlier.epoch or 0, earlier.step)
-        if back and (later.epoch or 0, later.step) == lowest:
-            yield later.line, later.offset, "counter", 1
+    reached = [(p.epoch or 0, p.step) for p in facts.progress]
+    back = [place for place in range(1, len(reached)) if reached[place] < reached[place - 1]]
+    lowest = min(reached) if back else None
+    for later in (facts.progress[place] for place in back if reached[place] == lowest):
+        yield later.line, later.offset, "counter", 1
 
 
 def _clock_back(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
