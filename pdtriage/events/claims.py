@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from dataclasses import dataclass
 
 import regex
@@ -27,14 +28,13 @@ LINES_ABOVE = 30
 _DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A line in which at least one literal stands."""
 
     start: int
     position: int
     """Of the first literal, for lines that are too long to be read whole."""
-    literals: set[str]
+    literals: frozenset[str]
 
 
 Claim = tuple[Signature, Line, dict[str, str]]
@@ -47,6 +47,7 @@ class Claims:
     def __init__(self, knowledge: Knowledge, kind: FileKind) -> None:
         self._patterns: dict[str, regex.Pattern[str]] = {}
         self._by_literal: dict[str, list[Signature]] = {}
+        self._asked_for: dict[frozenset[str], list[Signature]] = {}
         self._fallbacks: list[Signature] = []
         for signature in knowledge.signatures.values():
             if signature.kinds and kind not in signature.kinds:
@@ -69,13 +70,12 @@ class Claims:
             fields = self._claim(signature, lines, candidate, line, passage)
             if fields is not None:
                 found.append((signature, line, fields))
-        if any(signature.role == "noise" for signature, _, _ in found):
+        if not found or any(signature.role == "noise" for signature, _, _ in found):
             return []
-        best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
-        found = [
-            claim for claim in found if claim[0].role not in COMPETING or claim[0].weight == best
-        ]
-        if found and is_quoted_source(lines, line):
+        if len(found) > 1:
+            best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
+            found = [it for it in found if it[0].role not in COMPETING or it[0].weight == best]
+        if is_quoted_source(lines, line):
             return _hints(found) if passage and passage.breaks_off_at(line) else []
         return found
 
@@ -88,12 +88,15 @@ class Claims:
                 return signature, {"error_class": traceback.type, **fields}
         return None
 
-    def _asked(self, literals: Iterable[str]) -> list[Signature]:
-        asked: dict[str, Signature] = {}
-        for literal in sorted(literals):
-            for signature in self._by_literal.get(literal, ()):
-                asked[signature.id] = signature
-        return list(asked.values())
+    def _asked(self, literals: frozenset[str]) -> list[Signature]:
+        known = self._asked_for.get(literals)
+        if known is None:
+            asked: dict[str, Signature] = {}
+            for literal in sorted(literals):
+                for signature in self._by_literal.get(literal, ()):
+                    asked[signature.id] = signature
+            known = self._asked_for[literals] = list(asked.values())
+        return known
 
     def _claim(
         self,

@@ -12,10 +12,12 @@ LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
 MARKED = 1 << 14
-TAIL, TAIL_LINES = 1 << 14, 12
+TAIL, TAIL_LINES = 1 << 14, 2
 """Bytes of a file's end, and how many of its lines are kept."""
-LOOKED_AT = 60
-"""Lines of a file's beginning that are searched for a prefix."""
+LOOKED_AT = 30
+"""Lines of a file's beginning that are searched for a prefix; one in five may have none."""
+LONGEST_PREFIX = 400
+"""Bytes; names of pods may be long."""
 
 _CONTROL_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -60,6 +62,8 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
     """
     raw = raw.rstrip(b"\r\n")
     begin, end = 0, len(raw)
+    if end <= LONGEST and b"\r" not in raw:
+        return raw
     if b"\r" in raw:
         if at is None:
             begin = raw.rfind(b"\r") + 1
@@ -74,6 +78,11 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
     return raw[begin:end]
 
 
+def newlines(part: bytes) -> int:
+    """How many; deleting them is five times as fast as `count`, which compares byte by byte."""
+    return len(part) - len(part.replace(b"\n", b""))
+
+
 def near_start(buffer: bytes, position: int) -> int:
     """Where the line around a position begins, but no further back than a line is read."""
     low = max(0, position - LONGEST)
@@ -83,7 +92,7 @@ def near_start(buffer: bytes, position: int) -> int:
 def tail_of(buffer: bytes) -> tuple[str, ...]:
     """The last lines that are not empty, for people."""
     texts: list[str] = []
-    for raw in reversed(buffer[-TAIL:].split(b"\n")[-4 * TAIL_LINES :]):
+    for raw in reversed(buffer[-TAIL:].rsplit(b"\n", 4 * TAIL_LINES)[-4 * TAIL_LINES :]):
         text = shown(clean(visible(raw)).rstrip())
         texts += [text] if text else []
         if len(texts) == TAIL_LINES:
@@ -109,18 +118,18 @@ class Lines:
 
         There is a mark every `MARKED` bytes, so that no part of the buffer is counted often.
         """
-        count, marks = self.buffer.count, self._marks
+        buffer, marks = self.buffer, self._marks
         place = max(0, start - self._origin) // MARKED
         while len(marks) <= place:
             end = self._origin + len(marks) * MARKED
-            marks.append(marks[-1] + count(b"\n", end - MARKED, end))
+            marks.append(marks[-1] + newlines(buffer[end - MARKED : end]))
         known, number = self._origin + place * MARKED, marks[place]
         if abs(start - self._asked[0]) < abs(start - known):
             known, number = self._asked
         if start < known:
-            number -= count(b"\n", start, known)
+            number -= newlines(buffer[start:known])
         else:
-            number += count(b"\n", known, start)
+            number += newlines(buffer[known:start])
         self._asked = (start, number)
         return number
 
@@ -172,6 +181,8 @@ class Prefixes:
 
     def of(self, head: bytes) -> Prefix | None:
         """The prefix that most of the first lines carry, if there is one."""
+        if self._is_bare(head):
+            return None
         lines: list[str] = []
         bare = 0
         raws = [raw for raw in head.split(b"\n", LOOKED_AT)[:LOOKED_AT] if raw.strip()]
@@ -185,6 +196,20 @@ class Prefixes:
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
         return None
+
+
+    def _is_bare(self, head: bytes) -> bool:
+        """Whether so many plain lines have no prefix that there is none: the quick answer."""
+        if self._any is None:
+            return False
+        bare, begins = 0, self._any.match
+        for raw in head.split(b"\n", LOOKED_AT // 2)[: LOOKED_AT // 2]:
+            plain = raw[:LONGEST_PREFIX]
+            if plain.isascii() and b"\r" not in raw and b"\x1b" not in plain and plain.strip():
+                bare += begins(plain.decode("ascii")) is None
+                if bare > LOOKED_AT // 5:
+                    return True
+        return False
 
 
 class Prefix:

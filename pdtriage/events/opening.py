@@ -13,7 +13,9 @@ LOOKED_AT = 160
 """Bytes of a line that are compared."""
 MOST_ECHOES = 64
 """What comes more often is part of the training, not of the start."""
-SHORTEST_NEEDLE = 4
+SHORTEST_NEEDLE, GOOD_NEEDLE = 4, 24
+DULL = 2
+"""Different bytes in what is drawn, like a row of equal signs: it stands everywhere."""
 FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
@@ -41,9 +43,10 @@ class Opening:
             if first_step <= end + len(raw) or b"Traceback (most" in raw:
                 break
             line = raw.strip()[:LOOKED_AT]
-            fixed = max(_NUMBER.split(line), key=len)
-            if len(fixed) > len(self._needle):
-                self._needle, self._needle_line = fixed, len(lines)
+            if len(self._needle) < GOOD_NEEDLE:
+                fixed = max(_NUMBER.split(line), key=len)
+                if len(fixed) > len(self._needle) and len(set(fixed)) > DULL:
+                    self._needle, self._needle_line = fixed, len(lines)
             lines.append(line)
             end += len(raw) + 1
         self._lines = tuple(lines)

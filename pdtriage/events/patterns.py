@@ -11,6 +11,8 @@ Groups = Mapping[str, str | None]
 """The named groups of a match."""
 Search = Callable[[str], Groups | None]
 
+_ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]")
+
 
 class Patterns:
     """Compiling takes a millisecond each, and most logs need only a few."""
@@ -34,13 +36,25 @@ class Patterns:
 
 def _quick(pattern: str) -> Search:
     """For what ships and is known not to run away: ten times faster than with a time limit."""
-    find = re.compile(pattern).search
+    compiled = re.compile(pattern)
+    find = compiled.match if _is_anchored(pattern) else compiled.search
 
     def search(text: str) -> Groups | None:
         found = find(text)
         return found.groupdict() if found else None
 
     return search
+
+
+def _is_anchored(pattern: str) -> bool:
+    """Whether it fits at the beginning or nowhere: `search` would try every other place, too."""
+    plain = _ESCAPES_AND_SETS.sub("", pattern)
+    depth = 0
+    for char in plain:
+        depth += (char == "(") - (char == ")")
+        if char == "|" and depth == 0:
+            return False
+    return plain.startswith("^")
 
 
 def _limited(pattern: str) -> Search:

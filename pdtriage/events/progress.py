@@ -63,7 +63,7 @@ class Counters:
     def _order(self, likely: Sequence[int] | None) -> list[int]:
         """As in the file, but what fitted the last time comes first."""
         order = list(range(len(self._patterns))) if likely is None else sorted(likely)
-        if self._last in order:
+        if self._last in order[1:]:
             order.remove(self._last)
             order.insert(0, self._last)
         return order

@@ -6,7 +6,7 @@ Places depend on offsets in the file alone, so that the size of the pieces does 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +17,9 @@ from pdtriage.events.sampling import merged
 from pdtriage.model import Event, Progress, Stamp
 
 DENSE = 1 << 12
-"""Bytes at both ends of a file that are looked at whole."""
+"""Bytes at both ends of a file that are looked at …"""
+GLANCE = 1 << 10
+"""… but these first: where they tell a step, the others need not."""
 FARTHEST = 1 << 16
 """Bytes at the end that are looked at if those tell no step."""
 WINDOW = 1 << 12
@@ -29,8 +31,10 @@ LONG_STRIDE = 1 << 20
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
 MOST_NEAR = 64
-READ_OF_SMALL, READ_OF_PART, READ_OF_WINDOW = 24, 4, 1
-"""Lines read of a file that is one region, of a part of a longer one, of a mere window."""
+READ_OF_SMALL, READ_OF_END, READ_OF_WINDOW = 24, 2, 1
+"""Lines read of a file that is one region, of the end of a longer one, of a mere window."""
+READ_OF_PART = 4
+"""… and of what stands around an event."""
 READ_BETWEEN = 2
 READ_AFTER = 4
 """Lines read behind an event."""
@@ -47,6 +51,9 @@ class Region(NamedTuple):
 FAILING = frozenset({"cause", "symptom", "victim", "end"})
 """Events behind which steps are read one by one: did training go on?"""
 TELLING = FAILING | {"start"}
+
+Find = Callable[[int, int], Marks]
+Read = Callable[[int, list[int]], Progress | None]
 
 
 def regions(
@@ -72,21 +79,58 @@ def regions(
 
 
 def _most(start: int, end: int, is_last: bool) -> int:
+    if end - start > DENSE:
+        return READ_OF_SMALL if is_last and start == 0 else READ_OF_PART
     if is_last:
-        return READ_OF_SMALL if start == 0 else READ_OF_PART
-    return READ_OF_WINDOW if end - start <= WINDOW and start >= DENSE else READ_OF_PART
+        return READ_OF_SMALL if start == 0 else READ_OF_END
+    return READ_OF_WINDOW
 
 
-def looked_at(
-    wanted: Sequence[Region], begin: int, is_end: bool, find: Callable[[int, int], Marks]
-) -> list[tuple[Region, Marks]]:
-    """What stands there; a file may end with much that is no step, so the end may grow."""
-    seen = [(region, find(region.begin, region.end)) for region in wanted]
-    if is_end and seen and not seen[-1][1].counters:
-        last = seen.pop()[0]
-        start = max(begin, last.end - FARTHEST, seen[-1][0].end if seen else 0)
-        seen.append((last._replace(begin=start), find(start, last.end)))
-    return seen
+class Sampled(NamedTuple):
+    steps: list[Progress]
+    writers: list[int]
+    """In every glog line that was looked at, the position behind the id of its process."""
+
+
+def sample(
+    wanted: Sequence[Region], begin: int, is_end: bool, near: Sequence[int], find: Find, read: Read
+) -> Sampled:
+    """The steps told in these regions; where a counter falls back, the very line is looked for."""
+    places: list[Place] = []
+    steps: dict[int, Progress] = {}
+    writers: list[int] = []
+    for region in wanted:
+        lowest = None
+        if is_end and region is wanted[-1]:
+            lowest = max(begin, region.end - FARTHEST, wanted[-2].end if len(wanted) > 1 else 0)
+        inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR]
+        for start, end in _stretches(region, lowest, inside):
+            marks = find(start, end)
+            told = {}
+            for it in chosen(marks.counters, inside, region.most):
+                if step := read(*marks.counters[it]):
+                    told[len(places) + it] = step
+            if told:
+                break
+        places += marks.counters
+        writers += marks.writers
+        steps |= told
+    _refine(steps, places, read)
+    return Sampled(list({id(it): it for _, it in sorted(steps.items())}.values()), writers)
+
+
+def _stretches(
+    region: Region, lowest: int | None, near: Sequence[int]
+) -> Iterator[tuple[int, int]]:
+    """What to look at until a step is found; `lowest` is how far a file's end may grow."""
+    if region.most <= READ_OF_END and not near and region.end - region.begin > GLANCE:
+        if lowest is None:
+            yield region.begin, region.begin + GLANCE
+        else:
+            yield region.end - GLANCE, region.end
+    yield region.begin, region.end
+    if lowest is not None and lowest < region.begin:
+        yield lowest, region.end
 
 
 def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]:
@@ -96,6 +140,8 @@ def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]
         return list(range(count))
     if most == READ_OF_WINDOW:
         return [0]
+    if most == READ_OF_END:
+        return [count - 2, count - 1]
     picked = {*range(most // 4), *range(count - most // 2, count)}
     picked.update(range(0, count, count // READ_BETWEEN + 1))
     for position in near:
@@ -104,19 +150,7 @@ def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]
     return sorted(picked)
 
 
-def steps_of(
-    wanted: Sequence[tuple[Region, Marks]],
-    near: Sequence[int],
-    read: Callable[[int, list[int]], Progress | None],
-) -> list[Progress]:
-    """The steps told in these regions; where a counter falls back, the very line is looked for."""
-    places: list[Place] = []
-    picked: list[int] = []
-    for region, marks in wanted:
-        inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR]
-        picked += [len(places) + it for it in chosen(marks.counters, inside, region.most)]
-        places += marks.counters
-    steps = {place: step for place in picked if (step := read(*places[place]))}
+def _refine(steps: dict[int, Progress], places: Sequence[Place], read: Read) -> None:
     for _ in range(MOST_REFINED):
         gap = _fall(steps)
         if gap is None:
@@ -124,7 +158,6 @@ def steps_of(
         middle = sum(gap) // 2
         step = read(*places[middle])
         steps[middle] = step or steps[gap[0]]
-    return list({id(step): step for _, step in sorted(steps.items())}.values())
 
 
 def _fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
@@ -140,14 +173,18 @@ def _rank(step: Progress) -> tuple[int, int]:
     return step.epoch or 0, step.step
 
 
-def glog_stamps(lines: Lines, marks: Marks, clock: Clock, base: int) -> list[Stamp]:
-    """The first and last glog line of every process that wrote here."""
-    kept: set[int] = set(marks.writers[-1:])
+def glog_stamps(
+    lines: Lines, writers: Sequence[int], clock: Clock, base: int, is_end: bool
+) -> list[Stamp]:
+    """The first glog line, the last one of the file, and those on both sides of a new process."""
+    if not writers:
+        return []
+    kept = {writers[0], writers[-1] if is_end else writers[0]}
     pid, last = b"", -1
-    for end in marks.writers:
+    for end in writers:
         writer = lines.buffer[lines.buffer.rfind(b" ", 0, end - 1) : end]
-        if writer != pid:
-            kept |= {last, end} if pid else {end}
+        if pid and writer != pid:
+            kept |= {last, end}
         pid, last = writer, end
     stamps = []
     for position in sorted(kept):

@@ -19,7 +19,7 @@ from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
 from pdtriage.events.progress import Counters
-from pdtriage.events.samples import DENSE, FAILING, glog_stamps, looked_at, regions, steps_of
+from pdtriage.events.samples import DENSE, FAILING, glog_stamps, regions, sample
 from pdtriage.events.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
@@ -145,7 +145,7 @@ class FileScanner:
     def take(self, chunk: bytes, hits: list[Hit]) -> None:
         """The same where the hits are known already."""
         if self._bytes == self._begin and chunk:
-            self._prefix = self._engine.prefixes.of(chunk[: 1 << 16])
+            self._prefix = self._engine.prefixes.of(chunk[: 1 << 14])
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
@@ -247,7 +247,9 @@ class FileScanner:
         if end > upto:  # what a passage holds behind the border is decided together with it
             worth.lines += budget.spend(self._hits_in(upto, end), lines, end).lines
         candidates = [
-            Candidate(lines.start_of(group[0][0]), group[0][0], {literals[i] for _, i in group})
+            Candidate(
+                lines.start_of(group[0][0]), group[0][0], frozenset(literals[i] for _, i in group)
+            )
             for group in worth.lines
         ]
         stamps = Stamps(lines, self._clock)
@@ -320,10 +322,9 @@ class FileScanner:
 
         wanted = regions(self._base, begin, upto, events, is_end, self._sparse)
         near = [event.offset - self._base for event in events if event.role in FAILING]
-        seen = looked_at(wanted, begin, is_end, self._marks_in)
-        found.progress.extend(steps_of(seen, near, read))
-        for _, marks in seen:
-            found.stamps.extend(glog_stamps(lines, marks, self._clock, self._base))
+        seen = sample(wanted, begin, is_end, near, self._marks_in, read)
+        found.progress.extend(seen.steps)
+        found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base, is_end))
 
     def _marks_in(self, begin: int, end: int) -> Marks:
         return self._engine.marks.find(self._buffer, near_start(self._buffer, begin), end)
