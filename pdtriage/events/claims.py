@@ -6,7 +6,6 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-from dataclasses import dataclass
 
 import regex
 
