@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.model import Baseline, RunFacts, Text, VerdictWord
 from pdtriage.sources import Source
@@ -12,8 +12,7 @@ from pdtriage.verdict import Judgement
 BAD: tuple[VerdictWord, ...] = ("failed", "hung", "interrupted", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
-class GoodRun:
+class GoodRun(NamedTuple):
     baseline: Baseline
     facts: RunFacts
     sources: Mapping[str, Source] | None = None

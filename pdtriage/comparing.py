@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.events.lines import clean, visible
 from pdtriage.model import Cause, Difference, Evidence, Rank, RunFacts, Text
@@ -22,8 +22,7 @@ EXCERPT = 2
 Sources = Mapping[str, Source]
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """A run and its logs."""
 
     facts: RunFacts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pdtriage.model import Cause
 
@@ -13,8 +13,7 @@ _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE")
 MOST_PARTS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     path: str
     line: int
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pdtriage.model import Text
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.interface import Reporter
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One report to write: a format, and a file or (None) standard output."""
 
     reporter: Reporter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pdtriage.model import LogFile, Text
 from pdtriage.sources.compressed import SUFFIXES
@@ -74,8 +75,7 @@ class Source:
         self._notes.add(reason, self.file.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """All that was found below the paths of one call."""
 
     sources: tuple[Source, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from pdtriage.sources.compressed import (
@@ -70,8 +69,7 @@ class Disk(NamedTuple):
             raise DamagedError("ends early")
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """Content held in memory, as packed as it came."""
 
     content: bytes
@@ -84,16 +82,14 @@ class Memory:
 Origin: TypeAlias = "Disk | Memory | Remote"
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Only a part of what the layer below gives: a member of a compressed tar."""
 
     offset: int
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """Content whose checksum is known: a member of a zip."""
 
     crc: int
@@ -102,8 +98,7 @@ class Checked:
 Layer = Codec | Cut | Checked
 
 
-@dataclass(frozen=True, slots=True)
-class Unpacked:
+class Unpacked(NamedTuple):
     """The content of an origin with its layers, and any compression of its own, taken off."""
 
     origin: Origin

@@ -6,8 +6,7 @@ import io
 import struct
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.compressed import Codec, DamagedError, TooMuchError
@@ -28,8 +27,7 @@ LOCAL = struct.Struct("<4s5H3L2H")
 _MOST_DIRECTORY = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ZipMember:
+class ZipMember(NamedTuple):
     """One entry of a zip's directory."""
 
     name: str

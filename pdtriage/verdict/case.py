@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
@@ -24,8 +24,7 @@ SAYS_FAILED = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """Everything there is to know of one run."""
 
     facts: RunFacts
@@ -35,7 +34,7 @@ class Case:
     kernel: Sequence[Found]
     cluster: Sequence[Found] = ()
     """What Kubernetes says of the pods."""
-    signatures: Mapping[str, Signature] = field(default_factory=dict)
+    signatures: Mapping[str, Signature] = {}
 
     @property
     def own(self) -> list[Suspect]:

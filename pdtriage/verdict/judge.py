@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
@@ -18,8 +18,7 @@ from pdtriage.verdict.suspects import Suspect
 from pdtriage.verdict.vanished import LAUNCHER_GONE
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What is said of one run."""
 
     verdict: VerdictWord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankRow, Text
 from pdtriage.verdict import words
@@ -117,8 +117,7 @@ def _samples(steps: Sequence[Progress], course: _Course, most: int) -> Iterator[
     yield from placed
 
 
-@dataclass(frozen=True, slots=True)
-class _Course:
+class _Course(NamedTuple):
     """Places of one log whose time is known, in the order of the file."""
 
     offsets: tuple[int, ...]

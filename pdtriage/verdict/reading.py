@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, Progress, Rank
@@ -17,8 +18,7 @@ FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An event with its file and the signature that recognised it."""
 
     file: str
