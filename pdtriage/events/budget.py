@@ -40,9 +40,9 @@ class Budget:
     """What is left of a file's share, and what went unread."""
 
     lines: int = 0
-    read: Counter[int] = field(default_factory=Counter)
+    read: dict[int, int] = field(default_factory=dict)
     """How many lines were read because of each literal."""
-    unread: Counter[int] = field(default_factory=Counter)
+    unread: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> Budget:
         return Budget(self.lines, self.read.copy(), self.unread.copy())
@@ -54,7 +54,7 @@ class Budget:
         while at < len(hits):
             position, literal = hits[at]
             if position < always_from and self._has_enough_of(literal):
-                self.unread[literal] += 1
+                self.unread[literal] = self.unread.get(literal, 0) + 1
                 at += 1
                 continue
             first, start, end = at, lines.start_of(position), lines.end_of(position)
@@ -66,11 +66,12 @@ class Budget:
             taken = at
             groups.append(list(hits[first:at]))
             self.lines += 1
-            self.read.update({literal for _, literal in groups[-1]})
+            for literal in {literal for _, literal in groups[-1]}:
+                self.read[literal] = self.read.get(literal, 0) + 1
         return Worth(groups, self._openings(hits, groups))
 
     def _has_enough_of(self, literal: int) -> bool:
-        return self.lines >= FREE_LINES and self.read[literal] >= PER_LITERAL
+        return self.lines >= FREE_LINES and self.read.get(literal, 0) >= PER_LITERAL
 
     def _openings(self, hits: Sequence[Hit], groups: list[list[Hit]]) -> list[Hit]:
         structural = [hit for hit in hits if hit[1] < len(STRUCTURE)]
@@ -86,10 +87,12 @@ def _any_within(positions: list[int], begin: int, length: int) -> bool:
 
 
 def unread_note(budget: Budget, literals: Sequence[str], file: LogFile) -> tuple[Text, ...]:
-    total = budget.unread.total()
-    if not total:
+    if not budget.unread:
         return ()
-    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in budget.unread.most_common(NAMED))
+    unread = Counter(budget.unread)
+    if not (total := unread.total()):
+        return ()
+    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in unread.most_common(NAMED))
     return (
         Text(
             en=f"{file.path}: {total} more places resemble what was read before and were only "

@@ -7,12 +7,16 @@ import re
 import time
 from functools import lru_cache
 
-from pdtriage.events.patterns import Groups, Patterns
+from pdtriage.events.patterns import Patterns
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160
 """A stamp stands near the beginning of a line."""
 DAY = 86_400.0
+STAMP_GROUPS = (
+    *("unix", "pid", "year", "month", "day"),
+    *("hour", "minute", "second", "fraction", "offset"),
+)
 SHAPED, MOST_SHAPES = 8, 100
 _DIGIT = re.compile(r"\d")
 _ZEROS = str.maketrans("123456789", "000000000")
@@ -40,35 +44,40 @@ class Clock:
             groups = self._patterns.groups(number, head)
             if groups is None:
                 continue
-            if len(self._fitted) < MOST_SHAPES:
+            if fitted is None and len(self._fitted) < MOST_SHAPES:
                 self._fitted[shape] = number
-            stamp = self._seconds(groups)
+            unix, pid, *told = groups
+            stamp = float(unix) if unix else self._seconds(*told)
             if stamp is not None:
-                pid = groups.get("pid")
                 return stamp, int(pid) if pid else None
         return None
 
-    def _seconds(self, groups: Groups) -> float | None:
-        if unix := groups.get("unix"):
-            return float(unix)
-        if year := groups.get("year"):
-            return _moment(int(year) + (2000 if len(year) == 2 else 0), groups)
-        stamp = _moment(self._year, groups)
+    def _seconds(self, year: str | None, *told: str | None) -> float | None:
+        if year:
+            return _moment(int(year) + (2000 if len(year) == 2 else 0), *told)
+        stamp = _moment(self._year, *told)
         if stamp is not None and self._newest is not None and stamp > self._newest + DAY:
-            return _moment(self._year - 1, groups)  # December, read in January
+            return _moment(self._year - 1, *told)  # December, read in January
         return stamp
 
 
-def _moment(year: int, groups: Groups) -> float | None:
-    told = groups.get
-    begin = _begin_of_day(year, told("month"), told("day"))
+def _moment(
+    year: int,
+    month: str | None,
+    day: str | None,
+    hour: str | None,
+    minute: str | None,
+    second: str | None,
+    fraction: str | None,
+    offset: str | None,
+) -> float | None:
+    begin = _begin_of_day(year, month, day)
     if begin is None:
         return None
-    minutes = int(told("hour") or 0) * 60 + int(told("minute") or 0)
-    stamp = float(begin + minutes * 60 + int(told("second") or 0))
-    if fraction := told("fraction"):
+    minutes = int(hour or 0) * 60 + int(minute or 0)
+    stamp = float(begin + minutes * 60 + int(second or 0))
+    if fraction:
         stamp += float("0." + fraction)
-    offset = told("offset")
     return stamp - _offset(offset) if offset else stamp
 
 

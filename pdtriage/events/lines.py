@@ -142,8 +142,10 @@ class Lines:
 
     def at(self, position: int, exact: bool = False) -> Line:
         """The line around a position; `exact` keeps what a progress bar overwrote there."""
-        start, end = self.start_of(position), self.end_of(position)
-        raw = visible(self.buffer[start:end], position - start if exact else None)
+        start = self.buffer.rfind(b"\n", 0, position) + 1
+        raw = visible(
+            self.buffer[start : self.end_of(position)], position - start if exact else None
+        )
         return self._line(raw, start)
 
     def onward(self, position: int) -> Iterator[Line]:
@@ -196,7 +198,6 @@ class Prefixes:
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
         return None
-
 
     def _is_bare(self, head: bytes) -> bool:
         """Whether so many plain lines have no prefix that there is none: the quick answer."""

@@ -9,6 +9,7 @@ from pdtriage.events.lines import Lines
 from pdtriage.events.patterns import Patterns
 from pdtriage.model import Progress
 
+STEP_GROUPS = ("step", "epoch", "total", "loss")
 LONGEST_COUNTER = 12
 """Digits; a longer number is an id, not a step."""
 NO_TIME_IN = 4
@@ -35,8 +36,7 @@ class Counters:
         line = lines.at(position, exact=True)
         for number in self._order(likely):
             groups = self._patterns.groups(number, line.text)
-            step = _whole(groups.get("step")) if groups else None
-            if groups is None or step is None:
+            if groups is None or (step := _whole(groups[0])) is None:
                 continue
             self._last = number
             stamp = self._stamp(number, line.stamp or line.text, clock)
@@ -44,9 +44,9 @@ class Counters:
                 line=line.number,
                 offset=base + line.start,
                 step=step,
-                epoch=_whole(groups.get("epoch")),
-                total=_whole(groups.get("total")),
-                loss=_real(groups.get("loss")),
+                epoch=_whole(groups[1]),
+                total=_whole(groups[2]),
+                loss=_real(groups[3]),
                 time=stamp[0] if stamp else None,
             )
         return None

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pdtriage.events.ahead import ahead
 from pdtriage.events.budget import Budget, Worth, unread_note
 from pdtriage.events.claims import Candidate, Claims, Stamps, build_event, fold
-from pdtriage.events.clock import Clock
+from pdtriage.events.clock import STAMP_GROUPS, Clock
 from pdtriage.events.console_tables import console_blocks
 from pdtriage.events.detect import Detector, Hit, MarkDetector, Marks, Stream, literals_of
 from pdtriage.events.engines import EngineName
@@ -18,7 +18,7 @@ from pdtriage.events.lines import Lines, Prefix, Prefixes, near_start, tail_of
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
-from pdtriage.events.progress import Counters
+from pdtriage.events.progress import STEP_GROUPS, Counters
 from pdtriage.events.samples import DENSE, FAILING, glog_stamps, regions, sample
 from pdtriage.events.sampling import (
     MOST_EVENTS,
@@ -54,8 +54,8 @@ class Engine:
         self.detector = Detector(literals_of(knowledge), engine)
         self.marks = MarkDetector([form.pattern for form in knowledge.counters], engine)
         self.prefixes = Prefixes(knowledge.prefixes)
-        self.clocks = Patterns(knowledge.clocks)
-        self.counters = Patterns(knowledge.counters)
+        self.clocks = Patterns(knowledge.clocks, STAMP_GROUPS)
+        self.counters = Patterns(knowledge.counters, STEP_GROUPS)
         self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
 
 
@@ -121,7 +121,7 @@ class FileScanner:
         self._opening = Opening(begin)
         self._budget = Budget()
         self._prefix: Prefix | None = None
-        self._stream = Stream(engine.detector, begin)
+        self._stream: Stream | None = None
         self._hits: list[Hit] = []  # undecided, by offset in the file
         self._buffer = b""
         self._decided = 0  # position in the buffer: everything before it is final
@@ -138,6 +138,8 @@ class FileScanner:
 
     def feed(self, chunk: bytes) -> list[Hit]:
         """Takes what comes next; what in it looks like anything, by offset in the file."""
+        if self._stream is None:
+            self._stream = Stream(self._engine.detector, self._begin)
         hits = self._stream.take(chunk)
         self.take(chunk, hits)
         return hits
