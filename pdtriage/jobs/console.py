@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pdtriage.jobs.split import Segment, Span
+from pdtriage.late import late
 from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
 
 TELLS_EXIT = frozenset(
@@ -23,7 +24,7 @@ SPAWNED_LINES = 200
 MOST_RANKS = 200_000
 SAME_START = 2.0
 """Seconds: the double loggers of the legacy launcher print a start twice."""
-_PATH = re.compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
+_PATH = late(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
 _ROLE_OF: dict[str, Role] = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
 
 

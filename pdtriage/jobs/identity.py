@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from pdtriage.jobs.launches import Member, NodeRun
+from pdtriage.late import late
 from pdtriage.model import Role
 
-_NODE_NAME = re.compile(
+_NODE_NAME = late(
     r"(?:^|[/_.-])(?:node|host|machine|worker|trainer|pod|rank)[_.-]?(\d+)(?=$|[/_.-])"
 )
 _DEVICE_FLAGS = {
@@ -18,7 +18,7 @@ _DEVICE_FLAGS = {
     "FLAGS_selected_npus": "npu",
     "FLAGS_selected_accelerators": "device",
 }
-_PORT = re.compile(r":\d+$")
+_PORT = late(r":\d+$")
 
 
 class Identity(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pdtriage.jobs.console import numbers_in
 from pdtriage.jobs.launches import NodeRun
+from pdtriage.late import late
 from pdtriage.model import Exit, Rank
 
-_GROUP = re.compile(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
+_GROUP = late(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
 _STOPPED = ("stopped", "被启动器停止")
 
 

@@ -9,15 +9,16 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pdtriage.events.pod_names import named_like_a_pod
+from pdtriage.late import late
 from pdtriage.model import Event, FileFacts, Pod, PodJob, Role, Text
 
 MOST_EXPECTED = 10_000
 LATE = 300.0
 """Seconds after its end: what then happens to a pod did not end it."""
 _WORDS: dict[Role, str] = {"worker": "worker", "server": "ps", "heter": "heter"}
-_PREVIOUS = re.compile(r"[._-]prev(?:ious)?$")
-_EXTENSION = re.compile(r"(?:\.(?:log|txt|out|gz|zst|xz|bz2))+$")
-_CONSOLE = re.compile(r"console_(?P<container>[^_]+)(?:_previous)?")
+_PREVIOUS = late(r"[._-]prev(?:ious)?$")
+_EXTENSION = late(r"(?:\.(?:log|txt|out|gz|zst|xz|bz2))+$")
+_CONSOLE = late(r"console_(?P<container>[^_]+)(?:_previous)?")
 """How `pdtriage collect k8s` calls the output of a container."""
 
 

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import gt
 from typing import NamedTuple, TypeVar
 
 from pdtriage.jobs.folders import Log
@@ -171,9 +172,9 @@ def _is_terminal(event: Event) -> bool:
 
 def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
     """A process nobody has heard before, after which the old one is never heard again."""
-    stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
-    if len({stamp.pid for stamp in stamped}) < 2:
+    if len({stamp.pid for stamp in facts.stamps}) < 2:
         return
+    stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
     last_of = {stamp.pid: stamp.line for stamp in stamped}
     seen: set[int | None] = set()
     for earlier, later in pairwise(stamped):
@@ -187,10 +188,12 @@ def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
 def _restarted_counters(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
     """Back to the first step of the first epoch: no validation loop does that."""
     reached = [(p.epoch or 0, p.step) for p in facts.progress]
-    back = [place for place in range(1, len(reached)) if reached[place] < reached[place - 1]]
-    lowest = min(reached) if back else None
-    for later in (facts.progress[place] for place in back if reached[place] == lowest):
-        yield later.line, later.offset, "counter", 1
+    if not any(map(gt, reached, reached[1:])):
+        return
+    lowest = min(reached)
+    for place in range(1, len(reached)):
+        if reached[place - 1] > reached[place] == lowest:
+            yield facts.progress[place].line, facts.progress[place].offset, "counter", 1
 
 
 def _clock_back(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from pdtriage.model import Rank, Role
@@ -31,13 +32,24 @@ class Directory:
     """The ranks of a run by every name an accusation may use for them."""
 
     def __init__(self, ranks: Sequence[Rank]) -> None:
-        self._by_rank = _grouped(ranks, lambda rank: (rank.role, rank.rank))
-        self._by_endpoint = _grouped(ranks, lambda rank: rank.endpoint)
-        self._by_host = _grouped(ranks, lambda rank: rank.host)
-        for rank in ranks:
-            for name in rank.addresses:
-                self._by_host[name] = (*self._by_host.get(name, ()), rank)
+        self._ranks = ranks
         self._asked: dict[str, tuple[Rank, ...]] = {}
+
+    @cached_property
+    def _by_rank(self) -> dict[tuple[Role, int | None], tuple[Rank, ...]]:
+        return _grouped(self._ranks, lambda rank: (rank.role, rank.rank))
+
+    @cached_property
+    def _by_endpoint(self) -> dict[str | None, tuple[Rank, ...]]:
+        return _grouped(self._ranks, lambda rank: rank.endpoint)
+
+    @cached_property
+    def _by_host(self) -> dict[str | None, tuple[Rank, ...]]:
+        found = _grouped(self._ranks, lambda rank: rank.host)
+        for rank in self._ranks:
+            for name in rank.addresses:
+                found[name] = (*found.get(name, ()), rank)
+        return found
 
     def numbered(self, role: Role, number: int) -> tuple[Rank, ...]:
         return self._by_rank.get((role, number), ())

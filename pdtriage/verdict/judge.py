@@ -32,7 +32,8 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     """Who caused what in this run."""
     readings = [read_rank(rank, knowledge) for rank in facts.ranks]
     directory = Directory(facts.ranks)
-    accusations = narrowed([a for reading in readings for a in accusations_of(reading, directory)])
+    complaining = [reading for reading in readings if reading.symptoms]
+    accusations = narrowed([a for r in complaining for a in accusations_of(r, directory)])
     case = Case(
         facts,
         readings,

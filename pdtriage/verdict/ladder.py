@@ -162,7 +162,7 @@ def _hints_inside_a_rank(case: Case) -> list[Suspect]:
         if reading.inner:
             first = reading.inner[0]
             suspect = suspect_of(
-                first.event.signature, first.category, reading.rank, reading.inner[1:3]
+                first.event.signature, first.category, reading.rank, list(reading.inner[1:3])
             )
             suspect.found, suspect.position = first, reading.position
             suspect.fields = dict(first.event.fields)

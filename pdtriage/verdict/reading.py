@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pdtriage.knowledge import Knowledge, Signature
@@ -14,6 +13,8 @@ NEAR = 40
 """Lines between two events that still belong to one failure."""
 LAST_WORDS = 2
 """Lines at the end of a log that count as its last words."""
+TELLING = frozenset({"cause", "symptom", "victim", "end"})
+"""Roles of events that say how a rank ended; context may support them."""
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 
@@ -30,20 +31,21 @@ class Found(NamedTuple):
         return self.event.category or "unknown"
 
 
-@dataclass
-class Reading:
+class Reading(NamedTuple):
+    """What a rank told of its end; most ranks of a big job have nothing to tell."""
+
     rank: Rank
-    causes: list[Found] = field(default_factory=list)
+    causes: Sequence[Found] = ()
     """Not survived and not explained by another event of this rank; the first failure first."""
-    symptoms: list[Found] = field(default_factory=list)
+    symptoms: Sequence[Found] = ()
     """Not survived; those that point at other ranks."""
-    inner: list[Found] = field(default_factory=list)
+    inner: Sequence[Found] = ()
     """Not survived; those that point at an earlier event of this rank."""
-    explained: list[Found] = field(default_factory=list)
+    explained: Sequence[Found] = ()
     """Not survived, but only following from another event of this rank."""
-    context: list[Found] = field(default_factory=list)
+    context: Sequence[Found] = ()
     """Lines that support a cause of their category and mean nothing alone."""
-    survived: list[Found] = field(default_factory=list)
+    survived: Sequence[Found] = ()
     """Causes after which steps were made; they count only when nothing else explains the end."""
     stopped: Found | None = None
     ended: Found | None = None
@@ -78,32 +80,40 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     found = [
         Found(file, event, knowledge.signatures[event.signature])
         for file, event in rank.events
-        if event.signature in knowledge.signatures
+        if (event.role in TELLING or (event.category and event.role == "context"))
+        and event.signature in knowledge.signatures
     ]
-    reading = Reading(rank)
+    if not found:
+        return Reading(rank)
     stops = [f for f in found if _proves_stop(f)]
-    reading.stopped = next((f for f in stops if "sender" in f.event.fields), None) or next(
+    stopped = next((f for f in stops if "sender" in f.event.fields), None) or next(
         iter(stops), None
     )
-    reading.context = [f for f in found if f.event.role == "context" and f.event.category]
-    reading.ended = next((f for f in reversed(found) if f.event.role == "end"), None)
+    reading = Reading(
+        rank,
+        context=[f for f in found if f.event.role == "context"],
+        stopped=stopped,
+        ended=next((f for f in reversed(found) if f.event.role == "end"), None),
+    )
     telling = [f for f in found if f.event.role in ("cause", "symptom")]
     if not telling:
         return reading
     telling = _often_enough(telling, rank)
     # what a process says while it is torn down is no news
-    if reading.stopped is not None and not rank.mixed:
-        at = _place(reading.stopped)
+    if stopped is not None and not rank.mixed:
+        at = _place(stopped)
         telling = [f for f in telling if _place(f) < at]
-    alive = _not_survived(telling, rank.progress, knowledge)
-    reading.survived = [f for f in _without(telling, alive) if f.event.role == "cause"]
-    unsurvived, alive = alive, _not_explained(alive, knowledge)
-    reading.explained = _without(unsurvived, alive)
-    reading.symptoms = [f for f in alive if f.signature.points == "peer"]
-    reading.inner = [f for f in alive if f.signature.points == "earlier"]
+    unsurvived = _not_survived(telling, rank.progress, knowledge)
+    alive = _not_explained(unsurvived, knowledge)
+    symptoms = [f for f in alive if f.signature.points == "peer"]
     causes = [f for f in alive if f.event.role == "cause"]
-    reading.causes = _first_failure(_after_symptoms(causes, reading.symptoms))
-    return reading
+    return reading._replace(
+        causes=_first_failure(_after_symptoms(causes, symptoms)),
+        symptoms=symptoms,
+        inner=[f for f in alive if f.signature.points == "earlier"],
+        explained=_without(unsurvived, alive),
+        survived=[f for f in _without(telling, unsurvived) if f.event.role == "cause"],
+    )
 
 
 def _without(found: Sequence[Found], others: Sequence[Found]) -> list[Found]:

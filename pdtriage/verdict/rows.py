@@ -44,7 +44,8 @@ def victims_of(
         rank = reading.rank
         if (rank.role, rank.rank) in guilty or not rank.files or rank.host in removed:
             continue
-        reason = _reason(reading, rank.key in accusing, senders[id(reading)])
+        accuses = bool(reading.symptoms) and rank.key in accusing
+        reason = _reason(reading, accuses, senders[id(reading)])
         if reason is not None:
             victims.append(
                 Victim(rank.rank, rank.role, rank.host, reason, causes[0].rank, rank.local_rank)
@@ -96,9 +97,9 @@ def rank_rows(
 
 
 def _first_seen(rank: Rank) -> float | None:
-    times = [step.time for step in rank.progress[:1]] + [event.time for _, event in rank.events]
-    times += [rank.first_time, rank.started]
-    return min((time for time in times if time is not None), default=None)
+    told = [step.time for step in rank.progress[:1]] + [event.time for _, event in rank.events]
+    times = [time for time in (*told, rank.first_time, rank.started) if time is not None]
+    return min(times, default=None)
 
 
 def _status(

@@ -96,7 +96,7 @@ def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation])
                 category=primary.category,
                 rank=reading.rank,
                 found=primary,
-                support=reading.causes[1:3] + reading.inner[:2] + _near(primary, reading),
+                support=[*reading.causes[1:3], *reading.inner[:2], *_near(primary, reading)],
                 accusers=accusers.get(reading.rank.key, ()),
                 role=reading.rank.role,
                 host=reading.rank.host,
@@ -129,6 +129,8 @@ def revived_suspects(
     named = {rank.key for accusation in accusations for rank in accusation.accused}
     suspects = []
     for reading in readings:
+        if not reading.survived:
+            continue
         steps = [f for f in reading.survived if not _went_on(f, reading)]
         wanted = reading.rank.key in named if named else True
         if not steps or reading.symptoms or reading.causes or not wanted:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from pdtriage.late import late
 from pdtriage.model import RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 RUNNING_STATES = frozenset({"launch.watching-pod", "launch.proc"})
-_IPS = re.compile(r"[\w.:-]+")
+_IPS = late(r"[\w.:-]+")
 
 
 def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
