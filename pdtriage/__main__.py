@@ -50,8 +50,9 @@ def _obey(arguments: Sequence[str]) -> None:
         from pdtriage.commands.doctor import doctor  # its flags are those of run
 
         sys.exit(doctor(arguments[1:]))
-    from pdtriage.collector import collector_at_rest
+    from pdtriage.collector import collector_at_rest, no_collection_at_exit
 
+    no_collection_at_exit()
     if arguments[:1] == ["analyze"]:
         with collector_at_rest():  # imports make many objects, and none to collect
             from pdtriage.commands.analyze import analyze

@@ -1,7 +1,8 @@
-"""Python's garbage collector at rest while big jobs are put together."""
+"""Python's garbage collector at rest where there is much to walk over and nothing to find."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,3 +22,8 @@ def collector_at_rest() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def no_collection_at_exit() -> None:
+    """Python ends with several walks over all there is; a command line has nothing to gain."""
+    atexit.register(gc.freeze)

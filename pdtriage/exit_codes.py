@@ -7,7 +7,9 @@ code keep working, and never with 0 unless the job succeeded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from pdtriage.bilingual import Text
 
 if TYPE_CHECKING:
     # The nouns take a while to import, and every command needs its exit code.
@@ -21,28 +23,21 @@ INTERNAL = 4
 SIGNAL_BASE = 128
 
 
-class Meaning(NamedTuple):
-    """What a code says, in both languages."""
-
-    en: str
-    zh: str
-
-
-TABLE: tuple[tuple[str, str, Meaning], ...] = (
+TABLE: tuple[tuple[str, str, Text], ...] = (
     (
         "analyze",
         "0",
-        Meaning("nothing is wrong", "没有发现问题"),
+        Text("nothing is wrong", "没有发现问题"),
     ),
     (
         "analyze",
         "1",
-        Meaning("a failure was found", "发现了失败"),
+        Text("a failure was found", "发现了失败"),
     ),
     (
         "analyze",
         "2",
-        Meaning(
+        Text(
             "the command line is wrong, or asks for what is not installed",
             "命令行有误，或所需的软件包尚未安装",
         ),
@@ -50,37 +45,37 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "analyze",
         "3",
-        Meaning("there is nothing to analyse", "没有可分析的内容"),
+        Text("there is nothing to analyse", "没有可分析的内容"),
     ),
     (
         "analyze",
         "4",
-        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
+        Text("pdtriage itself failed", "pdtriage 自身出错"),
     ),
     (
         "run",
         "0",
-        Meaning("the job succeeded", "作业成功结束"),
+        Text("the job succeeded", "作业成功结束"),
     ),
     (
         "run",
         "2",
-        Meaning("refused before anything was started", "启动前被拒绝，没有启动任何进程"),
+        Text("refused before anything was started", "启动前被拒绝，没有启动任何进程"),
     ),
     (
         "run",
         "n",
-        Meaning("the culprit exited with n", "肇事进程以 n 退出"),
+        Text("the culprit exited with n", "肇事进程以 n 退出"),
     ),
     (
         "run",
         "128+n",
-        Meaning("the culprit was ended by signal n", "肇事进程被信号 n 终止"),
+        Text("the culprit was ended by signal n", "肇事进程被信号 n 终止"),
     ),
     (
         "run",
         "1",
-        Meaning(
+        Text(
             "the job failed and the culprit exited with 0, was stopped by pdtriage, or is on a "
             "node that did not say",
             "作业失败，而肇事进程以 0 退出、由 pdtriage 停止，或位于没有上报的节点",
@@ -89,7 +84,7 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "run",
         "128+n",
-        Meaning(
+        Text(
             "pdtriage was told to stop by signal n (Ctrl-C 130, SIGTERM 143, SIGHUP 129)",
             "pdtriage 收到信号 n 而停止（Ctrl-C 130、SIGTERM 143、SIGHUP 129）",
         ),
@@ -97,17 +92,17 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "run",
         "4",
-        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
+        Text("pdtriage itself failed", "pdtriage 自身出错"),
     ),
     (
         "collect",
         "0",
-        Meaning("everything was collected", "已全部收集"),
+        Text("everything was collected", "已全部收集"),
     ),
     (
         "collect",
         "1",
-        Meaning(
+        Text(
             "collected, but something is missing; the manifest says what and why",
             "已收集，但有缺失；清单中说明了缺失内容与原因",
         ),
@@ -115,7 +110,7 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "collect",
         "2",
-        Meaning(
+        Text(
             "the command line is wrong, or the folder is taken or cannot be written",
             "命令行有误，或文件夹已被占用、无法写入",
         ),
@@ -123,32 +118,32 @@ TABLE: tuple[tuple[str, str, Meaning], ...] = (
     (
         "collect",
         "3",
-        Meaning("there is nothing to collect, or no way to it", "没有可收集的内容，或无法取得"),
+        Text("there is nothing to collect, or no way to it", "没有可收集的内容，或无法取得"),
     ),
     (
         "collect",
         "4",
-        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
+        Text("pdtriage itself failed", "pdtriage 自身出错"),
     ),
     (
         "doctor",
         "0",
-        Meaning("ready: all checks ok, or warnings only", "可以启动：检查全部正常，或只有警告"),
+        Text("ready: all checks ok, or warnings only", "可以启动：检查全部正常，或只有警告"),
     ),
     (
         "doctor",
         "1",
-        Meaning("a check failed", "有检查未通过"),
+        Text("a check failed", "有检查未通过"),
     ),
     (
         "doctor",
         "2",
-        Meaning("the command line is wrong", "命令行有误"),
+        Text("the command line is wrong", "命令行有误"),
     ),
     (
         "doctor",
         "4",
-        Meaning("pdtriage itself failed", "pdtriage 自身出错"),
+        Text("pdtriage itself failed", "pdtriage 自身出错"),
     ),
 )
 """(command, code, meaning) in the order the documentation shows them."""

@@ -126,6 +126,7 @@ def _good_run(
 
 
 @lru_cache(maxsize=2)
+@collector_at_rest()
 def _engine(parsers: tuple[Path, ...], _environment: str) -> Engine:
     """Compiled once for a notebook that analyses folder after folder."""
     return Engine(load_knowledge(parsers))

@@ -10,6 +10,7 @@ import re
 
 from pdtriage.events.lines import clean, visible
 from pdtriage.events.sidefiles import ALLOWED
+from pdtriage.late import late
 from pdtriage.model import EnvBlock
 
 CONFIGURATION = frozenset(
@@ -37,11 +38,11 @@ CONFIGURATION = frozenset(
     }
 )
 
-_ROW = re.compile(rb"(?m)^\s*\|?\s*([A-Za-z_]+_[A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*?)\s*\|?\s*$")
-_SETTING = re.compile(
+_ROW = late(rb"(?m)^\s*\|?\s*([A-Za-z_]+_[A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*?)\s*\|?\s*$")
+_SETTING = late(
     rb"(?m)^(?:LAUNCH INFO \d{4}-\d\d-\d\d [\d:,]+ )?([a-z_]{2,24}): ?([^\r\n]{0,300})$"
 )
-_OPENING = re.compile(
+_OPENING = late(
     rb"(?m)^.*-----------  Configuration(?:  -----|\s+Arguments -----).*$|^.*Distributed Envs .*$"
 )
 NEAR = 4_000

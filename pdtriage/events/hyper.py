@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import platform
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,8 @@ def _version() -> bytes:
 
 
 def _machine() -> bytes:
-    return f"{platform.machine()} {_cpu_flags()}".encode()
+    machine = os.uname().machine if hasattr(os, "uname") else ""
+    return f"{machine} {_cpu_flags()}".encode()
 
 
 def _cpu_flags() -> str:
@@ -73,4 +74,6 @@ def _cpu_flags() -> str:
                 return hashlib.sha256(line.encode()).hexdigest()
     except OSError:
         pass
+    import platform  # takes as long as loading a database
+
     return platform.processor()

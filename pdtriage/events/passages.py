@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from pdtriage.events.lines import Line, Lines
@@ -13,6 +12,7 @@ from pdtriage.events.tracebacks import (
     read_tracebacks,
     syntax_error,
 )
+from pdtriage.late import late
 from pdtriage.model import Frame
 
 SUMMARY = "Error Message Summary:"
@@ -20,12 +20,12 @@ CPP_HEADER = "C++ Traceback (most recent call last)"
 SUMMARY_LINES = 25
 STACK_LINES = 150
 
-_CPP_FRAME = re.compile(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
-_COLLECTIVE = re.compile(
+_CPP_FRAME = late(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
+_COLLECTIVE = late(
     r"ProcessGroup\w+::(\w+)|GlooCommContext::(\w+)|(ncclGroupEnd|nccl\w+)|UnboundBuffer::wait(?:Recv|Send)"
     r"|TCPStore::(\w+)|(bkcl\w+|Hccl\w+)"
 )
-_NEXT = re.compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
+_NEXT = late(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
 
 
 @dataclass

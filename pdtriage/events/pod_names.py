@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from pdtriage.late import late
 from pdtriage.model import Role
 
 ROLES: dict[str, Role] = {
@@ -15,7 +14,7 @@ ROLES: dict[str, Role] = {
     "master": "server",  # of the training operator: it holds the servers
     "heter": "heter",
 }
-_NAME = re.compile(rf"(?P<job>.+?)-(?P<role>{'|'.join(ROLES)})-(?P<index>\d{{1,6}})")
+_NAME = late(rf"(?P<job>.+?)-(?P<role>{'|'.join(ROLES)})-(?P<index>\d{{1,6}})")
 
 
 def named_like_a_pod(name: str) -> tuple[str, Role, int] | None:

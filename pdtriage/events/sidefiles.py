@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Iterator, Mapping
 
 from pdtriage.events.lines import clean
+from pdtriage.late import late
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
 
 MOST_BYTES = 16 << 20
@@ -53,9 +53,9 @@ ALLOWED = frozenset(
     }
 )
 
-_ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
-_ENDPOINT = re.compile(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
-_PEERS = re.compile(r"^\[\{.*\}\]\s*$")
+_ASSIGNMENT = late(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
+_ENDPOINT = late(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
+_PEERS = late(r"^\[\{.*\}\]\s*$")
 
 
 def side_facts(file: LogFile, raw: bytes) -> FileFacts:

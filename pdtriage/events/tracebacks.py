@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from pdtriage.events.lines import Line, Lines
+from pdtriage.late import late
 from pdtriage.model import Frame
 
 HEADER = "Traceback (most recent call last)"
@@ -19,20 +20,18 @@ QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
 """How far above quoted code its frame is looked for."""
 FOREIGN_BELOW_FRAME = 3
 
-_FRAME = re.compile(
-    r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
-)
+_FRAME = late(r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$')
 _FRAME_BYTES = b'", line '
-_NO_FOREIGN = re.compile(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
+_NO_FOREIGN = late(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
 """What may be an exception's own line: below it stands its message."""
-_REPEATED = re.compile(r"^\s*\[Previous line repeated \d+ more times?\]")
-_MARGIN = re.compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
-_STRONG = re.compile(
+_REPEATED = late(r"^\s*\[Previous line repeated \d+ more times?\]")
+_MARGIN = late(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
+_STRONG = late(
     r"^(?P<type>(?:[A-Za-z_][\w$]*\.)*(?:_?[A-Za-z]\w*?)?"
     r"(?:Error|Exception|Exit|Interrupt|Warning|Empty|Full|Timeout|Iteration|NotMet|Failure|Group"
     r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
 )
-_WEAK = re.compile(
+_WEAK = late(
     r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|\w*[^\W\d_a-zA-Z]\w*)"
     r"(?::(?P<message>.*))?$"
 )
@@ -40,8 +39,8 @@ _GLUE = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
 )
-_NESTED = re.compile(r"(?m)with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original")
-_LIBRARY = re.compile(
+_NESTED = late(r"(?m)with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original")
+_LIBRARY = late(
     r"site-packages|dist-packages|[/\\]lib(?:64)?[/\\]python\d|^<|^(?:threading|runpy|queue|socket|"
     r"subprocess|selectors|ssl|json|pickle)\.py$|[/\\]paddle[/\\](?:fluid|base|distributed|nn|io|"
     r"hapi|optimizer|tensor|framework|static|jit|amp)[/\\]"
@@ -278,7 +277,7 @@ def _frame(found: re.Match[str]) -> Frame:
     return Frame(found["file"], int(found["line"][:9]), (found["function"] or "").strip())
 
 
-_LOG_LINE = re.compile(
+_LOG_LINE = late(
     r"^\[?(?:\d{4}[-/]\d\d|\d\d/\d\d |[IWEF]\d{4} \d\d:|LAUNCH |INFO|WARNING|ERROR|DEBUG)"
     r"|^Exception in thread|^-{10,}|^\*\*\* |^terminate called|^Epoch|^epoch|^step|\bloss\b"
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_SEQUENCES = re.compile(
+from pdtriage.late import late
+
+_SEQUENCES = late(
     r"""
     (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]                            # CSI: colours, cursor, erase
     | (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])                         # OSC, DCS, SOS, PM, APC with
@@ -13,8 +15,8 @@ _SEQUENCES = re.compile(
     """,
     re.VERBOSE,
 )
-_BREAKS = re.compile(r"\r\n|[\n\x0b\x0c\x85\u2028\u2029]")
-_CONTROLS = re.compile(
+_BREAKS = late(r"\r\n|[\n\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = late(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 and C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks reorder what is read
     "\u200b-\u200d\u2060\ufeff\U000e0000-\U000e007f"  # invisible
@@ -24,8 +26,8 @@ _CONTROLS = re.compile(
 _TAB = " " * 4
 # Runners of GitHub, Azure and TeamCity obey `##[...]`, `##vso[...]` and `##teamcity[...]` anywhere
 # in a line, and `::command::` at its beginning.
-_HASH_COMMAND = re.compile(r"##(?=\w{0,20}\[)")
-_COLON_COMMAND = re.compile(r"^(\s*:)(?=:)", re.M)
+_HASH_COMMAND = late(r"##(?=\w{0,20}\[)")
+_COLON_COMMAND = late(r"^(\s*:)(?=:)", re.M)
 
 
 def inert(text: str) -> str:

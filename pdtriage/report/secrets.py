@@ -15,10 +15,11 @@ from math import log2
 from string import ascii_letters, digits
 
 from pdtriage.events.sidefiles import ALLOWED
+from pdtriage.late import late
 
 MASK = "***"
 
-_SHAPES = re.compile(
+_SHAPES = late(
     r"""
     \b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{16}\b                     # Amazon
     | \bLTAI[A-Za-z0-9]{12,26}\b                                # Alibaba
@@ -38,36 +39,36 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE,
 )
-_CUT_SHORT = re.compile(  # a line too long to keep ends so, perhaps in the middle of a key
+_CUT_SHORT = late(  # a line too long to keep ends so, perhaps in the middle of a key
     r"(?P<keep>)(?P<secret>\b(?:AKIA|ASIA|LTAI|AKID|ALTAK|AIza|gh[pousr]_|github_pat_|gl(?:pat|rt)-|"
     r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…$)",
     re.M,
 )
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = late(
     r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
     r"(?P<secret>(?:(?!-----END)[\s\S])+)"
 )
-_KEY_WITHOUT_BEGINNING = re.compile(
+_KEY_WITHOUT_BEGINNING = late(
     r"(?P<keep>)(?P<secret>(?:^[A-Za-z0-9+/=]{16,76}\n)+)(?=-----END [A-Z ]*PRIVATE KEY)", re.M
 )
-_KEY_LINE = re.compile(
+_KEY_LINE = late(
     r"(?P<keep>)(?P<secret>^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$)", re.M
 )
-_URL = re.compile(
+_URL = late(
     r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/:@'\"]{0,200}:)?)(?P<secret>[^\s/@'\"]{3,400})(?=@)",
     re.I,
 )
-_HEADER = re.compile(
+_HEADER = late(
     r"(?P<keep>\b(?:proxy-)?authorization\b['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic|digest|token)\s+)?"
     r")(?!(?:bearer|basic|digest|token)\b)(?P<secret>[^\s'\",][^\s'\"]{3,})"
     r"|(?P<keep2>\bbearer\s+)(?P<secret2>[A-Za-z0-9._~+/-]{16,}=*)",
     re.I,
 )
-_COOKIE = re.compile(
+_COOKIE = late(
     r"(?P<keep>\b(?:set-)?cookie['\"]?\s*[:=]\s*['\"]?)(?P<secret>[^\s'\"=;]{1,60}=[^'\"\n]{4,})",
     re.I,
 )
-_PARAMETER = re.compile(
+_PARAMETER = late(
     r"(?P<keep>[?&](?:access_token|token|sig|signature|x-amz-signature|x-amz-credential|"
     r"x-amz-security-token|x-goog-signature|x-oss-signature|q-signature|x-bce-security-token|"
     r"ossaccesskeyid|key|secret|auth|authorization)=)(?P<secret>[^\s&'\"]{6,})",
@@ -79,29 +80,29 @@ _SECRET_NAME = (
     r"credentials?|(?<![a-z])(?:ak|sk))"
 )
 _SECRET_VALUE = r"""(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'",;&)\]}]+)"""
-_NAMED = re.compile(
+_NAMED = late(
     rf"""(?P<keep>(?P<name>{_SECRET_NAME})['"]?\s*[:=]\s*(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
-_KEY_NAME = re.compile(
+_KEY_NAME = late(
     r"""(?P<keep>(?P<name>(?:key|auth|sas|sig|signature|session(?:[_-]?id)?|webhook|"""
     r"""client-key-data|client-certificate-data|passcode|salt|seed_phrase))['"]?\s*[:=]\s*"""
     r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~-]{20,})""",
     re.I,
 )
-_FLAG = re.compile(
+_FLAG = late(
     rf"""(?P<keep>(?P<name>{_SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
 _NAME_CHARACTERS = ascii_letters + digits + "_.-"
-_DASHES = re.compile(r"--?\w")
-_HARMLESS_NAME = re.compile(
+_DASHES = late(r"--?\w")
+_HARMLESS_NAME = late(
     r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
     r"next|last|first|prev|input|output|prompt|completion|invalid|unexpected|bad|syntax|per|num|max|"
     r"min|n)[_.-]?tokens?$",
     re.I,
 )
-_HARMLESS_VALUE = re.compile(
+_HARMLESS_VALUE = late(
     r"(?:none|null|nil|true|false|str|string|bytes|int|optional|os\.environ.*|getenv.*|"
     r"\*+|<[^>]*>?|\$\{?\w+\}?|%s|\{\w*\}|-?[0-9.]+%?|xxx+)[,.;:)]*$",
     re.I,
@@ -125,14 +126,12 @@ HARMLESS_VARIABLES = ALLOWED | {
     *("CUDA_HOME", "CUDA_VERSION", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "GLOG_v"),
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CUSTOM_DEVICE_ROOT", "DISPLAY"),
 }
-_DUMP_DICT = re.compile(
-    r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?\s*){6,}[^}\n]*\}?"""
-)
-_PAIR = re.compile(
+_DUMP_DICT = late(r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?\s*){6,}[^}\n]*\}?""")
+_PAIR = late(
     r"""(?P<keep>['"](?P<name>[A-Z_]\w*)['"]:\s*(?P<quote>['"]))(?P<value>(?:(?!(?P=quote))[^\n])*)"""
 )
-_DUMP_LINES = re.compile(r"(?:^(?:export |declare -x )?[A-Z_][A-Z0-9_]*=.*(?:\n|$)){5,}", re.M)
-_ASSIGNED = re.compile(r"(?P<keep>^(?:export |declare -x )?(?P<name>\w+)=)(?P<value>.*)$", re.M)
+_DUMP_LINES = late(r"(?:^(?:export |declare -x )?[A-Z_][A-Z0-9_]*=.*(?:\n|$)){5,}", re.M)
+_ASSIGNED = late(r"(?P<keep>^(?:export |declare -x )?(?P<name>\w+)=)(?P<value>.*)$", re.M)
 
 
 def masked_text(text: str) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, cast
 
+from pdtriage.late import late
 from pdtriage.model import FileKind
 from pdtriage.sources.content import is_text, kind_of_text
 from pdtriage.sources.rotation import NEWEST, Piece, without_rotation
@@ -112,15 +113,15 @@ def _without_compression(name: str) -> tuple[str, bool]:
     return (name[: match.start()], True) if match else (name, False)
 
 
-_BARE_NAME = re.compile(r"(worker|server|heter|env)log\.(\d{1,9})", re.ASCII)
+_BARE_NAME = late(r"(worker|server|heter|env)log\.(\d{1,9})", re.ASCII)
 """What launchers call almost all of their files; the number is that of a process."""
-_COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
-_TAR = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
+_COMPRESSION = late(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
+_TAR = late(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
 
 
 def _launcher_name(pattern: str) -> re.Pattern[str]:
     # People add .txt or .log because GitHub does not take an upload named workerlog.0.
-    return re.compile(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
+    return late(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
 
 
 _LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
@@ -129,10 +130,10 @@ _LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
     (_launcher_name(r"heterlog[._-](?P<index>\d{1,9})"), "heter"),
     (_launcher_name(r"coordinator(?:log)?[._-](?P<index>\d{1,9})"), "coordinator"),
     (_launcher_name(r"envlog[._-](?P<index>\d{1,9})"), "env"),
-    (re.compile(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII), "backup_env"),
+    (late(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII), "backup_env"),
     (_launcher_name(r"endpoints\.log"), "endpoints"),
     (
-        re.compile(
+        late(
             r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
             re.IGNORECASE,
         ),
@@ -140,15 +141,15 @@ _LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
     ),
 )
 _OUR_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
-    (re.compile(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII), "record"),
+    (late(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII), "record"),
 )
-_CAPTURED = re.compile(
+_CAPTURED = late(
     r"(?:console|nohup|stdout|stderr|screenlog)(?:[_-][\w-]*)?(?:\.(?:log|txt|out|err|\d+))?"
     r"|slurm-\d[\w-]*\.(?:out|err)|trace|job\.log"
     r"|[\w.-]+-(?:worker|ps|heter)-\d{1,6}(?:[._-]prev(?:ious)?)?\.log",  # kubectl logs POD
     re.IGNORECASE,
 )
-_PROMISING = re.compile(
+_PROMISING = late(
     r".*\.(?:log|txt|out|err|stdout|stderr|[oe]\d+)"
     r"|.*[._]log\.(?:INFO|WARNING|ERROR|FATAL)\.[\d.-]+|.*\.(?:INFO|WARNING|ERROR|FATAL)"
     r"|(?:train|trainer|run|output|log|logs|job|launch|worker|syslog|messages|journal)[\w-]*"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pdtriage.late import late
+
 
 class Piece(NamedTuple):
     """A piece as its name tells it: by number (1 is newer than 2), by date, or just old."""
@@ -69,11 +71,11 @@ _PIECE = (
     r"|[.-](?P<date>(?:19|20)\d\d-?[01]\d-?[0-3]\d(?:[-_T.]?\d[\d:.-]*)?)"
     r"|\.(?P<old>old|prev|bak))"
 )
-_OF_PROCESS = re.compile(
+_OF_PROCESS = late(
     r"(?P<stem>(?:worker|server|heter|coordinator|env)(?:log)?[._-]\d{1,9})" + _PIECE,
     re.IGNORECASE | re.ASCII,
 )
-_OF_ANY = re.compile(
+_OF_ANY = late(
     r"(?P<stem>(?:.*\.(?:log|txt|out|err)|dmesg|syslog|messages|stdout|stderr|nohup\.out))"
     + _PIECE,
     re.IGNORECASE | re.ASCII,

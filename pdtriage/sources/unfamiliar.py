@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from pdtriage.late import late
 from pdtriage.model import FileKind
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.content import is_text
@@ -15,7 +16,7 @@ from pdtriage.sources.opening import Disk
 MOST_LOOKED_AT = 32
 HEAD = 4096
 _LOGS: frozenset[FileKind] = frozenset({"worker", "server", "heter", "coordinator"})
-_NO_LOGS = re.compile(
+_NO_LOGS = late(
     r"\..*|.*\.(?:py|pyc|sh|json|jsonl|ya?ml|toml|ini|cfg|conf|md|html?|xml|csv|tsv|pid|lock|proto"
     r"|pd\w+|pkl|pickle|npy|npz|pth?|onnx|bin|h5|ckpt|so|prof|pb|db|png|jpe?g|gif|pdf|ipynb)"
     r"|.*(?:tfevents|vdlrecords).*|readme|license|makefile|dockerfile|\w*requirements\w*\.txt"
