@@ -7,10 +7,12 @@ always read, because that is where jobs die.
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
 
 from pdtriage.events.detect import STRUCTURE, Hit
 from pdtriage.events.lines import Lines
@@ -23,6 +25,10 @@ PER_LITERAL = 8
 REACH = 1 << 13
 """Then a passage is read only if something new stands this near below its header."""
 NAMED = 3
+HEADERS = len(STRUCTURE)
+"""The literals before this place are headers of passages."""
+
+_position, _literal = itemgetter(0), itemgetter(1)
 
 
 @dataclass
@@ -42,39 +48,56 @@ class Budget:
     lines: int = 0
     read: dict[int, int] = field(default_factory=dict)
     """How many lines were read because of each literal."""
-    unread: dict[int, int] = field(default_factory=dict)
+    enough: set[int] = field(default_factory=set)
+    """Those that were read `PER_LITERAL` times."""
+    unread: Counter[int] = field(default_factory=Counter)
 
     def copy(self) -> Budget:
-        return Budget(self.lines, self.read.copy(), self.unread.copy())
+        return Budget(self.lines, self.read.copy(), self.enough.copy(), self.unread.copy())
 
     def spend(self, hits: Sequence[Hit], lines: Lines, always_from: int) -> Worth:
         """Choose among hits in rising order; from `always_from` on everything is worth it."""
         groups: list[list[Hit]] = []
-        at = taken = 0
-        while at < len(hits):
+        taken = 0
+        for at in self._worth_a_look(hits, always_from):
             position, literal = hits[at]
-            if position < always_from and self._has_enough_of(literal):
-                self.unread[literal] = self.unread.get(literal, 0) + 1
-                at += 1
+            if at < taken or (position < always_from and self._has_enough_of(literal)):
                 continue
-            first, start, end = at, lines.start_of(position), lines.end_of(position)
+            start, end = lines.start_of(position), lines.end_of(position)
+            first = at
             while first > taken and hits[first - 1][0] >= start:
                 first -= 1
-                self.unread[hits[first][1]] -= 1
-            while at < len(hits) and hits[at][0] <= end:
-                at += 1
-            taken = at
-            groups.append(list(hits[first:at]))
+            taken = bisect_right(hits, end, at, key=_position)
+            groups.append(list(hits[first:taken]))
             self.lines += 1
             for literal in {literal for _, literal in groups[-1]}:
                 self.read[literal] = self.read.get(literal, 0) + 1
+                if self.read[literal] >= PER_LITERAL:
+                    self.enough.add(literal)
+        self._count_unread(hits, groups)
         return Worth(groups, self._openings(hits, groups))
 
+    def _worth_a_look(self, hits: Sequence[Hit], always_from: int) -> Sequence[int]:
+        """Places in `hits`; those of literals that were read often enough are left out at once."""
+        if self.lines < FREE_LINES:
+            return range(len(hits))
+        enough = self.enough
+        return [
+            place
+            for place, (position, literal) in enumerate(hits)
+            if literal not in enough or position >= always_from
+        ]
+
+    def _count_unread(self, hits: Sequence[Hit], groups: Sequence[Sequence[Hit]]) -> None:
+        if sum(map(len, groups)) < len(hits):
+            self.unread.update(map(_literal, hits))
+            self.unread.subtract(map(_literal, chain.from_iterable(groups)))
+
     def _has_enough_of(self, literal: int) -> bool:
-        return self.lines >= FREE_LINES and self.read.get(literal, 0) >= PER_LITERAL
+        return self.lines >= FREE_LINES and literal in self.enough
 
     def _openings(self, hits: Sequence[Hit], groups: list[list[Hit]]) -> list[Hit]:
-        structural = [hit for hit in hits if hit[1] < len(STRUCTURE)]
+        structural = [hit for hit in hits if hit[1] < HEADERS]
         if self.lines < FREE_LINES:
             return structural
         wanted = [group[0][0] for group in groups]
@@ -87,12 +110,10 @@ def _any_within(positions: list[int], begin: int, length: int) -> bool:
 
 
 def unread_note(budget: Budget, literals: Sequence[str], file: LogFile) -> tuple[Text, ...]:
-    if not budget.unread:
+    total = budget.unread.total()
+    if not total:
         return ()
-    unread = Counter(budget.unread)
-    if not (total := unread.total()):
-        return ()
-    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in unread.most_common(NAMED))
+    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in budget.unread.most_common(NAMED))
     return (
         Text(
             en=f"{file.path}: {total} more places resemble what was read before and were only "

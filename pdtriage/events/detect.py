@@ -49,13 +49,13 @@ class Detector:
         ]
         self._database = database_of("literals", expressions, engine)
 
-    def find(self, buffer: bytes) -> list[Hit]:
-        """Every place of every literal."""
+    def find(self, buffer: bytes, begin: int = 0) -> list[Hit]:
+        """Every place of every literal; `begin` is the offset of the buffer's first byte."""
         hits: list[Hit] = []
         lengths, add = self.lengths, hits.append
 
         def on_match(found: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            add((end - lengths[found], found))
+            add((begin + end - lengths[found], found))
 
         self._database.scan(buffer, on_match)
         hits.sort()
@@ -84,15 +84,13 @@ class Stream:
 
     def take(self, chunk: bytes) -> list[Hit]:
         """What is new with this chunk, by offset in the whole text."""
-        seam = len(self._tail)
-        around = self._tail + chunk[: self._reach]
-        lengths, begin = self._detector.lengths, self._end - seam
-        hits = [
-            (begin + at, literal)
-            for at, literal in (self._detector.find(around) if seam else ())
-            if at < seam < at + lengths[literal]
-        ]
-        hits += [(self._end + at, literal) for at, literal in self._detector.find(chunk)]
+        hits: list[Hit] = []
+        if self._tail:
+            around = self._tail + chunk[: self._reach]
+            lengths, seam = self._detector.lengths, self._end
+            found = self._detector.find(around, seam - len(self._tail))
+            hits += [hit for hit in found if hit[0] < seam < hit[0] + lengths[hit[1]]]
+        hits += self._detector.find(chunk, self._end)
         self._end += len(chunk)
         self._tail = (chunk if len(chunk) >= self._reach else self._tail + chunk)[-self._reach :]
         return hits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,8 @@ from pdtriage.knowledge.signature import Format
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
-MARKED = 1 << 14
+MARKED = 1 << 10
+"""Bytes between places whose line number is remembered."""
 TAIL, TAIL_LINES = 1 << 14, 2
 """Bytes of a file's end, and how many of its lines are kept."""
 LOOKED_AT = 30
@@ -108,29 +110,25 @@ class Lines:
     ) -> None:
         """`number` is that of the line at the position `numbered_at`."""
         self.buffer = buffer
-        self._origin = numbered_at
-        self._marks = [number]
-        self._asked = (numbered_at, number)
+        self._places = [numbered_at]  # where the number is known, rising, and the numbers
+        self._numbers = [number]
         self._prefix = prefix
 
     def number_at(self, start: int) -> int:
-        """Line number of a position, counted from the nearest place where it is known.
-
-        There is a mark every `MARKED` bytes, so that no part of the buffer is counted often.
-        """
-        buffer, marks = self.buffer, self._marks
-        place = max(0, start - self._origin) // MARKED
-        while len(marks) <= place:
-            end = self._origin + len(marks) * MARKED
-            marks.append(marks[-1] + newlines(buffer[end - MARKED : end]))
-        known, number = self._origin + place * MARKED, marks[place]
-        if abs(start - self._asked[0]) < abs(start - known):
-            known, number = self._asked
+        """Line number of a position, counted from the nearest place where it is known."""
+        places = self._places
+        after = bisect(places, start)
+        near = after - 1
+        if after == 0 or (after < len(places) and places[after] - start < start - places[near]):
+            near = after
+        known, number = places[near], self._numbers[near]
         if start < known:
-            number -= newlines(buffer[start:known])
+            number -= newlines(self.buffer[start:known])
         else:
-            number += newlines(buffer[known:start])
-        self._asked = (start, number)
+            number += newlines(self.buffer[known:start])
+        if abs(start - known) >= MARKED:
+            places.insert(after, start)
+            self._numbers.insert(after, number)
         return number
 
     def start_of(self, position: int) -> int:

@@ -151,10 +151,11 @@ class FileScanner:
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
-        self._hits += hits
+        self._hits += hits  # rising, but for what stands across the border of two chunks
         self._hits.sort()
+        whole = memoryview(chunk)
         for start in range(0, len(chunk), self._piece):  # a long buffer would be copied often
-            self._buffer += chunk[start : start + self._piece]
+            self._buffer = b"".join((self._buffer, whole[start : start + self._piece]))
             while len(self._buffer) - self._decided >= self._piece + AHEAD:
                 self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
                 self._compact()
