@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TextIO
 
+from pdtriage.collector import collector_at_rest
 from pdtriage.model import Report
 from pdtriage.report.interface import Options, Reporter
 from pdtriage.report.places import repository_around
@@ -19,6 +20,7 @@ Color = Literal["auto", "always", "never"]
 FILE_WIDTH = 80
 
 
+@collector_at_rest()
 def deliver(
     targets: Sequence[Target],
     reports: Sequence[Report],

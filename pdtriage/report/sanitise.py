@@ -47,8 +47,13 @@ def inert_line(text: str) -> str:
 
 
 def inert_json(text: str) -> str:
-    """JSON text whose control characters are escaped, so that it may go to a terminal as it is."""
-    return _HASH_COMMAND.sub(r"#\\u0023", _CONTROLS.sub(_escape, text))
+    """JSON text whose control characters are escaped, so that it may go to a terminal as it is.
+
+    In any JSON those below the space are.
+    """
+    if not text.isascii() or "\x7f" in text:
+        text = _CONTROLS.sub(_escape, text)
+    return _HASH_COMMAND.sub(r"#\\u0023", text) if "##" in text else text
 
 
 def without_commands(text: str) -> str:

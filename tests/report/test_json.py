@@ -87,6 +87,18 @@ def test_written_text_is_the_report_and_cannot_steer_a_terminal() -> None:
     assert not set("\x9b\u202e\U000e0041") & set(written)
 
 
+def test_of_many_ranks_every_one_is_a_line() -> None:
+    report = reports.large(600)
+    like_a_row = report.ranks[300]._replace(files=('"}, {"rank": 7, "',), host='}, {"rank": ')
+    report = report._replace(ranks=(*report.ranks[:300], like_a_row, *report.ranks[301:]))
+    stream = io.StringIO()
+    reporter_named("json").write(report, stream, Options())
+    written = stream.getvalue()
+    assert json.loads(written) == as_json(report)
+    lines = [line for line in written.split("\n") if line.startswith('    {"rank": ')]
+    assert len(lines) == len(report.victims) + 600
+
+
 def test_all_runs_are_an_array() -> None:
     stream = io.StringIO()
     both = [reports.failed(), reports.succeeded()]
