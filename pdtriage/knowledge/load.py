@@ -17,6 +17,7 @@ from pdtriage.model import Text
 
 ENTRY_POINT_GROUP = "pdtriage.parsers"
 ENVIRONMENT_VARIABLE = "PDTRIAGE_PARSERS"
+_CACHE = "tables"
 FORMAT_TABLES = {"prefix": "prefixes", "clock": "clocks", "counter": "counters"}
 
 
@@ -65,7 +66,7 @@ def shipped_folder() -> Path:
 
 def _packages_folders(problems: list[Text]) -> list[Path]:
     """Looking into every installed package takes long; where none has parsers, that is cached."""
-    key = cache.key_of(ENTRY_POINT_GROUP.encode(), *map(_state, sys.path))
+    key = cache.key_of(ENTRY_POINT_GROUP.encode(), *filter(None, map(_state, sys.path)))
     if cache.load("packages", key) is not None:
         return []
     from importlib.metadata import entry_points
@@ -95,11 +96,21 @@ def _folders_of(target: Any) -> list[Path]:
 
 
 def _state(place: str) -> bytes:
-    """Of a folder of packages: it changes with every installation."""
+    """Of a folder of packages: it changes with every installation.
+
+    One that holds none, such as the folder one works in, may change as it likes.
+    """
+    folder = place or "."
     try:
-        return f"{place} {os.stat(place or '.').st_mtime_ns}".encode()
+        if os.path.isdir(folder) and not any(map(_is_package, os.listdir(folder))):
+            return b""
+        return f"{place} {os.stat(folder).st_mtime_ns}".encode()
     except OSError:
         return place.encode(errors="replace")
+
+
+def _is_package(name: str) -> bool:
+    return name.lower().endswith((".dist-info", ".egg-info", ".egg"))
 
 
 def _environment_folders() -> list[Path]:
@@ -168,18 +179,21 @@ def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, o
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """The tables of a file; TOML is slow to read, so its JSON form is kept in the cache."""
+    """The tables of a file; TOML is slow to read, so its JSON form is kept in the cache.
+
+    Chinese stands there as it is: escaped, it would take three times as long to read.
+    """
     try:
         content = path.read_bytes()
         key = cache.key_of(content)
-        stored = cache.load("parsers", key)
+        stored = cache.load(_CACHE, key)
         if stored is not None:
-            return cast("dict[str, Any]", json.loads(stored))
+            return cast("dict[str, Any]", json.loads(stored.decode()))
         document = _tables_of(content.decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
     try:
-        cache.store("parsers", key, json.dumps(document).encode())
+        cache.store(_CACHE, key, json.dumps(document, ensure_ascii=False).encode())
     except TypeError as error:
         raise KnowledgeError(
             f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",

@@ -116,6 +116,24 @@ def test_a_package_whose_function_fails(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "cannot be loaded: ZeroDivisionError" in problem.en
 
 
+def test_a_folder_without_packages_may_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    looks: list[str] = []
+
+    def look(group: str) -> list[EntryPoint]:
+        looks.append(group)
+        return []
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", look)
+    load_knowledge()
+    (tmp_path / "report.json").write_text("{}")
+    load_knowledge()
+    assert len(looks) == 1
+
+
 def test_packages_are_looked_through_again_after_an_installation(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
