@@ -90,7 +90,9 @@ def job_at(
     engine = _engine(tuple(parsers), os.environ.get(ENVIRONMENT_VARIABLE, ""))
     found = find(list(paths) or ["log"], stdin, tick=lambda: tick(0, 0) if tick else None)
     _refuse_nothing(found, paths)
-    facts, records, notes = read_sources(found, engine, tick=tick, mapper=mapper)
+    facts, records, notes = read_sources(
+        found, engine, tick=tick, mapper=mapper, meanwhile=prepare_judging
+    )
     prepare_judging()
     from pdtriage.jobs.assemble import assemble
     from pdtriage.judging import Job

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pdtriage.events import Engine, scan, side_facts
@@ -27,7 +28,7 @@ WORTH_A_POOL = 24 << 20
 """Bytes; less is read before a second process has started."""
 FILE_COSTS = 1 << 17
 """As much as so many bytes, however small it is."""
-BATCH = 4 << 20
+BATCH = 12 << 20
 """Bytes handed to a process at once: many small files travel together."""
 
 Tick = Callable[[int, int], None]
@@ -56,18 +57,20 @@ def read_sources(
     known: Mapping[str, FileFacts] | None = None,
     tick: Tick | None = None,
     mapper: Mapper | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
     """The facts of every file, the run records with their folders, and what to note.
 
     `known` are the facts of files that were followed while they grew, by path; `tick` is told now
-    and then how many bytes were read, of how many. `mapper` reads the logs, this machine if None.
+    and then how many bytes were read, of how many. `mapper` reads the logs, this machine if None;
+    `meanwhile` is done while other processes of this machine read.
     """
     known = known or {}
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
     notes: list[Text] = []
     logs = [s for s in found.sources if _is_log(s) and s.file.path not in known]
-    scanned = (mapper or read_here)(logs, engine, tick or _untold)
+    scanned = (mapper or partial(read_here, meanwhile=meanwhile))(logs, engine, tick or _untold)
     small = fetched_ahead([s for s in found.sources if _is_small(s) and s.file.path not in known])
     for source in found.sources:
         kind = source.file.kind
@@ -104,7 +107,12 @@ def _untold(_done: int, _whole: int) -> None:
     pass
 
 
-def read_here(sources: Sequence[Source], engine: Engine, tick: Tick) -> Iterator[Read]:
+def read_here(
+    sources: Sequence[Source],
+    engine: Engine,
+    tick: Tick,
+    meanwhile: Callable[[], None] | None = None,
+) -> Iterator[Read]:
     """By this machine: in the order given, whichever of its processes read them."""
     bytes(KEPT)
     whole = _size(sources)
@@ -119,7 +127,10 @@ def read_here(sources: Sequence[Source], engine: Engine, tick: Tick) -> Iterator
     batches = _batches(sources)
     try:
         with _pool(sources, engine) as pool:
-            for batch, read in zip(batches, pool.map(_read_batch, batches), strict=True):
+            being_read = pool.map(_read_batch, batches)
+            if meanwhile:
+                meanwhile()
+            for batch, read in zip(batches, being_read, strict=True):
                 yield from read
                 done += len(batch)
                 size += _size(sources[batch.start : batch.stop])
