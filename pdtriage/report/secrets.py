@@ -156,11 +156,17 @@ def _shapes(text: str, mask: _Mask) -> str:
 
 
 def _groups(
-    pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool]
+    pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool], needed: str = ""
 ) -> Callable[[str, _Mask], str]:
-    """Masks the group `secret` of each match and keeps `keep`, the text before it."""
+    """Masks the group `secret` of each match and keeps `keep`, the text before it.
+
+    Only a text with what is `needed` can match; most have not, and that is seen at once.
+    """
 
     def _substitute(text: str, mask: _Mask) -> str:
+        if needed not in text:
+            return text
+
         def _one(found: re.Match[str]) -> str:
             keep, secret = _parts(found)
             if MASK in secret or not suspicious(found):
@@ -231,21 +237,23 @@ def _dumps(text: str, mask: _Mask) -> str:
         pairs = _PAIR if "{" in found.group() else _ASSIGNED
         return pairs.sub(_value, found.group())
 
-    return _DUMP_LINES.sub(_dump, _DUMP_DICT.sub(_dump, text))
+    if "{" in text:
+        text = _DUMP_DICT.sub(_dump, text)
+    return _DUMP_LINES.sub(_dump, text) if "=" in text else text
 
 
 _SUBSTITUTIONS = (
-    _groups(_PRIVATE_KEY, _always),
-    _groups(_KEY_WITHOUT_BEGINNING, _always),
+    _groups(_PRIVATE_KEY, _always, "PRIVATE KEY"),
+    _groups(_KEY_WITHOUT_BEGINNING, _always, "PRIVATE KEY"),
     _groups(_KEY_LINE, _always),
     _dumps,
     _shapes,
-    _groups(_CUT_SHORT, _always),
-    _groups(_URL, _always),
+    _groups(_CUT_SHORT, _always, "…"),
+    _groups(_URL, _always, "@"),
     _groups(_HEADER, _always),
-    _groups(_COOKIE, _always),
-    _groups(_PARAMETER, _always),
+    _groups(_COOKIE, _always, "="),
+    _groups(_PARAMETER, _always, "="),
     _groups(_NAMED, _named_like_a_secret),
-    _groups(_FLAG, _flag_like_a_secret),
+    _groups(_FLAG, _flag_like_a_secret, "-"),
     _groups(_KEY_NAME, _looks_random),
 )
