@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from functools import cached_property
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankRow, Text
 from pdtriage.verdict import words
@@ -15,6 +15,8 @@ SAMPLES_OF_ALL = 8192
 """So that a job of a thousand ranks stays a small report."""
 MOST_OF_A_KIND = 2
 MOST_LIVES = 4096
+STARTED = Text("started", "启动")
+HEARD = Text("the first time in its log", "日志中最早的时间")
 
 
 def with_lives(rows: Sequence[RankRow], readings: Sequence[Reading]) -> tuple[RankRow, ...]:
@@ -53,7 +55,7 @@ def _first_failure(readings: Sequence[Reading]) -> float | None:
 
 
 def _lived(row: RankRow, reading: Reading, most: int, broken: float | None) -> RankRow:
-    course = _Course.of(reading.rank, broken)
+    course = _Course(reading.rank, broken)
     moments = sorted(_moments(reading, course), key=_order)
     return row._replace(
         progress=tuple(_samples(reading.rank.progress, course, most)),
@@ -67,11 +69,9 @@ def _order(moment: Moment) -> tuple[bool, float, bool]:
 
 def _moments(reading: Reading, course: _Course) -> Iterator[Moment]:
     rank = reading.rank
-    begun = rank.first_time if rank.started is None else rank.started
+    begun, how = (rank.started, STARTED) if rank.started is not None else (rank.first_time, HEARD)
     if begun is not None:
-        known = Text("started", "启动")
-        first = Text("the first time in its log", "日志中最早的时间")
-        yield Moment(begun, rank.rank, "start", first if rank.started is None else known, rank.role)
+        yield Moment(begun, rank.rank, "start", how, rank.role)
     for kind, found in _happened(reading):
         time, about = course.time_of(found.event)
         yield Moment(time, rank.rank, kind, _said(found), rank.role, about)
@@ -79,14 +79,15 @@ def _moments(reading: Reading, course: _Course) -> Iterator[Moment]:
         yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
 
 
-def _happened(reading: Reading) -> Iterator[tuple[str, Found]]:
+def _happened(reading: Reading) -> list[tuple[str, Found]]:
     """What was survived, or only supports a cause, is a warning."""
-    yield from (("warning", f) for f in _kinds([*reading.survived, *reading.context]))
-    yield from (("error", f) for f in _kinds(reading.causes))
-    following = [*reading.symptoms, *reading.inner, *reading.explained]
-    yield from (("symptom", f) for f in _kinds(following))
-    if reading.stopped:
-        yield "signal", reading.stopped
+    said = (
+        ("warning", (*reading.survived, *reading.context)),
+        ("error", reading.causes),
+        ("symptom", (*reading.symptoms, *reading.inner, *reading.explained)),
+        ("signal", (reading.stopped,) if reading.stopped else ()),
+    )
+    return [(kind, first) for kind, found in said if found for first in _kinds(found)]
 
 
 def _kinds(found: Iterable[Found]) -> list[Found]:
@@ -103,7 +104,7 @@ def _said(found: Found) -> Text:
     return title if count == 1 else Text(f"{title.en} (× {count})", f"{title.zh}（{count} 次）")
 
 
-def _samples(steps: Sequence[Progress], course: _Course, most: int) -> Iterator[tuple[float, int]]:
+def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tuple[float, int]]:
     """Spread over its time as evenly as they are known; the first and the last are among them."""
     # of steps at one time only the last tells how far it was by then
     placed = [*{t: s.step for s in steps if (t := course.between(s)) is not None}.items()]
@@ -114,60 +115,72 @@ def _samples(steps: Sequence[Progress], course: _Course, most: int) -> Iterator[
         for time, step in placed[:-1]:
             spread.setdefault(int((time - first) / stretch), (time, step))
         placed = [*spread.values(), placed[-1]]
-    yield from placed
+    return placed
 
 
-class _Course(NamedTuple):
-    """Places of one log whose time is known, in the order of the file."""
+class _Course:
+    """Places of one log whose time is known; looked for only where something has no time.
 
-    offsets: tuple[int, ...]
-    times: tuple[float, ...]
+    Of several files the places cannot be compared: only times that are told count.
 
-    @classmethod
-    def of(cls, rank: Rank, broken: float | None = None) -> _Course:
-        """Of several files the places cannot be compared: only times that are told count.
+    Who was stopped had said all it had to say by the time the job was `broken`: how long the
+    launcher then took to end it says nothing of when its last line was written.
+    """
 
-        Who was stopped had said all it had to say by the time the job was `broken`: how long the
-        launcher then took to end it says nothing of when its last line was written.
-        """
+    def __init__(self, rank: Rank, broken: float | None = None) -> None:
+        self._rank, self._broken = rank, broken
+
+    @cached_property
+    def _known(self) -> tuple[list[int], list[float]]:
+        """Offsets and times, both in order."""
+        rank = self._rank
+        offsets: list[int] = []
+        times: list[float] = []
         if len(rank.files) != 1 or rank.mixed:
-            return cls((), ())
+            return offsets, times
         spoken: list[Event | Progress] = [*(event for _, event in rank.events), *rank.progress]
         known = {one.offset: one.time for one in spoken if one.time is not None}
         begun = rank.first_time if rank.started is None else rank.started
         if begun is not None and spoken:
-            known.setdefault(min(one.offset for one in spoken), begun)
-        ended = rank.exit.time if rank.exit and rank.exit.time is not None else rank.last_time
-        if ended is not None and broken is not None and rank.exit and rank.exit.stopped:
-            ended = min(ended, broken)
+            known.setdefault(min([one.offset for one in spoken]), begun)
+        ended = self._ended()
         if ended is not None and rank.last_offset:
             known.setdefault(rank.last_offset, ended)
-        offsets: list[int] = []
-        times: list[float] = []
         for offset, time in sorted(known.items()):
             if not times or time >= times[-1]:  # a clock that goes back tells nothing
                 offsets.append(offset)
                 times.append(time)
-        return cls(tuple(offsets), tuple(times))
+        return offsets, times
+
+    def _ended(self) -> float | None:
+        rank = self._rank
+        ended = rank.exit.time if rank.exit and rank.exit.time is not None else rank.last_time
+        if ended is not None and self._broken is not None and rank.exit and rank.exit.stopped:
+            return min(ended, self._broken)
+        return ended
 
     def between(self, spoken: Event | Progress) -> float | None:
         """When it was said; without a time of its own, by its place between two that have one."""
         if spoken.time is not None:
             return spoken.time
-        after = bisect_right(self.offsets, spoken.offset)
-        if after and self.offsets[after - 1] == spoken.offset:
-            return self.times[after - 1]
-        if after in (0, len(self.offsets)):
+        offsets, times = self._known
+        after = bisect_right(offsets, spoken.offset)
+        if after and offsets[after - 1] == spoken.offset:
+            return times[after - 1]
+        if after in (0, len(offsets)):
             return None
-        low, high = self.offsets[after - 1], self.offsets[after]
+        low, high = offsets[after - 1], offsets[after]
         share = (spoken.offset - low) / (high - low)
-        return self.times[after - 1] + share * (self.times[after] - self.times[after - 1])
+        return times[after - 1] + share * (times[after] - times[after - 1])
 
     def time_of(self, event: Event) -> tuple[float | None, bool]:
         """The same, or else the nearest time there is; and whether it had to be guessed."""
-        if event.time is not None or not self.times:
+        if event.time is not None:
             return event.time, False
+        offsets, times = self._known
+        if not times:
+            return None, False
         placed = self.between(event)
         if placed is None:
-            placed = self.times[0] if event.offset < self.offsets[0] else self.times[-1]
+            placed = times[0] if event.offset < offsets[0] else times[-1]
         return placed, True
