@@ -34,10 +34,8 @@ from pdtriage.sources.recognise import (
 from pdtriage.sources.rotation import rotations
 from pdtriage.sources.shown import joined, natural, roots_shown
 from pdtriage.sources.stream import piped
-from pdtriage.sources.tarred import tar_members
 from pdtriage.sources.unfamiliar import unread_beside
 from pdtriage.sources.url import in_public, is_url, local_path
-from pdtriage.sources.zipped import zip_members
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
@@ -172,12 +170,16 @@ class _Search:
         elif kind == "foreign" or (kind is None and by_name == "foreign"):
             self.notes.add("method", candidate.path)
         elif kind == "zip":
+            from pdtriage.sources.zipped import zip_members  # few jobs come packed
+
             self.offer(zip_members(candidate, self.limits, self.notes, self.room))
         elif kind is None:
             self.notes.add("archive", candidate.path)
         elif not candidate.asked and (candidate.size or 0) > self.limits.unasked_archive:
             self.notes.add("large", candidate.path)
         else:
+            from pdtriage.sources.tarred import tar_members
+
             self.offer(tar_members(candidate, self.limits, self.notes, self.room))
         return True
 
