@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pdtriage.jobs.split import Segment, Span
+from pdtriage.jobs.split import Segment, Span, span
 from pdtriage.late import late
 from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
 
@@ -89,23 +89,23 @@ def split_console(console: FileFacts) -> list[Segment]:
             seen = {}
         seen[name] = event
     begins = [0, *cuts]
-    return [(Span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
+    return [(span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
 
 
 def read_console(segments: Iterable[Segment]) -> ConsoleFacts:
     facts = ConsoleFacts()
     for segment in segments:
-        for span in segment:
-            facts.spans.append(span)
-            path = span.facts.file.path
-            for event in span.events:
+        for part in segment:
+            facts.spans.append(part)
+            path = part.facts.file.path
+            for event in part.events:
                 target = facts.events if is_launcher_event(event) else facts.output
                 target.append((path, event))
                 _learn(facts, event)
                 if event.signature == "launch.own-verdict":
                     _without_quotes(facts, path)
-            for block in span.facts.environments:
-                if span.holds(block.offset):
+            for block in part.facts.environments:
+                if part.holds(block.offset):
                     _merge(facts.values, block)
     return facts
 

@@ -85,9 +85,9 @@ def sort_files(
         elif kind == "console":
             consoles.append(found)
         elif kind not in ("gpu", "record", "other"):
-            _place(nodes.setdefault(found.file.folder, NodeFolder(found.file.folder)), found)
+            _place(_node(nodes, found.file.folder), found)
     for folder, record in records:
-        nodes.setdefault(folder, NodeFolder(folder)).records.append(record)
+        _node(nodes, folder).records.append(record)
     cluster = read_cluster(told, consoles)
     for console in _without_pods(nodes, consoles, cluster):
         _node_of_console(nodes, console).consoles.append(console)
@@ -98,6 +98,12 @@ def sort_files(
                 log.pieces.sort(key=lambda piece: -piece.file.rotation)
         node.records.sort(key=lambda record: record.number)
     return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
+
+
+def _node(nodes: dict[str, NodeFolder], folder: str) -> NodeFolder:
+    if folder not in nodes:
+        nodes[folder] = NodeFolder(folder)
+    return nodes[folder]
 
 
 def _without_pods(
@@ -116,7 +122,7 @@ def _without_pods(
         if name not in homes:
             folder = own[0].file.folder if own else cluster.folders.get(name, ".")
             folder = folder if folder.endswith(name) else f"{folder}/{name}"
-            homes[name] = nodes.setdefault(folder, NodeFolder(folder))
+            homes[name] = _node(nodes, folder)
         node = homes[name]
         node.pod = pod
         node.consoles.extend(console for console in own if not is_previous(console))
@@ -153,4 +159,4 @@ def _node_of_console(nodes: dict[str, NodeFolder], console: FileFacts) -> NodeFo
     below = [name for name, node in nodes.items() if name.startswith(prefix) and node.logs]
     if len(below) == 1:
         return nodes[below[0]]
-    return nodes.setdefault(folder, NodeFolder(folder))
+    return _node(nodes, folder)

@@ -216,12 +216,11 @@ def _pod(block: EnvBlock) -> str:
 
 def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
     """Runs counted from the end; a file that the newest run did not write is one run older."""
-    cut = [(log, split(log)) for log in logs]
     stale = _stale_indexes(node)
-    depth = max((len(segments) + (log.key in stale) for log, segments in cut), default=0)
+    cut = [(log, split(log), int(bool(stale) and log.key in stale)) for log in logs]
+    depth = max([len(segments) + shift for _, segments, shift in cut], default=0)
     runs = [NodeRun(node, launch=number) for number in range(depth)]
-    for log, segments in cut:
-        shift = 1 if log.key in stale else 0
+    for log, segments, shift in cut:
         for back, segment in enumerate(reversed(segments), 1 + shift):
             runs[depth - back].members.append(Member(log, segment))
     return [run for run in runs if run.members]

@@ -23,6 +23,7 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         pids.add(run.console.pids[who.local_rank])
     paths = [span.facts.file.path for span in member.segment]
     last = member.segment[-1]
+    ending = last.facts if last.is_last else None
     return Rank(
         role=who.role,
         rank=who.rank,
@@ -36,15 +37,15 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         events=_events(member.segment),
         progress=_progress(member.segment),
         lines=last.facts.lines if last.begin == 0 else int(last.size > 0),
-        tail=last.facts.tail if last.is_last else (),
-        last_line=last.facts.last_line if last.is_last else 0,
-        last_offset=last.facts.last_offset if last.is_last else 0,
+        tail=ending.tail if ending else (),
+        last_line=ending.last_line if ending else 0,
+        last_offset=ending.last_offset if ending else 0,
         exit=_exit(member.death) or told or _aborted(run.console, who.rank),
-        last_time=max(member.times, default=None),
-        first_time=min(member.times, default=None),
+        last_time=member.times[-1] if member.times else None,
+        first_time=member.times[0] if member.times else None,
         started=member.process.started or None if member.process else None,
         parts=tuple([(span.facts.file.path, span.begin, span.end) for span in member.segment]),
-        modified=member.log.modified if last.is_last else None,
+        modified=member.log.modified if ending else None,
         environment=member.values,
     )
 

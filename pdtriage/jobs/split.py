@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import gt
@@ -27,34 +27,26 @@ class Span(NamedTuple):
     """A part of one file: `begin` to `end` in bytes, `end` None for the file's own end."""
 
     facts: FileFacts
-    begin: int = 0
-    end: int | None = None
-
-    def holds(self, offset: int) -> bool:
-        return self.begin <= offset and (self.end is None or offset < self.end)
-
-    @property
-    def events(self) -> Sequence[Event]:
-        return self._own(self.facts.events)
-
-    @property
-    def progress(self) -> Sequence[Progress]:
-        return self._own(self.facts.progress)
+    """Of the whole file."""
+    begin: int
+    end: int | None
+    events: Sequence[Event]
+    progress: Sequence[Progress]
+    stamps: Sequence[Stamp]
 
     @property
     def pids(self) -> set[int]:
-        return {stamp.pid for stamp in self._own(self.facts.stamps) if stamp.pid is not None}
+        return {stamp.pid for stamp in self.stamps if stamp.pid is not None}
 
     @property
     def times(self) -> list[float]:
-        times = [stamp.time for stamp in self._own(self.facts.stamps)]
+        times = [stamp.time for stamp in self.stamps]
         times += [event.time for event in self.events if event.time is not None]
         times += [step.time for step in self.progress if step.time is not None]
         return times
 
-    def _own(self, things: tuple[_Placed, ...]) -> Sequence[_Placed]:
-        whole = self.begin == 0 and self.end is None
-        return things if whole else [thing for thing in things if self.holds(thing.offset)]
+    def holds(self, offset: int) -> bool:
+        return _within(offset, self.begin, self.end)
 
     @property
     def is_last(self) -> bool:
@@ -66,7 +58,31 @@ class Span(NamedTuple):
         return (self.facts.bytes if self.end is None else self.end) - self.begin
 
 
+def span(facts: FileFacts, begin: int = 0, end: int | None = None) -> Span:
+    """What a file says from `begin` to `end`; mostly all of it."""
+    if begin == 0 and end is None:
+        return Span(facts, begin, end, facts.events, facts.progress, facts.stamps)
+    return Span(
+        facts,
+        begin,
+        end,
+        _own(facts.events, begin, end),
+        _own(facts.progress, begin, end),
+        _own(facts.stamps, begin, end),
+    )
+
+
+def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed]:
+    return [thing for thing in things if _within(thing.offset, begin, end)]
+
+
+def _within(offset: int, begin: int, end: int | None) -> bool:
+    return begin <= offset and (end is None or offset < end)
+
+
 Segment = tuple[Span, ...]
+_Sign = tuple[int, int, str, int]
+"""Line, offset, what shows that a run begins there, and how much that weighs."""
 
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:
@@ -77,7 +93,7 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
         for boundary in _boundaries(piece)
     ]
     if not places:
-        return [tuple(map(Span, log.pieces))]
+        return [tuple(map(span, log.pieces))]
     strongest = sorted(places, key=lambda p: (-p[1].weight, not p[1].is_opening, p[0], p[1].offset))
     known = max(0, (expected or 1) - 1)
     # Side files count the launches of one generation only: more may be there, not fewer.
@@ -90,7 +106,7 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
 def split_at(log: Log, offsets: Sequence[tuple[int, int | None]]) -> list[Segment]:
     """Segments at places a run record gives for the newest piece."""
     newest = log.pieces[-1]
-    return [(Span(newest, begin, end),) for begin, end in offsets]
+    return [(span(newest, begin, end),) for begin, end in offsets]
 
 
 def before(log: Log, offset: int) -> Log | None:
@@ -114,23 +130,19 @@ class _Boundary:
 
 def _boundaries(facts: FileFacts) -> list[_Boundary]:
     """Candidate places, signs that stand close together counted as one place."""
-    signs: list[tuple[int, int, str, int]] = [
-        *((e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes),
-        *(
-            (e.line, e.offset, "start", 2)
-            for e in facts.events
-            if e.role == "start" and e.line > NEAR_LINES // 2
-        ),
-        *_new_pids(facts),
-        *_restarted_counters(facts),
-        *_clock_back(facts),
+    signs = [*_new_pids(facts), *_restarted_counters(facts), *_clock_back(facts)]
+    signs += [(e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes]
+    signs += [
+        (e.line, e.offset, "start", 2)
+        for e in facts.events
+        if e.role == "start" and e.line > NEAR_LINES // 2
     ]
     if not signs:
         return []
     ends = sorted(e.last_line or e.line for e in facts.events if _is_terminal(e))
     steps = sorted(p.line for p in facts.progress)
     found: list[_Boundary] = []
-    group: list[tuple[int, int, str, int]] = []
+    group: list[_Sign] = []
     for sign in sorted(signs):
         if group and not _same_place(group[-1][0], sign[0], ends, steps):
             found.append(_boundary(group, ends, steps))
@@ -141,9 +153,7 @@ def _boundaries(facts: FileFacts) -> list[_Boundary]:
     return [boundary for boundary in found if boundary.offset > 0]
 
 
-def _boundary(
-    group: list[tuple[int, int, str, int]], ends: list[int], steps: list[int]
-) -> _Boundary:
+def _boundary(group: list[_Sign], ends: list[int], steps: list[int]) -> _Boundary:
     first = group[0]
     weights = {reason: weight for _, _, reason, weight in group}
     earlier = bisect_left(ends, first[0])
@@ -170,36 +180,39 @@ def _is_terminal(event: Event) -> bool:
     return event.role in ("cause", "symptom") and (event.block > 0 or event.final)
 
 
-def _new_pids(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
+def _new_pids(facts: FileFacts) -> list[_Sign]:
     """A process nobody has heard before, after which the old one is never heard again."""
     if len({stamp.pid for stamp in facts.stamps}) < 2:
-        return
+        return []
     stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
     last_of = {stamp.pid: stamp.line for stamp in stamped}
     seen: set[int | None] = set()
+    found: list[_Sign] = []
     for earlier, later in pairwise(stamped):
         seen.add(earlier.pid)
         # glog prints the thread: those of a dying process all speak within the same moment
         apart = abs(later.time - earlier.time) > SAME_PROCESS
         if apart and later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
-            yield later.line, later.offset, "pid", 1
+            found.append((later.line, later.offset, "pid", 1))
+    return found
 
 
-def _restarted_counters(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
+def _restarted_counters(facts: FileFacts) -> list[_Sign]:
     """Back to the first step of the first epoch: no validation loop does that."""
     reached = [(p.epoch or 0, p.step) for p in facts.progress]
     if not any(map(gt, reached, reached[1:])):
-        return
+        return []
     lowest = min(reached)
-    for place in range(1, len(reached)):
-        if reached[place - 1] > reached[place] == lowest:
-            yield facts.progress[place].line, facts.progress[place].offset, "counter", 1
+    back = [at for at in range(1, len(reached)) if reached[at - 1] > reached[at] == lowest]
+    return [(facts.progress[at].line, facts.progress[at].offset, "counter", 1) for at in back]
 
 
-def _clock_back(facts: FileFacts) -> Iterator[tuple[int, int, str, int]]:
-    for earlier, later in pairwise(facts.stamps):
-        if later.time < earlier.time - CLOCK_BACK:
-            yield later.line, later.offset, "clock", 1
+def _clock_back(facts: FileFacts) -> list[_Sign]:
+    return [
+        (later.line, later.offset, "clock", 1)
+        for earlier, later in pairwise(facts.stamps)
+        if later.time < earlier.time - CLOCK_BACK
+    ]
 
 
 def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segment]:
@@ -207,10 +220,10 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
     for number, piece in enumerate(pieces):
         begin = 0
         for at in sorted(offset for where, offset in cuts if where == number):
-            segments[-1].append(Span(piece, begin, at))
+            segments[-1].append(span(piece, begin, at))
             segments.append([])
             begin = at
-        segments[-1].append(Span(piece, begin))
+        segments[-1].append(span(piece, begin))
     return [tuple(segment) for segment in segments]
 
 
