@@ -50,20 +50,19 @@ def _obey(arguments: Sequence[str]) -> None:
         from pdtriage.commands.doctor import doctor  # its flags are those of run
 
         sys.exit(doctor(arguments[1:]))
-    from pdtriage.collector import collector_at_rest, no_collection_at_exit
+    from pdtriage.collector import collector_at_rest, rest_until_exit
 
-    no_collection_at_exit()
     if arguments[:1] == ["analyze"]:
-        with collector_at_rest():  # imports make many objects, and none to collect
-            from pdtriage.commands.analyze import analyze
-            from pdtriage.commands.quick import understood
-            from pdtriage.commands.speech import refusals_said
+        rest_until_exit()
+        from pdtriage.commands.analyze import analyze
+        from pdtriage.commands.quick import understood
+        from pdtriage.commands.speech import refusals_said
 
         options = understood(analyze, arguments[1:])
         if options is not None:
             with refusals_said():
                 sys.exit(analyze(**options))
-    with collector_at_rest():
+    with collector_at_rest():  # imports make many objects, and none to collect
         from pdtriage.cli import obey  # typer is slow to import
 
     obey(arguments)

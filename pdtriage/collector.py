@@ -24,6 +24,10 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def no_collection_at_exit() -> None:
-    """Python ends with several walks over all there is; a command line has nothing to gain."""
+def rest_until_exit() -> None:
+    """For a process that ends with its analysis, however large: that ties nothing into circles.
+
+    At exit, too, Python would walk over all there is, several times.
+    """
+    gc.disable()
     atexit.register(gc.freeze)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -177,6 +178,8 @@ def analyze(
             said("--address goes with --engine ray", "--address 须与 --engine ray 一起使用"),
             exit_codes.USAGE,
         )
+    if engine is Reader.ray:
+        gc.enable()  # it rests while this machine reads; of what Ray leaves behind we know nothing
     targets = _targets(formats or [], output)
     reports = _reports(
         tuple(paths) if paths else DEFAULT_PATHS,

@@ -1,0 +1,60 @@
+"""`pdtriage analyze` may keep the garbage collector at rest: it leaves no circles behind."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
+from pdtriage import analyze
+from pdtriage.collector import collector_at_rest
+
+LOG = (
+    """\
+W1116 10:00:00.000000 {pid} init.cc:1] step 1
+Traceback (most recent call last):
+  File "train.py", line 12, in <module>
+    main()
+MemoryError: cannot allocate
+"""
+    + "global step {pid}, epoch: 1, loss: 0.5\n" * 50
+)
+
+
+def test_circles_do_not_grow_with_the_job(tmp_path: Path) -> None:
+    few, many = folder_of(tmp_path / "few", 2), folder_of(tmp_path / "many", 60)
+    left_by(few)  # what is made once, and kept
+
+    assert left_by(many) <= left_by(few) + 10
+
+
+def test_the_command_rests_until_it_exits(tmp_path: Path) -> None:
+    program = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0))\n"
+        "from pdtriage.__main__ import main\n"
+        "main(['analyze', sys.argv[1], '-q', '--exit-zero', '-o', sys.argv[1] + '/report'])"
+    )
+    logs = folder_of(tmp_path, 1)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(logs)], capture_output=True, text=True
+    )
+
+    assert (ended.stdout, ended.stderr) == ("False True\n", "")
+
+
+def folder_of(folder: Path, ranks: int) -> Path:
+    folder.mkdir(exist_ok=True)
+    for rank in range(ranks):
+        (folder / f"workerlog.{rank}").write_text(LOG.format(pid=1000 + rank))
+    return folder
+
+
+def left_by(folder: Path) -> int:
+    """How many objects only the collector can free after an analysis."""
+    gc.collect()
+    with collector_at_rest():
+        analyze(folder)
+        return gc.collect()
