@@ -207,10 +207,8 @@ class _Search:
         for log in sorted(logs, key=lambda log: natural(joined(*log))):
             pieces = self._without_copies(logs[log])
             numbers = rotations([told.piece for _, told, _ in pieces])
-            for rotation, place in sorted(zip(numbers, range(len(pieces)), strict=True)):
-                candidate, told, recognised = pieces[place]
-                path = _unique(candidate.path, shown)
-                yield self._source(path, candidate, told, recognised, rotation)
+            for rotation, piece in sorted(zip(numbers, pieces, strict=True), key=_rotation):
+                yield self._source(_unique(piece[0].path, shown), *piece, rotation)
 
     def _last_of_each(self) -> list[_Taken]:
         """Of members of one name the last, as unpacking would leave it: it was added later."""
@@ -257,6 +255,10 @@ def _is_pipe(path: str) -> bool:
         return path.startswith(_SHELL_PIPES) and stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def _rotation(numbered: tuple[int, _Taken]) -> int:
+    return numbered[0]
 
 
 def _unique(path: str, shown: set[str]) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
-_NUMBERS = re.compile(r"([0-9]{1,18})")
+MOST_DIGITS = 18
+_NUMBERS = re.compile(rf"([0-9]{{1,{MOST_DIGITS}}})")
 
 
 def roots_shown(paths: Sequence[str]) -> list[str]:
@@ -48,9 +50,19 @@ def printable(name: str) -> str:
 
 def natural(path: str) -> tuple[tuple[int | str, ...], str]:
     """A key that sorts `workerlog.2` before `workerlog.10`."""
-    parts: list[int | str] = list(_NUMBERS.split(path))  # text and digits take turns
+    before = path.rstrip("0123456789")
+    digits = path[len(before) :]
+    if 0 < len(digits) <= MOST_DIGITS:
+        return (*_parts(before), int(digits), ""), path
+    return _parts(path), path
+
+
+@lru_cache(maxsize=64)
+def _parts(path: str) -> tuple[int | str, ...]:
+    """Text and numbers take turns; the logs of a folder differ in the last number only."""
+    parts: list[int | str] = list(_NUMBERS.split(path))
     parts[1::2] = [int(digits) for digits in parts[1::2]]
-    return tuple(parts), path
+    return tuple(parts)
 
 
 def _slashed(path: str) -> str:

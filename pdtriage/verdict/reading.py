@@ -91,7 +91,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     )
     reading = Reading(
         rank,
-        context=[f for f in found if f.event.role == "context"],
+        context=tuple([f for f in found if f.event.role == "context"]),
         stopped=stopped,
         ended=next((f for f in reversed(found) if f.event.role == "end"), None),
     )
@@ -105,20 +105,24 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
         telling = [f for f in telling if _place(f) < at]
     unsurvived = _not_survived(telling, rank.progress, knowledge)
     alive = _not_explained(unsurvived, knowledge)
-    symptoms = [f for f in alive if f.signature.points == "peer"]
+    symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
+    survived = _without(telling, unsurvived)
     return reading._replace(
-        causes=_first_failure(_after_symptoms(causes, symptoms)),
+        causes=tuple(_first_failure(_after_symptoms(causes, symptoms))),
         symptoms=symptoms,
-        inner=[f for f in alive if f.signature.points == "earlier"],
-        explained=_without(unsurvived, alive),
-        survived=[f for f in _without(telling, unsurvived) if f.event.role == "cause"],
+        inner=tuple([f for f in alive if f.signature.points == "earlier"]),
+        explained=tuple(_without(unsurvived, alive)),
+        survived=tuple([f for f in survived if f.event.role == "cause"]),
     )
 
 
 def _without(found: Sequence[Found], others: Sequence[Found]) -> list[Found]:
+    """Those that are not among `others`, which are some of them."""
     if not others:
         return list(found)
+    if len(others) == len(found):
+        return []
     left_out = {id(f) for f in others}
     return [f for f in found if id(f) not in left_out]
 
@@ -135,6 +139,8 @@ def _place(found: Found) -> tuple[str, int]:
 
 def _often_enough(found: Sequence[Found], rank: Rank) -> list[Found]:
     """A retry means something only when it comes again and again, or is the last word."""
+    if max(f.signature.repeats for f in found) <= 1:
+        return list(found)
     counts: dict[str, int] = {}
     for f in found:
         counts[f.event.signature] = counts.get(f.event.signature, 0) + f.event.count
@@ -154,6 +160,8 @@ def _not_survived(
 ) -> list[Found]:
     """Without what real progress came after, unless a later failure goes back to it."""
     dead = [f for f in found if not _survived(f, progress)]
+    if len(dead) == len(found):
+        return dead
     for f in _without(found, dead):
         follows = [d for d in dead if _place(d) > _place(f)]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
@@ -171,6 +179,8 @@ def _survived(found: Found, progress: Sequence[Progress]) -> bool:
 
 def _not_explained(found: Sequence[Found], knowledge: Knowledge) -> list[Found]:
     """Without what another event of the same rank explains; edges do not run in circles."""
+    if len(found) == 1:
+        return list(found)
     kept = []
     for f in found:
         explained = any(
@@ -184,7 +194,7 @@ def _not_explained(found: Sequence[Found], knowledge: Knowledge) -> list[Found]:
     return kept
 
 
-def _after_symptoms(causes: list[Found], symptoms: list[Found]) -> list[Found]:
+def _after_symptoms(causes: Sequence[Found], symptoms: Sequence[Found]) -> list[Found]:
     """A general cause (an abort, a bare exception) right after a symptom only ends it."""
     return [
         cause
