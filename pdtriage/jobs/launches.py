@@ -9,30 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
-from pdtriage.jobs.split import Segment, before, split, split_at
+from pdtriage.jobs.split import Segment, before, split, split_at, times_of
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
 
 
-@dataclass(slots=True)
-class Member:
+class Member(NamedTuple):
     """The log of one process in one run."""
 
     log: Log
     segment: Segment
-    values: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[float, ...]
+    """The first and the last it tells, if it tells any."""
+    values: Mapping[str, str] = {}
     process: ProcessRecord | None = None
     death: DeathRecord | None = None
-    times: tuple[float, ...] = field(init=False)
-    """The first and the last it tells, if it tells any: asked of every rank again and again."""
-
-    def __post_init__(self) -> None:
-        times = [time for span in self.segment for time in span.times]
-        self.times = (min(times), max(times)) if times else ()
 
 
 @dataclass
@@ -144,7 +140,10 @@ def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
         log = logs.get(process.log or "")
         if log is not None:
             segment = split_at(log, [(process.offset, process.end_offset)])[0]
-            run.members.append(Member(log, segment, process=process, death=deaths.get(process.pid)))
+            death = deaths.get(process.pid)
+            run.members.append(
+                Member(log, segment, times_of(segment), process=process, death=death)
+            )
     return run
 
 
@@ -167,7 +166,8 @@ def _from_environments(node: NodeFolder) -> list[NodeRun]:
                 attempt = max(0, total - 1 - attempts[_pod(block)])
                 attempts[_pod(block)] += 1
             run = runs.setdefault((launch, attempt), NodeRun(node, launch, attempt))
-            run.members.append(Member(log, segment, block.values if block else {}))
+            values = block.values if block else {}
+            run.members.append(Member(log, segment, times_of(segment), values))
     names = {number: name for name, number in pods.items()}
     for (launch, _), run in runs.items():
         run.peers = _peers_of(node, names.get(launch, ""))
@@ -222,7 +222,7 @@ def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
     runs = [NodeRun(node, launch=number) for number in range(depth)]
     for log, segments, shift in cut:
         for back, segment in enumerate(reversed(segments), 1 + shift):
-            runs[depth - back].members.append(Member(log, segment))
+            runs[depth - back].members.append(Member(log, segment, times_of(segment)))
     return [run for run in runs if run.members]
 
 

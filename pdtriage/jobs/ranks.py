@@ -16,7 +16,7 @@ _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
     who = identify(member, run, nodes)
     told = run.console.exits.get((who.role, -1 if who.local_rank is None else who.local_rank))
-    pids = {pid for span in member.segment for pid in span.pids}
+    pids = {stamp.pid for span in member.segment for stamp in span.stamps if stamp.pid is not None}
     if member.process:
         pids.add(member.process.pid)
     if who.local_rank in run.console.pids and who.role == "worker":
@@ -33,7 +33,7 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         endpoint=who.endpoint,
         device=who.device,
         pids=tuple(sorted(pids)),
-        files=tuple(dict.fromkeys(paths)),
+        files=tuple(paths if len(paths) == 1 else dict.fromkeys(paths)),
         events=_events(member.segment),
         progress=_progress(member.segment),
         lines=last.facts.lines if last.begin == 0 else int(last.size > 0),

@@ -35,10 +35,6 @@ class Span(NamedTuple):
     stamps: Sequence[Stamp]
 
     @property
-    def pids(self) -> set[int]:
-        return {stamp.pid for stamp in self.stamps if stamp.pid is not None}
-
-    @property
     def times(self) -> list[float]:
         times = [stamp.time for stamp in self.stamps]
         times += [event.time for event in self.events if event.time is not None]
@@ -83,6 +79,14 @@ def _within(offset: int, begin: int, end: int | None) -> bool:
 Segment = tuple[Span, ...]
 _Sign = tuple[int, int, str, int]
 """Line, offset, what shows that a run begins there, and how much that weighs."""
+
+
+def times_of(segment: Segment) -> tuple[float, ...]:
+    """The first and the last it tells, if it tells any: looked for once, asked for often."""
+    times = segment[0].times
+    for other in segment[1:]:
+        times += other.times
+    return (min(times), max(times)) if times else ()
 
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:

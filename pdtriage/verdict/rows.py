@@ -97,9 +97,9 @@ def rank_rows(
 
 
 def _first_seen(rank: Rank) -> float | None:
-    told = [step.time for step in rank.progress[:1]] + [event.time for _, event in rank.events]
-    times = [time for time in (*told, rank.first_time, rank.started) if time is not None]
-    return min(times, default=None)
+    told = [event.time for _, event in rank.events]
+    told += (rank.progress[0].time if rank.progress else None, rank.first_time, rank.started)
+    return min([time for time in told if time is not None], default=None)
 
 
 def _status(
