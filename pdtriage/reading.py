@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -173,6 +174,7 @@ def _pool(sources: Sequence[Source], engine: Engine) -> Iterator[ProcessPoolExec
 
     global _inherited
     _inherited = sources, engine
+    gc.freeze()  # its collector must not walk over, and so copy, what a child has from its parent
     pool = ProcessPoolExecutor(
         len(os.sched_getaffinity(0)),
         multiprocessing.get_context("fork"),
@@ -182,6 +184,7 @@ def _pool(sources: Sequence[Source], engine: Engine) -> Iterator[ProcessPoolExec
     try:
         yield pool
     finally:
+        gc.unfreeze()
         _inherited = None
         pool.shutdown(wait=False, cancel_futures=True)
 

@@ -33,9 +33,8 @@ from pdtriage.events.sampling import (
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, FileFacts, LogFile, Progress, Stamp
 
-PIECE = 1 << 18
-"""Bytes that are decided at once, small enough for the processor's cache; a passage may reach
-`AHEAD` bytes into what follows."""
+PIECE = 1 << 20
+"""Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
 AHEAD = 1 << 16
 WORTH_A_THREAD = 4 << 20
 HISTORY = 1 << 14
@@ -124,6 +123,8 @@ class FileScanner:
         self._stream: Stream | None = None
         self._hits: list[Hit] = []  # undecided, by offset in the file
         self._buffer = b""
+        self._parts: list[bytes] = []  # what follows the buffer
+        self._undecided = 0  # bytes
         self._decided = 0  # position in the buffer: everything before it is final
         self._decided_line = first_line  # number of the line there
         self._begin = begin
@@ -153,15 +154,23 @@ class FileScanner:
             self._head += chunk
         self._hits += hits  # rising, but for what stands across the border of two chunks
         self._hits.sort()
-        whole = memoryview(chunk)
         for start in range(0, len(chunk), self._piece):  # a long buffer would be copied often
-            self._buffer = b"".join((self._buffer, whole[start : start + self._piece]))
-            while len(self._buffer) - self._decided >= self._piece + AHEAD:
+            part = chunk[start : start + self._piece]
+            self._parts.append(part)
+            self._undecided += len(part)
+            while self._undecided >= self._piece + AHEAD:
+                self._join()
                 self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
                 self._compact()
 
+    def _join(self) -> None:
+        if self._parts:
+            self._buffer = b"".join((self._buffer, *self._parts) if self._buffer else self._parts)
+            self._parts.clear()
+
     def facts(self) -> FileFacts:
         """What is known now; the undecided rest is read as if the file ended here."""
+        self._join()
         rest = _Found(passages=self._found.passages)
         budget = self._budget.copy()
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
@@ -207,6 +216,7 @@ class FileScanner:
         keep = max(oldest, self._buffer.rfind(b"\n", oldest, max(0, end - HISTORY)) + 1)
         self._base += keep
         self._buffer = self._buffer[keep:]
+        self._undecided -= end - self._decided
         self._decided = end - keep
 
     def _compact(self) -> None:
