@@ -7,7 +7,7 @@ always read, because that is where jobs die.
 
 from __future__ import annotations
 
-from bisect import bisect, bisect_right
+from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ NAMED = 3
 HEADERS = len(STRUCTURE)
 """The literals before this place are headers of passages."""
 
-_position, _literal = itemgetter(0), itemgetter(1)
+_literal = itemgetter(1)
 
 
 @dataclass
@@ -67,7 +67,9 @@ class Budget:
             first = at
             while first > taken and hits[first - 1][0] >= start:
                 first -= 1
-            taken = bisect_right(hits, end, at, key=_position)
+            taken = at
+            while taken < len(hits) and hits[taken][0] <= end:
+                taken += 1
             groups.append(list(hits[first:taken]))
             self.lines += 1
             for literal in {literal for _, literal in groups[-1]}:

@@ -36,10 +36,10 @@ class Clock:
     def read(self, text: str) -> tuple[float, int | None] | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
         head = text[:LOOKED_AT]
-        if not _DIGIT.search(head):
-            return None
         shape = head[:SHAPED].translate(_ZEROS)
         fitted = self._fitted.get(shape)
+        if fitted is None and not _DIGIT.search(head):
+            return None
         for number in self._order if fitted is None else (fitted, *self._order):
             groups = self._patterns.groups(number, head)
             if groups is None:

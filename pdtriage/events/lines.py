@@ -62,10 +62,10 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
 
     With `at` the part around that byte is taken, whatever was overwritten later.
     """
+    if b"\r" not in raw and len(raw) <= LONGEST:
+        return raw.rstrip(b"\n")
     raw = raw.rstrip(b"\r\n")
     begin, end = 0, len(raw)
-    if end <= LONGEST and b"\r" not in raw:
-        return raw
     if b"\r" in raw:
         if at is None:
             begin = raw.rfind(b"\r") + 1
