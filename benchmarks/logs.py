@@ -2,9 +2,10 @@
 
     python benchmarks/logs.py FOLDER a b c d small [--mb 1000]
 
-a: one file; b: files of 1 MB; c: files of 64 kB; d: one file in which every fifth line looks
-alarming; small: eight ranks, 1 MB together. In each of them rank 1 (or the only file) ends with an
-error of its own; everything else is what training prints. The same arguments give the same bytes.
+a: one file; b: 1024 files of 1 MB; c: 8192 files of 64 kB, half as many bytes; d: one file in which
+every fifth line looks alarming; small: eight ranks, 1 MB together. In each of them rank 1 (or the
+only file) ends with an error of its own; everything else is what training prints. The same
+arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def write_set(name: str, folder: Path, megabytes: int) -> Path:
     elif name == "b":
         _write_ranks(folder, max(2, whole * 1024 // 1_000_000_000), 1_000_000)
     elif name == "c":
-        _write_ranks(folder, max(2, whole * 8192 // 524_288_000), 64_000)
+        _write_ranks(folder, max(2, whole * 8192 // 1_000_000_000), 65_536)
     else:
         _write(folder / "workerlog.0", whole, failing=True, alarming=name == "d")
     return folder
