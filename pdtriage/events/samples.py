@@ -1,6 +1,6 @@
 """Where in a piece of a file progress is looked for, and which of its lines are read.
 
-Places depend on offsets in the file alone, so that the size of the pieces does not matter.
+Places depend on offsets in the file alone, so that it does not matter how a file is fed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 
 import jsonschema
 
@@ -13,9 +12,7 @@ from .test_run import SCHEMA
 
 
 def test_the_demo_blames_the_failing_disk(desk: Desk) -> None:
-    began = time.monotonic()
     demo = desk.run("demo", "--log-dir", "logs")
-    assert time.monotonic() - began < 15
     assert demo.code == 0
     report = json.loads((desk.folder / "logs" / "pdtriage" / "report.json").read_text())
     jsonschema.validate(report, SCHEMA)
