@@ -205,7 +205,7 @@ def ended(group: Sequence[NodeRun]) -> list[float]:
 def _times(group: Sequence[NodeRun]) -> Iterator[float]:
     for run in group:
         for member in run.members:
-            yield from member.times
+            yield from member.times or ()
         for span in run.console.spans:
             yield from span.times
 

@@ -24,7 +24,7 @@ class Member(NamedTuple):
 
     log: Log
     segment: Segment
-    times: tuple[float, ...]
+    times: tuple[float, float] | None
     """The first and the last it tells, if it tells any."""
     values: Mapping[str, str] = {}
     process: ProcessRecord | None = None

@@ -81,12 +81,12 @@ _Sign = tuple[int, int, str, int]
 """Line, offset, what shows that a run begins there, and how much that weighs."""
 
 
-def times_of(segment: Segment) -> tuple[float, ...]:
+def times_of(segment: Segment) -> tuple[float, float] | None:
     """The first and the last it tells, if it tells any: looked for once, asked for often."""
     times = segment[0].times
     for other in segment[1:]:
         times += other.times
-    return (min(times), max(times)) if times else ()
+    return (min(times), max(times)) if times else None
 
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:

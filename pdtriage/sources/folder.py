@@ -94,11 +94,5 @@ def _shown(entry: os.DirEntry[str], folder_shown: str) -> str:
 
 
 def _candidate(entry: os.DirEntry[str], folder: str, found: os.stat_result, real: str) -> Candidate:
-    return Candidate(
-        name=printable(entry.name),
-        folder=folder,
-        origin=Disk(real),
-        size=found.st_size,
-        modified=found.st_mtime,
-        real=real,
-    )
+    name, size, modified = printable(entry.name), found.st_size, found.st_mtime
+    return Candidate(name, folder, Disk(real), (), size, modified, real)

@@ -238,15 +238,9 @@ class _Search:
         folder = candidate.folder
         if recognised.kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
             folder = folder.rpartition("/")[0]
-        file = LogFile(
-            path=path,
-            kind=recognised.kind,
-            folder=folder or ".",
-            index=recognised.index,
-            rotation=rotation,
-            size=None if told.packed else candidate.size,
-            modified=candidate.modified,
-        )
+        size = None if told.packed else candidate.size
+        kind, index = recognised
+        file = LogFile(path, kind, folder or ".", index, rotation, size, candidate.modified)
         return Source(file, candidate.origin, candidate.layers, self.limits)
 
 
