@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from . import sandbox
@@ -51,10 +52,10 @@ def _run(scenario: Scenario, top: Path) -> list[str]:
     with sandbox.nodes(scenario.nodes, top) as nodes:
         for launch in scenario.launches:
             with sandbox.no_leftovers(), ExitStack() as stack:
-                here = [node._replace(mounts=dict(launch.tmpfs)) for node in nodes]
+                here = [replace(node, mounts=dict(launch.tmpfs)) for node in nodes]
                 if launch.memory_mb:
                     group = stack.enter_context(sandbox.memory_limit(launch.memory_mb))
-                    here = [node._replace(cgroup=group) for node in here]
+                    here = [replace(node, cgroup=group) for node in here]
                 commands += _launch(scenario, launch, here)
     if scenario.kernel_log:
         fresh = _kernel_log()[len(kernel_before) :]

@@ -1,6 +1,7 @@
 """Ranks that wait for each other, and jobs stopped from outside."""
 
 import signal
+from dataclasses import replace
 
 from ..scenario import Launch, Scenario, Stop, Truth, blame
 
@@ -208,7 +209,7 @@ SCENARIOS = (
     Scenario(
         "nodes-success-then-segfault",
         "two launches on two nodes into the same folders; rank 2 of the second segfaults",
-        on_two_nodes("code.crash", 2)._replace(runs=2),
+        replace(on_two_nodes("code.crash", 2), runs=2),
         (
             Launch(script="healthy_run.py", flags=TWO_NODES, node_flags=NODES, env=GLOO),
             Launch(script="nodes_segfault.py", flags=TWO_NODES, node_flags=NODES, env=GLOO),
