@@ -24,7 +24,7 @@ FARTHEST = 1 << 16
 """Bytes at the end that are looked at if those tell no step."""
 WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
-STRIDE = 1 << 18
+STRIDE = 1 << 19
 BEGINNING = 2 << 20
 LONG_STRIDE = 1 << 20
 """… and more rarely behind it."""

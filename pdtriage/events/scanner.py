@@ -351,5 +351,8 @@ class FileScanner:
 
     def _last_line(self, lines: Lines) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
-        start = self._buffer.rfind(b"\n", 0, len(self._buffer.rstrip())) + 1
+        end = self._buffer[-AHEAD:]
+        end = self._buffer if end.isspace() else end
+        said = len(self._buffer) - len(end) + len(end.rstrip())
+        start = self._buffer.rfind(b"\n", 0, said) + 1
         return lines.number_at(start), self._base + start
