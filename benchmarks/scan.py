@@ -159,7 +159,9 @@ def measured(command: Sequence[str]) -> Taken:
     began = time.perf_counter()
     with (
         tempfile.TemporaryFile() as output,  # into /dev/null grep stops at the first match
-        subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL) as process,
+        subprocess.Popen(
+            command, stdout=output, stderr=subprocess.DEVNULL, env=_environment()
+        ) as process,
     ):
         peak = 0.0
         while process.poll() is None:
@@ -175,6 +177,11 @@ def measured(command: Sequence[str]) -> Taken:
     if process.returncode not in (0, 1):
         return Taken(None)
     return Taken(time.perf_counter() - began, peak)
+
+
+def _environment() -> dict[str, str]:
+    """Python may keep its bytecode, as it does where a package is installed."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _private_megabytes(pid: int) -> float:
