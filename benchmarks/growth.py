@@ -137,7 +137,7 @@ def judged(ranks: int, story: Story, accuse: Accuse) -> dict[str, object]:
     reached = time.perf_counter()
     report = verdict.report("last", "en")
     told = time.perf_counter()
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, collector_at_rest():
         reporter_named("json").write(report, nowhere, Options())
     written = time.perf_counter()
     blamed = {rank for cause in report.root_causes for rank in cause.ranks}
