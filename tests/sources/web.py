@@ -31,6 +31,8 @@ class Web:
     """(method, path) of every request."""
     sent: Counter[str] = field(default_factory=Counter)
     """Bytes of every file that went out."""
+    begins: list[int] = field(default_factory=list)
+    """Where in its file each answer with a body began."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -123,6 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{len(content)}")
         self.end_headers()
         if body:
+            with web.lock:
+                web.begins.append(begin)
             time.sleep(web.delay)
             breaks = name in web.breaks and turn <= web.broken
             self._send(
