@@ -91,6 +91,11 @@ def near_start(buffer: bytes, position: int) -> int:
     return max(low, buffer.rfind(b"\n", low, position) + 1)
 
 
+def near_end(buffer: bytes, position: int) -> int:
+    """Where the line before a position ends, but no further on than a line is read."""
+    return max(position, buffer.find(b"\n", max(0, position - 1), position + LONGEST) + 1)
+
+
 def tail_of(buffer: bytes) -> tuple[str, ...]:
     """The last lines that are not empty, for people."""
     texts: list[str] = []

@@ -6,7 +6,7 @@ Places depend on offsets in the file alone, so that it does not matter how a fil
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,8 +20,6 @@ DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at …"""
 GLANCE = 1 << 10
 """… but these first: where they tell a step, the others need not."""
-FARTHEST = 1 << 16
-"""Bytes at the end that are looked at if those tell no step."""
 WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
 STRIDE = 1 << 19
@@ -92,45 +90,74 @@ class Sampled(NamedTuple):
     """In every glog line that was looked at, the position behind the id of its process."""
 
 
+class _Look(NamedTuple):
+    """What was seen in one stretch: marks, and the steps read at some of their counters."""
+
+    marks: Marks
+    told: dict[int, Progress]
+
+
 def sample(
     wanted: Sequence[Region], begin: int, is_end: bool, near: Sequence[int], find: Find, read: Read
 ) -> Sampled:
     """The steps told in these regions; where a counter falls back, the very line is looked for."""
+    looks = [_look(region, is_end and region is wanted[-1], near, find, read) for region in wanted]
+    if is_end and looks and not looks[-1].told:
+        _look_back(looks, wanted, begin, near, find, read)
     places: list[Place] = []
     steps: dict[int, Progress] = {}
     writers: list[int] = []
-    for region in wanted:
-        lowest = None
-        if is_end and region is wanted[-1]:
-            lowest = max(begin, region.end - FARTHEST, wanted[-2].end if len(wanted) > 1 else 0)
-        inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR]
-        for start, end in _stretches(region, lowest, inside):
-            marks = find(start, end)
-            told = {}
-            for it in chosen(marks.counters, inside, region.most):
-                if step := read(*marks.counters[it]):
-                    told[len(places) + it] = step
-            if told:
-                break
+    for marks, told in looks:
+        for place, step in told.items():
+            steps[len(places) + place] = step
         places += marks.counters
         writers += marks.writers
-        steps |= told
     _refine(steps, places, read)
     return Sampled(list({id(it): it for _, it in sorted(steps.items())}.values()), writers)
 
 
-def _stretches(
-    region: Region, lowest: int | None, near: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    """What to look at until a step is found; `lowest` is how far a file's end may grow."""
-    if region.most <= READ_OF_END and not near and region.end - region.begin > GLANCE:
-        if lowest is None:
-            yield region.begin, region.begin + GLANCE
-        else:
-            yield region.end - GLANCE, region.end
-    yield region.begin, region.end
-    if lowest is not None and lowest < region.begin:
-        yield lowest, region.end
+def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
+    """A glance first, where nothing happened and few lines are read."""
+    inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR]
+    if region.most <= READ_OF_END and not inside and region.end - region.begin > GLANCE:
+        start = region.end - GLANCE if is_last else region.begin
+        look = _read(find(start, start + GLANCE), inside, region.most, read)
+        if look.told:
+            return look
+    return _read(find(region.begin, region.end), inside, region.most, read)
+
+
+def _look_back(
+    looks: list[_Look],
+    wanted: Sequence[Region],
+    begin: int,
+    near: Sequence[int],
+    find: Find,
+    read: Read,
+) -> None:
+    """A file may end with much that is no step: from there back to the last one, if there is any.
+
+    By turns what lies between two regions, and what a glance at a region left out.
+    """
+    for at in reversed(range(len(wanted))):
+        between = Region(wanted[at - 1].end if at else begin, wanted[at].begin, READ_OF_END)
+        if between.begin < between.end:
+            looks.insert(at, _read(find(between.begin, between.end), (), between.most, read))
+            if looks[at].told:
+                return
+        if at:
+            whole = wanted[at - 1]._replace(most=max(READ_OF_PART, wanted[at - 1].most))
+            looks[at - 1] = _look(whole, False, near, find, read)
+            if looks[at - 1].told:
+                return
+
+
+def _read(marks: Marks, near: Sequence[int], most: int, read: Read) -> _Look:
+    told = {}
+    for place in chosen(marks.counters, near, most):
+        if step := read(*marks.counters[place]):
+            told[place] = step
+    return _Look(marks, told)
 
 
 def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]:
@@ -173,13 +200,11 @@ def _rank(step: Progress) -> tuple[int, int]:
     return step.epoch or 0, step.step
 
 
-def glog_stamps(
-    lines: Lines, writers: Sequence[int], clock: Clock, base: int, is_end: bool
-) -> list[Stamp]:
-    """The first glog line, the last one of the file, and those on both sides of a new process."""
+def glog_stamps(lines: Lines, writers: Sequence[int], clock: Clock, base: int) -> list[Stamp]:
+    """The first glog line, the last one, and those on both sides of a new process."""
     if not writers:
         return []
-    kept = {writers[0], writers[-1] if is_end else writers[0]}
+    kept = {writers[0], writers[-1]}
     pid, last = b"", -1
     for end in writers:
         writer = lines.buffer[lines.buffer.rfind(b" ", 0, end - 1) : end]

@@ -14,7 +14,7 @@ from pdtriage.events.clock import STAMP_GROUPS, Clock
 from pdtriage.events.console_tables import console_blocks
 from pdtriage.events.detect import Detector, Hit, MarkDetector, Marks, Stream, literals_of
 from pdtriage.events.engines import EngineName
-from pdtriage.events.lines import Lines, Prefix, Prefixes, near_start, tail_of
+from pdtriage.events.lines import Lines, Prefix, Prefixes, near_end, near_start, tail_of
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
@@ -337,10 +337,12 @@ class FileScanner:
         near = [event.offset - self._base for event in events if event.role in FAILING]
         seen = sample(wanted, begin, is_end, near, self._marks_in, read)
         found.progress.extend(seen.steps)
-        found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base, is_end))
+        found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
 
     def _marks_in(self, begin: int, end: int) -> Marks:
-        return self._engine.marks.find(self._buffer, near_start(self._buffer, begin), end)
+        """Of whole lines: a piece of one may look like another counter."""
+        buffer = self._buffer
+        return self._engine.marks.find(buffer, near_start(buffer, begin), near_end(buffer, end))
 
     def _learn_opening(self, end: int, progress: Sequence[Progress]) -> None:
         """How the file begins, up to its first step; again and again while it is that short."""

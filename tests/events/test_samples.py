@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pdtriage.events.samples import GLANCE
+
 from .builders import facts_of
 
 QUIET = b"reader: shard of no interest, queue 12/64, cache hit 0.812, nothing else to tell here\n"
@@ -32,6 +36,27 @@ def test_steps_behind_an_error_far_from_both_ends() -> None:
 def test_what_a_progress_bar_overwrote_is_not_its_last_step() -> None:
     bar = b"".join(b"\r%3d%%|###   | %d/100 [00:01<00:09, 9.0it/s]" % (n, n) for n in range(1, 101))
     assert facts_of(bar + b"\n").progress[-1].step == 100
+
+
+@pytest.mark.parametrize("silence", [4_000, 70_000, 300_000, 900_000])
+@pytest.mark.parametrize("count", [40, 400])
+def test_the_last_step_before_a_long_silence(count: int, silence: int) -> None:
+    facts = facts_of(_steps(range(count)) + QUIET * (silence // len(QUIET)))
+    assert facts.progress[-1].step == count - 1
+
+
+def test_steps_in_the_middle_only() -> None:
+    quiet = QUIET * 2_000
+    assert facts_of(quiet + _steps(range(9)) + quiet).progress[-1].step == 8
+
+
+def test_a_step_across_the_border_of_what_is_looked_at() -> None:
+    """Its beginning alone fits another counter, which would then be believed to the end."""
+    step = b"global step %d, epoch: %d, batch: %d, loss: 0.5, speed: 3.1 step/s\n"
+    for before in range(GLANCE - 60, GLANCE):
+        begin = QUIET * (before // len(QUIET)) + b"-" * (before % len(QUIET) - 1) + b"\n"
+        raw = begin + b"".join(step % (n, n // 50, n % 50) + QUIET for n in range(100, 300))
+        assert {p.step for p in facts_of(raw).progress} <= set(range(100, 300))
 
 
 def _steps(numbers: object) -> bytes:
