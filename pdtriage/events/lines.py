@@ -93,13 +93,15 @@ def near_start(buffer: bytes, position: int) -> int:
 
 def near_end(buffer: bytes, position: int) -> int:
     """Where the line before a position ends, but no further on than a line is read."""
-    return max(position, buffer.find(b"\n", max(0, position - 1), position + LONGEST) + 1)
+    high = min(len(buffer), position + LONGEST)
+    end = buffer.find(b"\n", max(0, position - 1), high)
+    return high if end < 0 else end + 1
 
 
 def tail_of(buffer: bytes) -> tuple[str, ...]:
     """The last lines that are not empty, for people."""
     texts: list[str] = []
-    for raw in reversed(buffer[-TAIL:].rsplit(b"\n", 4 * TAIL_LINES)[-4 * TAIL_LINES :]):
+    for raw in reversed(buffer[-TAIL:].rstrip().rsplit(b"\n", 4 * TAIL_LINES)[-4 * TAIL_LINES :]):
         text = shown(clean(visible(raw)).rstrip())
         texts += [text] if text else []
         if len(texts) == TAIL_LINES:

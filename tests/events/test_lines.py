@@ -1,0 +1,50 @@
+"""Given a buffer, when its lines are asked for in any order, then numbers and ends are right."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdtriage.events import lines as reading
+from pdtriage.events.lines import Lines, near_end, near_start, newlines, tail_of
+
+TEXTS = st.lists(st.sampled_from([b"", b"a", b"\r", b"a b" * 9, b"\r\n"]), max_size=60)
+
+
+@given(TEXTS, st.data())
+def test_numbers_are_those_of_a_naive_count(rows: list[bytes], data: st.DataObject) -> None:
+    buffer = b"\n".join(rows)
+    places = st.integers(0, len(buffer))
+    origin, asked = data.draw(places), data.draw(st.lists(places, max_size=20))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "MARKED", 4)
+        lines = Lines(buffer, 100, numbered_at=origin)
+        numbers = [lines.number_at(place) for place in asked]
+
+    before = 100 - buffer.count(b"\n", 0, origin)
+    assert numbers == [before + buffer.count(b"\n", 0, place) for place in asked]
+
+
+@given(TEXTS, st.data())
+def test_a_stretch_grows_to_whole_lines(rows: list[bytes], data: st.DataObject) -> None:
+    buffer = b"\n".join(rows)
+    begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(buffer))] * 2)))
+    begin, end = near_start(buffer, begin), near_end(buffer, end)
+
+    assert begin == 0 or buffer[begin - 1 : begin] == b"\n"
+    assert end in (0, len(buffer)) or buffer[end - 1 : end] == b"\n"
+
+
+@given(st.binary(max_size=200))
+def test_newlines(part: bytes) -> None:
+    assert newlines(part) == part.count(b"\n")
+
+
+@pytest.mark.parametrize("blank", [b"", b"\n" * 9, b"\r\n" * 30, b" \n" * 60])
+def test_the_last_words_before_blank_lines(blank: bytes) -> None:
+    assert tail_of(b"first\nsecond\nthird\n" + blank) == ("second", "third")
+
+
+def test_the_last_words_of_nothing() -> None:
+    assert tail_of(b"") == tail_of(b" \r\n\n") == ()
