@@ -174,19 +174,26 @@ def _pool(sources: Sequence[Source], engine: Engine) -> Iterator[ProcessPoolExec
 
     global _inherited
     _inherited = sources, engine
-    gc.freeze()  # its collector must not walk over, and so copy, what a child has from its parent
     pool = ProcessPoolExecutor(
         len(os.sched_getaffinity(0)),
         multiprocessing.get_context("fork"),
-        initializer=signal.signal,  # Ctrl-C is the parent's to answer
-        initargs=(signal.SIGINT, signal.SIG_IGN),
+        initializer=_begin_to_read,
     )
     try:
         yield pool
     finally:
-        gc.unfreeze()
         _inherited = None
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_to_read() -> None:
+    """In a child: Ctrl-C is its parent's to answer, and what it has from there is not walked over.
+
+    The collector would write to all of it, and so copy it. In the parent nothing may be frozen: to
+    thaw it would also thaw what others have frozen.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()
 
 
 def _batches(sources: Sequence[Source]) -> list[range]:

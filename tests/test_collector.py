@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from pdtriage import analyze
 from pdtriage.collector import collector_at_rest
+from pdtriage.pipeline import NothingToAnalyse
 
 LOG = (
     """\
@@ -43,6 +46,20 @@ def test_the_command_rests_until_it_exits(tmp_path: Path) -> None:
     )
 
     assert (ended.stdout, ended.stderr) == ("False True\n", "")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_notebook_finds_its_collector_as_it_was(tmp_path: Path, enabled: bool) -> None:
+    was_on = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        analyze(folder_of(tmp_path, 2))
+        after_success = gc.isenabled()
+        with pytest.raises(NothingToAnalyse):
+            analyze(tmp_path / "nowhere")
+        assert (after_success, gc.isenabled()) == (enabled, enabled)
+    finally:
+        (gc.enable if was_on else gc.disable)()
 
 
 def folder_of(folder: Path, ranks: int) -> Path:

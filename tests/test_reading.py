@@ -59,6 +59,24 @@ assert repr(alone) == repr(spread_out) and pools == [1]
 """
 
 
+@on_two_cores
+def test_what_others_have_frozen_stays_frozen() -> None:
+    story = str(SCENARIOS / "nodes-segfault")
+    subprocess.run([sys.executable, "-c", FREEZING + SPREAD + FROZEN, story], check=True)
+
+
+FREEZING = """
+import gc
+
+gc.collect()
+gc.freeze()
+frozen = gc.get_freeze_count()
+"""
+FROZEN = """
+assert gc.isenabled() and gc.get_freeze_count() > frozen // 2, (frozen, gc.get_freeze_count())
+"""
+
+
 @pytest.mark.usefixtures("spread")
 @on_two_cores
 def test_a_reader_that_is_killed_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
