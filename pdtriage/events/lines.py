@@ -16,8 +16,9 @@ MARKED = 1 << 10
 """Bytes between places whose line number is remembered."""
 TAIL, TAIL_LINES = 1 << 14, 2
 """Bytes of a file's end, and how many of its lines are kept."""
-LOOKED_AT = 30
-"""Lines of a file's beginning that are searched for a prefix; one in five may have none."""
+LOOKED_AT, LOOKED_AT_OF_CONSOLE = 30, 60
+"""Lines of a file's beginning that are searched for a prefix; one in five may have none. Before the
+lines of its ranks, a wrapper such as mpirun may have much to say itself."""
 LONGEST_PREFIX = 400
 """Bytes; names of pods may be long."""
 
@@ -186,35 +187,30 @@ class Prefixes:
         self._patterns = [form.pattern for form in formats]
         self._any = _joined(self._patterns)
 
-    def of(self, head: bytes) -> Prefix | None:
+    def of(self, head: bytes, looked_at: int = LOOKED_AT) -> Prefix | None:
         """The prefix that most of the first lines carry, if there is one."""
-        if self._is_bare(head):
-            return None
-        lines: list[str] = []
-        bare = 0
-        raws = [raw for raw in head.split(b"\n", LOOKED_AT)[:LOOKED_AT] if raw.strip()]
+        raws = [raw for raw in head.split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = len(raws) // 5
-        for raw in raws:
-            lines.append(clean(visible(raw)))
-            bare += self._any is not None and not self._any.match(lines[-1])
-            if bare > may_miss:
-                return None
+        if self._is_bare(raws, may_miss):
+            return None
+        lines = [clean(visible(raw)) for raw in raws]
         for pattern in map(re.compile, self._patterns if lines else ()):
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
         return None
 
-    def _is_bare(self, head: bytes) -> bool:
-        """Whether so many plain lines have no prefix that there is none: the quick answer."""
+    def _is_bare(self, raws: Sequence[bytes], may_miss: int) -> bool:
+        """Whether more lines than that have none of the prefixes: the quick answer."""
         if self._any is None:
             return False
         bare, begins = 0, self._any.match
-        for raw in head.split(b"\n", LOOKED_AT // 2)[: LOOKED_AT // 2]:
-            plain = raw[:LONGEST_PREFIX]
-            if plain.isascii() and b"\r" not in raw and b"\x1b" not in plain and plain.strip():
-                bare += begins(plain.decode("ascii")) is None
-                if bare > LOOKED_AT // 5:
-                    return True
+        for raw in raws:
+            text = raw[:LONGEST_PREFIX].decode("utf-8", "replace")
+            if b"\r" in raw or not text.isprintable():
+                text = clean(visible(raw))
+            bare += begins(text) is None
+            if bare > may_miss:
+                return True
         return False
 
 

@@ -14,7 +14,15 @@ from pdtriage.events.clock import STAMP_GROUPS, Clock
 from pdtriage.events.console_tables import console_blocks
 from pdtriage.events.detect import Detector, Hit, MarkDetector, Marks, Stream, literals_of
 from pdtriage.events.engines import EngineName
-from pdtriage.events.lines import Lines, Prefix, Prefixes, near_end, near_start, tail_of
+from pdtriage.events.lines import (
+    LOOKED_AT_OF_CONSOLE,
+    Lines,
+    Prefix,
+    Prefixes,
+    near_end,
+    near_start,
+    tail_of,
+)
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
@@ -148,7 +156,7 @@ class FileScanner:
     def take(self, chunk: bytes, hits: list[Hit]) -> None:
         """The same where the hits are known already."""
         if self._bytes == self._begin and chunk:
-            self._prefix = self._engine.prefixes.of(chunk[: 1 << 14])
+            self._prefix = self._prefix_of(chunk)
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
@@ -162,6 +170,12 @@ class FileScanner:
                 self._join()
                 self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
                 self._compact()
+
+    def _prefix_of(self, chunk: bytes) -> Prefix | None:
+        prefixes = self._engine.prefixes
+        if self.file.kind == "console":
+            return prefixes.of(chunk[: 1 << 16], LOOKED_AT_OF_CONSOLE)
+        return prefixes.of(chunk[: 1 << 14])
 
     def _join(self) -> None:
         if self._parts:

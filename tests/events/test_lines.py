@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from pdtriage.events import lines as reading
 from pdtriage.events.lines import Lines, near_end, near_start, newlines, tail_of
 
+from .builders import facts_of, telling
+
 TEXTS = st.lists(st.sampled_from([b"", b"a", b"\r", b"a b" * 9, b"\r\n"]), max_size=60)
 
 
@@ -48,3 +50,22 @@ def test_the_last_words_before_blank_lines(blank: bytes) -> None:
 
 def test_the_last_words_of_nothing() -> None:
     assert tail_of(b"") == tail_of(b" \r\n\n") == ()
+
+
+@pytest.mark.parametrize("banner", [0, 1, 6, 12])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_the_ranks_behind_what_a_wrapper_says_itself(banner: int, ends: str) -> None:
+    lines = [f"WARNING: no OpenFabrics device, line {n}" for n in range(banner)]
+    lines += [f"\x1b[0m[1,{n % 4}]<stdout>:step {n} loss 0.5" for n in range(100)]
+    lines += ["[1,2]<stderr>:RuntimeError: CUDA out of memory", ""]
+    facts = facts_of(ends.join(lines).encode(), kind="console")
+
+    assert [(event.writer, event.text) for event in telling(facts)] == [
+        (2, "RuntimeError: CUDA out of memory")
+    ]
+
+
+def test_a_prefix_that_few_lines_have_is_none() -> None:
+    raw = b"step 1 loss 0.5\n" * 30 + b"[1,2]<stderr>:RuntimeError: CUDA out of memory\n"
+    (event,) = telling(facts_of(raw, kind="console"))
+    assert event.writer is None
