@@ -91,9 +91,11 @@ class Budget:
         ]
 
     def _count_unread(self, hits: Sequence[Hit], groups: Sequence[Sequence[Hit]]) -> None:
+        """All hits but those that are read: two lists that are counted in C."""
         if sum(map(len, groups)) < len(hits):
             self.unread.update(map(_literal, hits))
             self.unread.subtract(map(_literal, chain.from_iterable(groups)))
+            self.unread = +self.unread  # without those of which nothing is left
 
     def _has_enough_of(self, literal: int) -> bool:
         return self.lines >= FREE_LINES and literal in self.enough

@@ -36,6 +36,12 @@ def test_a_new_word_is_read_in_the_middle_of_the_noise() -> None:
     assert [event.line for event in facts.events if event.category == "code.import"] == [1001]
 
 
+def test_only_what_was_not_read_is_named() -> None:
+    screams = [SCREAM % number for number in range(2000)]
+    screams[1000] = b"ModuleNotFoundError: No module named 'paddleocr'\n"
+    assert "NotFoundError" not in facts_of(b"".join(screams)).notes[-1].en
+
+
 def test_a_new_word_under_a_header_that_came_often_keeps_its_traceback() -> None:
     common = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
     pages = [common + SCREAM[32:] % number for number in range(500)]
