@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -13,7 +13,7 @@ from pdtriage.collector import collector_at_rest
 from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
-from pdtriage.reading import Mapper, Tick, read_sources
+from pdtriage.reading import Mapper, Tick, read_here, read_sources
 from pdtriage.sources import Found, Source, find
 from pdtriage.sources.url import in_public
 
@@ -90,9 +90,8 @@ def job_at(
     engine = _engine(tuple(parsers), os.environ.get(ENVIRONMENT_VARIABLE, ""))
     found = find(list(paths) or ["log"], stdin, tick=lambda: tick(0, 0) if tick else None)
     _refuse_nothing(found, paths)
-    facts, records, notes = read_sources(
-        found, engine, tick=tick, mapper=mapper, meanwhile=prepare_judging
-    )
+    mapper = mapper or partial(read_here, meanwhile=prepare_judging)
+    facts, records, notes = read_sources(found, engine, tick=tick, mapper=mapper)
     prepare_judging()
     from pdtriage.jobs.assemble import assemble
     from pdtriage.judging import Job

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pdtriage.events import Engine, scan, side_facts
@@ -58,20 +57,18 @@ def read_sources(
     known: Mapping[str, FileFacts] | None = None,
     tick: Tick | None = None,
     mapper: Mapper | None = None,
-    meanwhile: Callable[[], None] | None = None,
 ) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
     """The facts of every file, the run records with their folders, and what to note.
 
     `known` are the facts of files that were followed while they grew, by path; `tick` is told now
-    and then how many bytes were read, of how many. `mapper` reads the logs, this machine if None;
-    `meanwhile` is done while other processes of this machine read.
+    and then how many bytes were read, of how many. `mapper` reads the logs, this machine if None.
     """
     known = known or {}
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
     notes: list[Text] = []
     logs = [s for s in found.sources if _is_log(s) and s.file.path not in known]
-    scanned = (mapper or partial(read_here, meanwhile=meanwhile))(logs, engine, tick or _untold)
+    scanned = (mapper or read_here)(logs, engine, tick or _untold)
     small = fetched_ahead([s for s in found.sources if _is_small(s) and s.file.path not in known])
     for source in found.sources:
         kind = source.file.kind
@@ -114,7 +111,10 @@ def read_here(
     tick: Tick,
     meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[Read]:
-    """By this machine: in the order given, whichever of its processes read them."""
+    """By this machine: in the order given, whichever of its processes read them.
+
+    `meanwhile` is done while others of its processes read.
+    """
     bytes(KEPT)
     whole = _size(sources)
     work = whole + len(sources) * FILE_COSTS

@@ -59,6 +59,43 @@ assert repr(alone) == repr(spread_out) and pools == [1]
 """
 
 
+@pytest.mark.parametrize("flags", [[], ["--no-cache"]])
+@on_two_cores
+def test_the_parent_has_something_to_do_meanwhile(flags: list[str], tmp_path: Path) -> None:
+    words = [str(SCENARIOS / "nodes-segfault"), "-q", "--exit-zero", *flags]
+    told = subprocess.run(
+        [sys.executable, "-c", MEANWHILE, *words],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert told.stderr == "", told.stderr
+    assert told.stdout.startswith("the pool ends, judging is imported: True\n")
+
+
+MEANWHILE = """
+import contextlib
+import sys
+from pdtriage import reading
+from pdtriage.__main__ import main
+
+reading.WORTH_A_POOL, reading.BATCH = 0, 1
+make_pool = reading._pool
+
+@contextlib.contextmanager
+def watched_pool(*given):
+    with make_pool(*given) as pool:
+        try:
+            yield pool
+        finally:
+            print("the pool ends, judging is imported:", "pdtriage.judging" in sys.modules)
+
+reading._pool = watched_pool
+main(["analyze", *sys.argv[1:]])
+"""
+
+
 @on_two_cores
 def test_what_others_have_frozen_stays_frozen() -> None:
     story = str(SCENARIOS / "nodes-segfault")

@@ -223,7 +223,9 @@ def _reports(
         from pdtriage.knowledge import KnowledgeError
         from pdtriage.mapping import mapper_of
 
-    mapper = mapper_of(reading.engine.value, reading.address, reading.cache)
+    mapper = mapper_of(
+        reading.engine.value, reading.address, reading.cache, pipeline.prepare_judging
+    )
 
     try:
         with reading_bar() as tick:

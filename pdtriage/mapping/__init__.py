@@ -9,6 +9,7 @@ made elsewhere; reading them on this machine is `pdtriage/reading.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, get_args
 
@@ -19,11 +20,14 @@ ENGINES: tuple[str, ...] = get_args(EngineChoice)
 
 
 def mapper_of(
-    engine: EngineChoice = "local", address: str | None = None, cache: bool = True
+    engine: EngineChoice = "local",
+    address: str | None = None,
+    cache: bool = True,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Mapper:
     """Who reads the logs. `address` is that of a Ray cluster; `cache` looks first for what is
-    known from an earlier look."""
-    mapper: Mapper = read_here
+    known from an earlier look; `meanwhile` is done while other processes of this machine read."""
+    mapper: Mapper = partial(read_here, meanwhile=meanwhile)
     if engine == "ray":
         from pdtriage.mapping.on_ray import read_on_ray
 
