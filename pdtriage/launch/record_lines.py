@@ -1,4 +1,4 @@
-"""From the lines of a run record to its dataclasses, believing nothing about the input."""
+"""From the lines of a run record to its named tuples, believing nothing about the input."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -21,9 +20,7 @@ class NotThatShape(ValueError):  # noqa: N818 - reads as what it says
 
 
 def plain(value: object) -> Any:
-    """Nouns become lists of their fields, tuples lists; the rest is JSON already."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return [plain(getattr(value, name)) for name in _names(type(value))]
+    """Nouns are named tuples, and tuples become lists; the rest is JSON already."""
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]
     if isinstance(value, Mapping):
@@ -36,17 +33,10 @@ def from_plain(kind: type[Noun], value: object) -> Noun:
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
-    if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
-    return tuple(getattr(kind, "_fields", ()))  # of a named tuple
-
-
-@cache
 def _decoder(kind: Any) -> Decoder:
     """Made once for each type: there are many values and few types."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if isinstance(kind, type) and _names(kind):
+    if hasattr(kind, "_fields"):
         return _noun_decoder(kind)
     if origin is tuple:
         return _tuple_decoder(arguments)
@@ -59,9 +49,9 @@ def _decoder(kind: Any) -> Decoder:
     return _scalar_decoder(kind)
 
 
-def _noun_decoder(kind: type) -> Decoder:
+def _noun_decoder(kind: Any) -> Decoder:
     hints = get_type_hints(kind)
-    decoders = [_decoder(hints[name]) for name in _names(kind)]
+    decoders = [_decoder(hints[name]) for name in kind._fields]
 
     def decode(value: object) -> Any:
         if not isinstance(value, list) or len(value) != len(decoders):
