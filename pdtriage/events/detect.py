@@ -41,12 +41,13 @@ class Detector:
 
     def __init__(self, literals: Sequence[str], engine: EngineName | None = None) -> None:
         self.literals = tuple(literals)
-        self.lengths = [_FATAL_LENGTH if it == FATAL else len(it.encode()) for it in literals]
+        encoded = [literal.encode() for literal in literals]
+        self.lengths = list(map(len, encoded))
+        expressions = _escaped(encoded)
+        if FATAL in self.literals:
+            fatal = self.literals.index(FATAL)
+            self.lengths[fatal], expressions[fatal] = _FATAL_LENGTH, _FATAL_LINE
         self.longest = max(self.lengths, default=0)
-        expressions = [
-            _FATAL_LINE if literal == FATAL else escaped
-            for literal, escaped in zip(literals, _escaped(literals), strict=True)
-        ]
         self._database = database_of("literals", expressions, engine)
 
     def find(self, buffer: bytes, begin: int = 0) -> list[Hit]:
@@ -62,13 +63,13 @@ class Detector:
         return hits
 
 
-def _escaped(literals: Sequence[str]) -> list[bytes]:
+def _escaped(literals: Sequence[bytes]) -> list[bytes]:
     """As `re.escape` does, but all at once: two thousand one by one would take 4 ms."""
-    between = "\uffff"  # no character of any text
+    between = b"\xff"  # no byte of any UTF-8
     joined = between.join(literals)
     for special in "\\()[]{}?*+-|^$.&~# \t\n\r\v\f":
-        joined = joined.replace(special, "\\" + special)
-    return joined.encode().split(between.encode()) if literals else []
+        joined = joined.replace(special.encode(), b"\\" + special.encode())
+    return joined.split(between) if literals else []
 
 
 class Stream:
