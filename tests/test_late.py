@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import importlib
-import pkgutil
 import re
+from pathlib import Path
 
-import pdtriage
 from pdtriage import late
+
+IMPORT = "from pdtriage.late import late\n"
 
 
 def test_a_late_pattern_is_compiled_once_it_is_used() -> None:
@@ -25,11 +26,11 @@ def test_a_late_pattern_is_compiled_once_it_is_used() -> None:
 
 
 def test_all_late_patterns_are_sound() -> None:
-    for folder in ("events", "jobs", "report", "sources", "verdict"):
-        package = importlib.import_module(f"{pdtriage.__name__}.{folder}")
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+    root = Path(late.__file__).parent
+    users = [path for path in root.rglob("*.py") if IMPORT in path.read_text("utf-8")]
+    for path in users:
+        importlib.import_module(".".join(path.relative_to(root.parent).with_suffix("").parts))
     patterns = [one for one in gc.get_objects() if isinstance(one, late._Late)]
 
-    assert len(patterns) > 50
+    assert len(patterns) >= len(users) > 10
     assert all(isinstance(pattern.pattern, str | bytes) for pattern in patterns)
