@@ -32,7 +32,7 @@ MOST_NEAR = 64
 READ_OF_SMALL, READ_OF_END, READ_OF_WINDOW = 24, 2, 1
 """Lines read of a file that is one region, of the end of a longer one, of a mere window."""
 READ_OF_PART = 4
-"""… and of what stands around an event."""
+"""… and of what stands around an event, or is gone through for the last step."""
 READ_BETWEEN = 2
 READ_AFTER = 4
 """Lines read behind an event."""
@@ -140,13 +140,14 @@ def _look_back(
     By turns what lies between two regions, and what a glance at a region left out.
     """
     for at in reversed(range(len(wanted))):
-        between = Region(wanted[at - 1].end if at else begin, wanted[at].begin, READ_OF_END)
-        if between.begin < between.end:
-            looks.insert(at, _read(find(between.begin, between.end), (), between.most, read))
+        start, end = wanted[at - 1].end if at else begin, wanted[at].begin
+        if start < end:
+            looks.insert(at, _read(find(start, end), (), READ_OF_END, read))
             if looks[at].told:
                 return
         if at:
-            whole = wanted[at - 1]._replace(most=max(READ_OF_PART, wanted[at - 1].most))
+            before = wanted[at - 1]
+            whole = before._replace(most=max(READ_OF_PART, before.most))
             looks[at - 1] = _look(whole, False, near, find, read)
             if looks[at - 1].told:
                 return
