@@ -121,15 +121,25 @@ def _first_death(here: Sequence[Reading], readings: Sequence[Reading]) -> Readin
     ordered.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
     # A trainer of servers may be ready before the others.
     serving = bool(ordered) and any(r.rank.role == "server" for r in readings)
-    for reading in ordered:
-        ending = reading.rank.exit
-        if ending is None or ending.stopped:
-            continue
-        finished = ending.code == 0 and serving and reading.rank.role == "worker"
-        if finished or (ending.code == 0 and not _is_missed(reading, readings)):
-            continue
-        return reading
-    return None
+    failed = [reading for reading in ordered if _may_have_failed(reading, readings, serving)]
+    # An end whose status nobody saw says less than an error code without a word.
+    told = [reading for reading in failed if _has_status(reading) and reading.quiet]
+    return next((r for r in failed if _has_status(r) or not told), None)
+
+
+def _may_have_failed(reading: Reading, readings: Sequence[Reading], serving: bool) -> bool:
+    ending = reading.rank.exit
+    if ending is None or ending.stopped:
+        return False
+    if ending.code != 0:
+        return True
+    finished = serving and reading.rank.role == "worker"
+    return not finished and _is_missed(reading, readings)
+
+
+def _has_status(reading: Reading) -> bool:
+    ending = reading.rank.exit
+    return ending is not None and (ending.code, ending.signal) != (None, None)
 
 
 def _time_of_death(reading: Reading) -> tuple[float, tuple[str, int, int, str]]:

@@ -244,7 +244,7 @@ def test_the_line_in_the_record(launcher: Launcher) -> None:
 
 # --- restarts of Paddle's own launcher ---
 
-STANDIN = {"PYTHONPATH": str(SCRIPTS / "standin"), "AGAIN_LINGER": "0.3"}
+STANDIN = {"PYTHONPATH": str(SCRIPTS / "standin"), "AGAIN_LINGER": "1.5"}
 
 
 def under_paddle(launcher: Launcher, what: str, **env: str) -> Launch:

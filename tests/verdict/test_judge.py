@@ -191,6 +191,13 @@ def test_the_first_to_fail_is_not_the_first_to_die_where_others_had_finished() -
     assert "die first" not in said
 
 
+def test_an_end_whose_status_nobody_saw_says_less_than_an_error_code() -> None:
+    deaths = (_death(0, 0, None, None), _death(1, 1, 3, None))
+    assert [c.rank for c in judged(STEPS, STEPS, records=[_recorded(deaths)]).causes] == [1]
+    complains = judged(STEPS, STEPS + lost(1, 0), records=[_recorded(deaths)])
+    assert [cause.rank for cause in complains.causes] == [0]
+
+
 def test_one_log_of_several_is_not_the_only_process() -> None:
     alone = judge(runs_of({"log/workerlog.0": STEPS + ERROR})[-1], engine().knowledge)
     one_of_two = judge(runs_of({"log/workerlog.1": STEPS + ERROR})[-1], engine().knowledge)
