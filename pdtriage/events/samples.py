@@ -20,6 +20,8 @@ DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at …"""
 GLANCE = 1 << 10
 """… but these first: where they tell a step, the others need not."""
+FARTHEST = 1 << 18
+"""Bytes at the end that are looked at for a step if none was told before; many ranks tell none."""
 WINDOW = 1 << 12
 """Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
 STRIDE = 1 << 19
@@ -98,12 +100,23 @@ class _Look(NamedTuple):
 
 
 def sample(
-    wanted: Sequence[Region], begin: int, is_end: bool, near: Sequence[int], find: Find, read: Read
+    wanted: Sequence[Region],
+    begin: int,
+    is_end: bool,
+    told_before: bool,
+    near: Sequence[int],
+    find: Find,
+    read: Read,
 ) -> Sampled:
-    """The steps told in these regions; where a counter falls back, the very line is looked for."""
+    """The steps told in these regions; where a counter falls back, the very line is looked for.
+
+    `told_before` says whether there was a step before `begin`.
+    """
     looks = [_look(region, is_end and region is wanted[-1], near, find, read) for region in wanted]
     if is_end and looks and not looks[-1].told:
-        _look_back(looks, wanted, begin, near, find, read)
+        any_told = told_before or any(look.told for look in looks)
+        lowest = begin if any_told else max(begin, wanted[-1].end - FARTHEST)
+        _look_back(looks, wanted, lowest, near, find, read)
     places: list[Place] = []
     steps: dict[int, Progress] = {}
     writers: list[int] = []
@@ -130,22 +143,22 @@ def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: 
 def _look_back(
     looks: list[_Look],
     wanted: Sequence[Region],
-    begin: int,
+    lowest: int,
     near: Sequence[int],
     find: Find,
     read: Read,
 ) -> None:
-    """A file may end with much that is no step: from there back to the last one, if there is any.
+    """A file may end with much that is no step: back to the last one, but not below `lowest`.
 
     By turns what lies between two regions, and what a glance at a region left out.
     """
     for at in reversed(range(len(wanted))):
-        start, end = wanted[at - 1].end if at else begin, wanted[at].begin
+        start, end = max(lowest, wanted[at - 1].end if at else lowest), wanted[at].begin
         if start < end:
             looks.insert(at, _read(find(start, end), (), READ_OF_END, read))
             if looks[at].told:
                 return
-        if at:
+        if at and wanted[at - 1].end > lowest:
             before = wanted[at - 1]
             whole = before._replace(most=max(READ_OF_PART, before.most))
             looks[at - 1] = _look(whole, False, near, find, read)

@@ -349,7 +349,8 @@ class FileScanner:
 
         wanted = regions(self._base, begin, upto, events, is_end, self._sparse)
         near = [event.offset - self._base for event in events if event.role in FAILING]
-        seen = sample(wanted, begin, is_end, near, self._marks_in, read)
+        told_before = bool(self._found.progress)
+        seen = sample(wanted, begin, is_end, told_before, near, self._marks_in, read)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
 
