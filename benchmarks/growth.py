@@ -4,7 +4,7 @@
 
 bytes   one log of a tenth of --mb, one of --mb, and ten of --mb; ten are links to one file, with
         --full ten files of their own. Beside pdtriage: `cat`, and `rg` with all literals
-files   8, 512 and 8,192 ranks, with --full also 100,000, each with a log of a few kilobytes
+files   8, 512, 8,192 and 100,000 ranks, each with a log of a few kilobytes
 facts   what comes after reading: 8 to 100,000 ranks put together, judged and written as JSON
 
 `exponent` compares a row with the one above it: 1 is linear, 2 would be the square. Times are wall
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("what", nargs="*", help="bytes, files, facts; all of them if none")
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--full", action="store_true", help="real 10 GB, 100,000 real files")
+    parser.add_argument("--full", action="store_true", help="real 10 GB, every story with 100,000 ranks")
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--into", type=Path, help="append the tables to this file, too")
     parser.add_argument("--judge", nargs=3, help=argparse.SUPPRESS)
@@ -67,7 +67,7 @@ def main() -> None:
             text = bytes_table(scratch, asked.mb, asked.rounds, asked.full)
             keep("Growth with bytes", text, asked.into)
         if "files" in wanted:
-            keep("Growth with files", files_table(scratch, asked.rounds, asked.full), asked.into)
+            keep("Growth with files", files_table(scratch, asked.rounds), asked.into)
         if "facts" in wanted:
             keep("Growth with ranks", facts_table(asked.rounds, asked.full), asked.into)
     finally:
@@ -98,9 +98,9 @@ def bytes_table(scratch: Path, megabytes: int, rounds: int, full: bool) -> str:
     return rows.table()
 
 
-def files_table(scratch: Path, rounds: int, full: bool) -> str:
+def files_table(scratch: Path, rounds: int) -> str:
     rows = Rows("ranks", "MB", "pdtriage", "ms a file", "peak MB", "cat", "exponent")
-    for ranks in (*FEW, *([MANY] if full else [])):
+    for ranks in (*FEW, MANY):
         job = ManyRanks(ranks)
         folder = job.write(scratch / f"ranks{ranks}")
         _refuse_wrong(folder, job)
