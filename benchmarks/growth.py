@@ -51,7 +51,9 @@ def main() -> None:
     parser.add_argument("what", nargs="*", help="bytes, files, facts; all of them if none")
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--full", action="store_true", help="real 10 GB, every story with 100,000 ranks")
+    parser.add_argument(
+        "--full", action="store_true", help="real 10 GB, every story with 100,000 ranks"
+    )
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--into", type=Path, help="append the tables to this file, too")
     parser.add_argument("--judge", nargs=3, help=argparse.SUPPRESS)
@@ -66,10 +68,10 @@ def main() -> None:
         if "bytes" in wanted:
             text = bytes_table(scratch, asked.mb, asked.rounds, asked.full)
             keep("Growth with bytes", text, asked.into)
+        if "facts" in wanted:  # before this process grows: a child's peak begins with its parent's
+            keep("Growth with ranks", facts_table(asked.rounds, asked.full), asked.into)
         if "files" in wanted:
             keep("Growth with files", files_table(scratch, asked.rounds), asked.into)
-        if "facts" in wanted:
-            keep("Growth with ranks", facts_table(asked.rounds, asked.full), asked.into)
     finally:
         shutil.rmtree(scratch)
 
@@ -154,6 +156,11 @@ def judged(ranks: int, story: Story, accuse: Accuse) -> dict[str, object]:
     }
 
 
+def _peak_of(taken: Taken) -> str:
+    """Nothing where it was over before anybody looked."""
+    return f"{taken.megabytes:.0f}" if taken.megabytes else "-"
+
+
 class Rows:
     """A table that grows, and what is to be said below it."""
 
@@ -183,7 +190,7 @@ class Rows:
         )
         self._rows.append(
             (
-                *(f"{size:.0f}", _seconds(ours), f"{ours.megabytes:.0f}", _seconds(cat)),
+                *(f"{size:.0f}", _seconds(ours), _peak_of(ours), _seconds(cat)),
                 *(_seconds(rg), _ratio(ours, cat), _ratio(ours, rg), self._exponent(size, ours)),
             )
         )
@@ -194,7 +201,7 @@ class Rows:
         self._rows.append(
             (
                 *(f"{ranks:,}", f"{_size(folder) / 1e6:.1f}", _seconds(ours), each),
-                *(f"{ours.megabytes:.0f}", _seconds(cat), self._exponent(ranks, ours)),
+                *(_peak_of(ours), _seconds(cat), self._exponent(ranks, ours)),
             )
         )
 
