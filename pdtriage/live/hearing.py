@@ -20,8 +20,9 @@ MEAL = 1 << 16
 LONGEST_LINE = 2_048
 STEP_GLANCE, STEP_WINDOW = 384, 2_048
 TELLING = frozenset({"cause", "symptom", "victim"})
-REST_FACTOR = 20
-"""A question that took a millisecond is not asked again within twenty."""
+REST_FACTOR, LONGEST_REST = 20, 0.4
+"""A question that took a millisecond is not asked again within twenty; nor does the first one, for
+which patterns are compiled, keep an answer back for seconds."""
 
 
 class Tuned:
@@ -108,13 +109,13 @@ class Hearing:
 
     def facts(self) -> FileFacts:
         """All that is known of it now."""
-        began = time.monotonic()
+        began = time.thread_time()  # by the clock a busy machine would make it rest for long
         self._tuned.alarm.look()
         self._alarmed = False
         self._feed()
         facts = self._scanner.facts()
-        ended = time.monotonic()
-        self._rest_until = ended + REST_FACTOR * (ended - began)
+        rest = REST_FACTOR * (time.thread_time() - began)
+        self._rest_until = time.monotonic() + min(LONGEST_REST, rest)
         return facts._replace(file=self._stamped())
 
     def count_steps(self) -> None:
