@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -38,6 +39,24 @@ def test_an_error_becomes_an_event_once_it_is_whole(tmp_path: Path, tuned: Tuned
     assert heard.alarmed
     causes = [event for event in heard.facts().events if event.role == "cause"]
     assert [(event.signature, event.line) for event in causes] == [("data.errno5", 4)]
+
+
+def test_a_slow_question_does_not_keep_the_next_one_back_for_long(
+    tmp_path: Path, tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one compiles its patterns."""
+    log = tmp_path / "workerlog.0"
+    log.write_bytes(ERROR)
+    heard = hearing(log, tuned)
+    heard.listen()
+    spent = iter((1.0, 9.0))
+    now = time.monotonic()
+    monkeypatch.setattr(hearings.time, "thread_time", lambda: next(spent))
+    monkeypatch.setattr(hearings.time, "monotonic", lambda: now)
+    heard.facts()
+    assert not heard.may_ask()
+    now += hearings.LONGEST_REST
+    assert heard.may_ask()
 
 
 def test_a_word_cut_by_two_reads_still_alarms(tmp_path: Path, tuned: Tuned) -> None:
