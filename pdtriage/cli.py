@@ -66,37 +66,46 @@ def _analyze(app: typer.Typer) -> None:
 
 
 def _run(app: typer.Typer) -> None:
-    @app.command(
-        "run",
-        cls=Command,
-        add_help_option=False,  # it has the flags of Paddle's launcher, and a help of its own
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-        help=said(
-            "Launch a job like paddle.distributed.launch; say who broke it.",
-            "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
-        ),
-    )
-    def run(context: typer.Context) -> None:
-        from pdtriage.commands.run import run as obey_run
+    def obey(words: list[str]) -> int:
+        from pdtriage.commands.run import run
 
-        raise typer.Exit(obey_run(context.args))
+        return run(words)
+
+    about = said(
+        "Launch a job like paddle.distributed.launch; say who broke it.",
+        "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
+    )
+    _with_flags_of_a_launcher(app, "run", obey, about)
 
 
 def _doctor(app: typer.Typer) -> None:
-    @app.command(
-        "doctor",
-        cls=Command,
-        add_help_option=False,  # it has the flags of `run`
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-        help=said(
-            "Is this machine ready for the job? Takes the flags of run.",
-            "本机是否可以启动作业？参数与 run 相同。",
-        ),
-    )
-    def doctor(context: typer.Context) -> None:
-        from pdtriage.commands.doctor import doctor as obey_doctor
+    def obey(words: list[str]) -> int:
+        from pdtriage.commands.doctor import doctor
 
-        raise typer.Exit(obey_doctor(context.args))
+        return doctor(words)
+
+    about = said(
+        "Is this machine ready for the job? Takes the flags of run.",
+        "本机是否可以启动作业？参数与 run 相同。",
+    )
+    _with_flags_of_a_launcher(app, "doctor", obey, about)
+
+
+def _with_flags_of_a_launcher(
+    app: typer.Typer, name: str, obey: Callable[[list[str]], int], about: str
+) -> None:
+    """A verb with the flags of Paddle's launcher and a help of its own: all words go to `obey`."""
+
+    def verb(context: typer.Context) -> None:
+        raise typer.Exit(obey(context.args))
+
+    app.command(
+        name,
+        cls=Command,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        help=about,
+    )(verb)
 
 
 def _watch(app: typer.Typer) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 _OBEYED = (
     *("PADDLE", "POD_", "FLAGS_", "TRAINER", "TRAINING_", "DISTRIBUTED", "PDTRIAGE", "CUDA", "XPU"),
@@ -17,6 +19,17 @@ def clean_environment() -> dict[str, str]:
     """Ours without anything a launcher or a view would obey."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OBEYED)}
     return kept | {"LC_ALL": "C.UTF-8"}
+
+
+def script_named(name: str) -> ModuleType:
+    """One of scripts/, which is no package."""
+    path = Path(__file__).parents[1] / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def is_running(pid: int) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from pdtriage import exit_codes
 from pdtriage.report import FORMATS
 from tests.cli.conftest import Command
+from tests.running import script_named
 
 ROOT = Path(__file__).parents[2]
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -71,7 +70,7 @@ def test_the_readmes_show_every_verb_and_every_folder(pdtriage: Command, name: s
 
 
 def test_samples_in_the_readmes_are_real() -> None:
-    assert _samples().stale() == [], "run `make docs`"
+    assert script_named("readme_samples").stale() == [], "run `make docs`"
 
 
 @pytest.mark.parametrize(
@@ -88,13 +87,3 @@ def test_links_lead_somewhere(page: str) -> None:
 def _verbs(told: str) -> list[str]:
     commands = told.split("Commands:\n", 1)[1]
     return re.findall(r"^  ([a-z0-9]+)", commands, re.M)
-
-
-def _samples() -> ModuleType:
-    path = ROOT / "scripts" / "readme_samples.py"
-    spec = importlib.util.spec_from_file_location("readme_samples", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.running import script_named
 
 ROOT = Path(__file__).parents[2]
 RESULTS = """# Benchmarks
@@ -62,13 +63,7 @@ A processor, 2 cores; pdtriage 1.0; 2030-01-01, load 0.1 when it began
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    path = ROOT / "scripts" / "readme_benchmarks.py"
-    spec = importlib.util.spec_from_file_location("readme_benchmarks", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_named("readme_benchmarks")
 
 
 def test_the_readmes_show_the_results(script: ModuleType) -> None:

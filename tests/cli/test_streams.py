@@ -97,5 +97,5 @@ def test_a_reader_that_left_is_nothing_to_speak_of(words: tuple[str, ...], tmp_p
 
 
 def test_a_reader_that_has_enough_ends_every_verb_alike(tmp_path: Path) -> None:
-    ending = "| head -1 > /dev/null; exit ${PIPESTATUS[0]}"
+    ending = "| true; exit ${PIPESTATUS[0]}"  # a list fits into a pipe before `head` has its line
     assert shell(ending, "parsers", "list", where=tmp_path).code == 141
