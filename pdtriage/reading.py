@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from pdtriage.events import Engine, scan, side_facts
 from pdtriage.events.scanner import WORTH_A_THREAD
@@ -19,23 +16,24 @@ from pdtriage.model import FileFacts, Text
 from pdtriage.sources import Found, Source
 from pdtriage.sources.ahead import fetched_ahead, is_remote
 
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-
 SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env", "k8s"})
 UNREAD_KINDS = frozenset({"gpu", "other"})
-WORTH_A_POOL = 24 << 20
-"""Bytes; less is read before a second process has started."""
+WORTH_READERS = 24 << 20
+"""Bytes; less is read before other processes have warmed up."""
 FILE_COSTS = 1 << 17
 """As much as so many bytes, however small it is."""
-BATCH = 12 << 20
-"""Bytes handed to a process at once: many small files travel together."""
+BATCH = 4 << 20
+"""Bytes handed to a process at once: many small files travel together …"""
+MOST_BATCHES = 4096
+"""… and all the more where there is very much to do."""
 
 Tick = Callable[[int, int], None]
 Read = tuple[FileFacts, tuple[Text, ...]]
 """The facts of a file, and what went wrong while it was read."""
 Mapper = Callable[[Sequence[Source], Engine, Tick], Iterator[Read]]
 """Reads files, in the order given; who does it, and where, is its own matter."""
+
+_Sent = tuple[tuple[Any, ...], tuple[Text, ...]]
 
 CHUNK = 1 << 18
 """Bytes read at once: they are still in the processor's cache when they are scanned."""
@@ -46,9 +44,6 @@ KEPT = 16 << 20
 """glibc keeps freed memory up to the largest block it ever saw freed. Without this one, which is
 never touched, the memory of each chunk is given back and comes again page by page: a third of the
 time."""
-
-_inherited: tuple[Sequence[Source], Engine] | None = None
-"""What the processes of a pool have from the fork, so that nobody has to send it."""
 
 
 def read_sources(
@@ -118,26 +113,23 @@ def read_here(
     bytes(KEPT)
     whole = _size(sources)
     work = whole + len(sources) * FILE_COSTS
-    alone = work < WORTH_A_POOL or len(sources) < 2 or not _may_fork()
+    alone = work < WORTH_READERS or len(sources) < 2 or not _may_fork()
     if alone or any(map(is_remote, sources)):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
-    from concurrent.futures import BrokenExecutor  # small folders must not pay for a pool
+    from pdtriage.readers import spread  # small folders must not wait for it
 
-    done = size = 0
-    batches = _batches(sources)
-    try:
-        with _pool(sources, engine) as pool:
-            being_read = pool.map(_read_batch, batches)
-            if meanwhile:
-                meanwhile()
-            for batch, read in zip(batches, being_read, strict=True):
-                yield from read
-                done += len(batch)
-                size += _size(sources[batch.start : batch.stop])
-                tick(size, whole)
-    except BrokenExecutor:  # somebody killed one of them; the files are still there
-        yield from _one_after_another(sources[done:], engine, tick, size, whole)
+    batches = _batches(sources, max(BATCH, work // MOST_BATCHES))
+
+    def read_batch(number: int) -> list[_Sent]:
+        return [_sent(read_one(source, engine)) for source in batches[number]]
+
+    done = 0
+    several = spread(read_batch, len(batches), _cores(), meanwhile)
+    for batch, sent in zip(batches, several, strict=True):
+        yield from map(_received, batch, sent)
+        done += _size(batch)
+        tick(done, whole)
 
 
 def _one_after_another(
@@ -161,57 +153,37 @@ def _size(sources: Sequence[Source]) -> int:
     return sum(source.file.size or 0 for source in sources)
 
 
+def _cores() -> int:
+    """Those this process may use, where a fork is safe: on other systems libraries forbid it."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+
+
 def _may_fork() -> bool:
-    """A fork shares the engine; beside other threads, or elsewhere than on Linux, it may hang."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
-    return cores > 1 and threading.active_count() == 1
+    """A fork shares the engine; beside other threads it may hang."""
+    return _cores() > 1 and threading.active_count() == 1
 
 
-@contextmanager
-def _pool(sources: Sequence[Source], engine: Engine) -> Iterator[ProcessPoolExecutor]:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    global _inherited
-    _inherited = sources, engine
-    pool = ProcessPoolExecutor(
-        len(os.sched_getaffinity(0)),
-        multiprocessing.get_context("fork"),
-        initializer=_begin_to_read,
-    )
-    try:
-        yield pool
-    finally:
-        _inherited = None
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _begin_to_read() -> None:
-    """In a child: Ctrl-C is its parent's to answer, and what it has from there is not walked over.
-
-    The collector would write to all of it, and so copy it. In the parent nothing may be frozen: to
-    thaw it would also thaw what others have frozen.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()
-
-
-def _batches(sources: Sequence[Source]) -> list[range]:
-    """Places of files that are read together."""
-    batches: list[range] = []
+def _batches(sources: Sequence[Source], least: int) -> list[Sequence[Source]]:
+    """Files that are read together; but for the last few they are worth `least` bytes."""
+    batches: list[Sequence[Source]] = []
     first = room = 0
-    for place, source in enumerate(sources):
+    for place, source in enumerate(sources, 1):
         room += (source.file.size or 0) + FILE_COSTS
-        if room >= BATCH:
-            batches.append(range(first, place + 1))
-            first, room = place + 1, 0
-    return [*batches, range(first, len(sources))] if first < len(sources) else batches
+        if room >= least or place == len(sources):
+            batches.append(sources[first:place])
+            first, room = place, 0
+    return batches
 
 
-def _read_batch(places: range) -> list[Read]:
-    assert _inherited is not None
-    sources, engine = _inherited
-    return [read_one(sources[place], engine) for place in places]
+def _sent(read: Read) -> _Sent:
+    """The file itself need not travel: whoever asked for its facts has it."""
+    facts, notes = read
+    return facts[1:], notes
+
+
+def _received(source: Source, sent: _Sent) -> Read:
+    facts, notes = sent
+    return FileFacts(source.file, *facts), notes
 
 
 def read_one(source: Source, engine: Engine) -> Read:

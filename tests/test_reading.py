@@ -15,17 +15,19 @@ from pdtriage import reading
 from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts
-from pdtriage.sources import find
+from pdtriage.reading import read_one
+from pdtriage.sources import Source, find
 
 SCENARIOS = Path(__file__).parent / "fixtures" / "scenarios"
 ENGINE = Engine(load_knowledge())
+HERE = os.getpid()
 on_two_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
 
 
 @pytest.fixture
 def spread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is a batch of its own, however small."""
-    monkeypatch.setattr(reading, "WORTH_A_POOL", 0)
+    monkeypatch.setattr(reading, "WORTH_READERS", 0)
     monkeypatch.setattr(reading, "BATCH", 1)
 
 
@@ -42,20 +44,20 @@ def test_spread_over_processes(story: str) -> None:
 
 SPREAD = """
 import sys
-from pdtriage import reading
+from pdtriage import readers, reading
 from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.sources import find
 
-reading.WORTH_A_POOL, reading.BATCH = 0, 1
-pools, make_pool = [], reading._pool
-reading._pool = lambda *given: pools.append(1) or make_pool(*given)
+reading.WORTH_READERS, reading.BATCH = 0, 1
+calls, spread = [], readers.spread
+readers.spread = lambda *given: calls.append(1) or spread(*given)
 engine = Engine(load_knowledge())
 spread_out = reading.read_sources(find([sys.argv[1]]), engine)[0]
-assert pools == [1], pools
+assert calls == [1], calls
 reading._may_fork = lambda: False
 alone = reading.read_sources(find([sys.argv[1]]), engine)[0]
-assert repr(alone) == repr(spread_out) and pools == [1]
+assert repr(alone) == repr(spread_out) and calls == [1]
 """
 
 
@@ -71,27 +73,22 @@ def test_the_parent_has_something_to_do_meanwhile(flags: list[str], tmp_path: Pa
         timeout=60,
     )
     assert told.stderr == "", told.stderr
-    assert told.stdout.startswith("the pool ends, judging is imported: True\n")
+    assert told.stdout.startswith("the readers end, judging is imported: True\n")
 
 
 MEANWHILE = """
-import contextlib
 import sys
-from pdtriage import reading
+from pdtriage import readers, reading
 from pdtriage.__main__ import main
 
-reading.WORTH_A_POOL, reading.BATCH = 0, 1
-make_pool = reading._pool
+reading.WORTH_READERS, reading.BATCH = 0, 1
+end = readers._Readers.end
 
-@contextlib.contextmanager
-def watched_pool(*given):
-    with make_pool(*given) as pool:
-        try:
-            yield pool
-        finally:
-            print("the pool ends, judging is imported:", "pdtriage.judging" in sys.modules)
+def watched_end(self):
+    print("the readers end, judging is imported:", "pdtriage.judging" in sys.modules)
+    end(self)
 
-reading._pool = watched_pool
+readers._Readers.end = watched_end
 main(["analyze", *sys.argv[1:]])
 """
 
@@ -118,7 +115,7 @@ assert gc.isenabled() and gc.get_freeze_count() > frozen // 2, (frozen, gc.get_f
 @on_two_cores
 def test_a_reader_that_is_killed_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = facts("data-errno5-worker")
-    monkeypatch.setattr(reading, "_read_batch", _die)
+    monkeypatch.setattr(reading, "read_one", _die_in_a_child)
     assert facts("data-errno5-worker") == expected
 
 
@@ -133,9 +130,10 @@ def test_beside_other_threads_nothing_is_forked() -> None:
         other.join()
 
 
-def _die(_places: range) -> list[reading.Read]:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return []
+def _die_in_a_child(source: Source, engine: Engine) -> reading.Read:
+    if os.getpid() != HERE:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return read_one(source, engine)
 
 
 def test_a_file_that_is_truncated_while_it_is_read_just_ends(tmp_path: Path) -> None:

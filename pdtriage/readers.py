@@ -1,0 +1,169 @@
+"""Work spread over forked processes: what they need they have from the fork, results come back.
+
+A fork takes a millisecond or two. A pool of `concurrent.futures` takes fifty, and its threads take
+their share of the cores while the work is done.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import select
+import signal
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+Result = TypeVar("Result")
+
+PIPE = 1 << 16
+"""Bytes that a pipe holds."""
+_TASK = struct.Struct("=I")
+_ANSWER = struct.Struct("=IQ")
+"""The number of a task, and how long its result is, which follows."""
+
+
+def spread(
+    work: Callable[[int], Result],
+    tasks: int,
+    processes: int,
+    meanwhile: Callable[[], None] | None = None,
+) -> Iterator[Result]:
+    """What `work` makes of 0, 1, 2 and so on, in that order; `meanwhile` is done while it begins.
+
+    `work` must have no effect but its result: what a process leaves undone, because it was killed
+    or because of an exception, is done here, and so it is here that the exception shows.
+    """
+    arrived: dict[int, Result] = {}
+    readers = _Readers()
+    try:
+        readers.fork(work, tasks, min(processes, tasks))
+        if meanwhile:
+            meanwhile()
+        for number in range(tasks):
+            while number not in arrived and readers:
+                arrived.update(readers.answers())
+            yield arrived.pop(number) if number in arrived else work(number)
+    finally:
+        readers.end()
+
+
+class _Reader(NamedTuple):
+    """One of the processes, as its parent sees it."""
+
+    pid: int
+    come: bytearray
+    """The beginning of an answer whose end is still to come."""
+
+
+class _Readers:
+    """Those that are still there, by the pipes that their answers come through."""
+
+    def __init__(self) -> None:
+        self._by_pipe: dict[int, _Reader] = {}
+        self._poll = select.poll()
+
+    def __bool__(self) -> bool:
+        return bool(self._by_pipe)
+
+    def fork(self, work: Callable[[int], Any], tasks: int, processes: int) -> None:
+        to_do = _filled_with(range(tasks))
+        # Ctrl-C is for the parent to answer: the others are born with it blocked.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with suppress(BlockingIOError):  # no more are allowed: fewer will do, or none
+                for _ in range(processes):
+                    self._fork(work, to_do)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            os.close(to_do)
+
+    def _fork(self, work: Callable[[int], Any], to_do: int) -> None:
+        pipe, its_end = os.pipe()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _serve(work, to_do, its_end, (pipe, *self._by_pipe))
+        except OSError:
+            os.close(pipe)
+            raise
+        finally:
+            os.close(its_end)
+        self._by_pipe[pipe] = _Reader(pid, bytearray())
+        self._poll.register(pipe, select.POLLIN)
+
+    def answers(self) -> Iterator[tuple[int, Any]]:
+        """What comes next: a few of them, or perhaps only a part of one."""
+        for pipe, _ in self._poll.poll():
+            piece = os.read(pipe, PIPE)
+            if piece:
+                come = self._by_pipe[pipe].come
+                come += piece
+                yield from _complete(come)
+            else:
+                self._forget(pipe)
+
+    def end(self) -> None:
+        for pipe, reader in list(self._by_pipe.items()):
+            os.kill(reader.pid, signal.SIGKILL)  # it only reads: nothing can be left half done
+            self._forget(pipe)
+
+    def _forget(self, pipe: int) -> None:
+        self._poll.unregister(pipe)
+        os.close(pipe)
+        with suppress(ChildProcessError):  # where the program around us has seen to it
+            os.waitpid(self._by_pipe.pop(pipe).pid, 0)
+
+
+def _filled_with(numbers: range) -> int:
+    """A pipe from which each number is taken once, by whoever comes first.
+
+    What it does not hold (thousands fit) nobody takes, and the parent does it.
+    """
+    pipe, its_end = os.pipe()
+    os.set_blocking(its_end, False)
+    os.write(its_end, b"".join(map(_TASK.pack, numbers)))
+    os.close(its_end)
+    return pipe
+
+
+def _complete(come: bytearray) -> Iterator[tuple[int, Any]]:
+    """The answers that have come to their end; they are taken away from what has come."""
+    while len(come) >= _ANSWER.size:
+        number, length = _ANSWER.unpack_from(come)
+        end = _ANSWER.size + length
+        if len(come) < end:
+            return
+        yield number, pickle.loads(come[_ANSWER.size : end])
+        del come[:end]
+
+
+def _serve(
+    work: Callable[[int], Any], to_do: int, answers: int, not_ours: tuple[int, ...]
+) -> NoReturn:
+    """The life of a child. It ends here, whatever happens, and flushes nothing of its parent's.
+
+    Nobody waits for the parent to take an answer. Where it is gone, the next one ends the child.
+    """
+    status = 1
+    try:
+        for pipe in not_ours:  # as long as they are open here, nobody sees that the parent is gone
+            os.close(pipe)
+        gc.freeze()  # the collector would write to all that the parent has made, and so copy it
+        os.set_blocking(answers, False)
+        unsent = bytearray()
+        while task := os.read(to_do, _TASK.size):
+            (number,) = _TASK.unpack(task)
+            result = pickle.dumps(work(number), pickle.HIGHEST_PROTOCOL)
+            unsent += _ANSWER.pack(number, len(result))
+            unsent += result
+            with suppress(BlockingIOError):
+                del unsent[: os.write(answers, unsent)]
+        os.set_blocking(answers, True)
+        while unsent:
+            del unsent[: os.write(answers, unsent)]
+        status = 0
+    finally:
+        os._exit(status)
