@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import gt
 from typing import NamedTuple, TypeVar
 
 from pdtriage.jobs.folders import Log
@@ -36,10 +35,8 @@ class Span(NamedTuple):
 
     @property
     def times(self) -> list[float]:
-        times = [stamp.time for stamp in self.stamps]
-        times += [event.time for event in self.events if event.time is not None]
-        times += [step.time for step in self.progress if step.time is not None]
-        return times
+        told: tuple[Stamp | Event | Progress, ...] = (*self.stamps, *self.events, *self.progress)
+        return [each.time for each in told if each.time is not None]
 
     def holds(self, offset: int) -> bool:
         return _within(offset, self.begin, self.end)
@@ -91,13 +88,13 @@ def times_of(segment: Segment) -> tuple[float, float] | None:
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:
     """The log cut into runs, oldest first; `expected` is how many a side file tells of."""
+    if all(map(_goes_on, log.pieces)):
+        return [tuple(map(span, log.pieces))]
     places: list[tuple[int, _Boundary]] = [
         (number, boundary)
         for number, piece in enumerate(log.pieces)
         for boundary in _boundaries(piece)
     ]
-    if not places:
-        return [tuple(map(span, log.pieces))]
     strongest = sorted(places, key=lambda p: (-p[1].weight, not p[1].is_opening, p[0], p[1].offset))
     known = max(0, (expected or 1) - 1)
     # Side files count the launches of one generation only: more may be there, not fewer.
@@ -123,6 +120,27 @@ def before(log: Log, offset: int) -> Log | None:
     return Log(log.role, log.index, [*older, *([cut] if cut else [])])
 
 
+def _goes_on(facts: FileFacts) -> bool:
+    """Nothing begins anew or goes back in it, as in most files: it holds one run."""
+    if facts.echoes or (facts.events and _later_starts(facts)):
+        return False
+    pid, earliest = None, 0.0
+    for stamp in facts.stamps:
+        if stamp.time < earliest:
+            return False
+        earliest = stamp.time - CLOCK_BACK
+        if stamp.pid != pid and stamp.pid is not None:
+            if pid is not None:
+                return False
+            pid = stamp.pid
+    reached = (0, 0)
+    for step in facts.progress:
+        earlier, reached = reached, (step.epoch or 0, step.step)
+        if reached < earlier:
+            return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class _Boundary:
     offset: int
@@ -136,11 +154,7 @@ def _boundaries(facts: FileFacts) -> list[_Boundary]:
     """Candidate places, signs that stand close together counted as one place."""
     signs = [*_new_pids(facts), *_restarted_counters(facts), *_clock_back(facts)]
     signs += [(e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes]
-    signs += [
-        (e.line, e.offset, "start", 2)
-        for e in facts.events
-        if e.role == "start" and e.line > NEAR_LINES // 2
-    ]
+    signs += [(e.line, e.offset, "start", 2) for e in _later_starts(facts)]
     if not signs:
         return []
     ends = sorted(e.last_line or e.line for e in facts.events if _is_terminal(e))
@@ -184,10 +198,13 @@ def _is_terminal(event: Event) -> bool:
     return event.role in ("cause", "symptom") and (event.block > 0 or event.final)
 
 
+def _later_starts(facts: FileFacts) -> list[Event]:
+    """Starts told by events, but for that of the file's first run."""
+    return [e for e in facts.events if e.role == "start" and e.line > NEAR_LINES // 2]
+
+
 def _new_pids(facts: FileFacts) -> list[_Sign]:
     """A process nobody has heard before, after which the old one is never heard again."""
-    if len({stamp.pid for stamp in facts.stamps}) < 2:
-        return []
     stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
     last_of = {stamp.pid: stamp.line for stamp in stamped}
     seen: set[int | None] = set()
@@ -204,9 +221,7 @@ def _new_pids(facts: FileFacts) -> list[_Sign]:
 def _restarted_counters(facts: FileFacts) -> list[_Sign]:
     """Back to the first step of the first epoch: no validation loop does that."""
     reached = [(p.epoch or 0, p.step) for p in facts.progress]
-    if not any(map(gt, reached, reached[1:])):
-        return []
-    lowest = min(reached)
+    lowest = min(reached, default=None)
     back = [at for at in range(1, len(reached)) if reached[at - 1] > reached[at] == lowest]
     return [(facts.progress[at].line, facts.progress[at].offset, "counter", 1) for at in back]
 
