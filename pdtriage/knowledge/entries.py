@@ -79,7 +79,7 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
     )
 
 
-def format_of(entry: dict[str, object], path: Path, shipped: bool) -> Format:
+def format_of(entry: dict[str, object], path: Path) -> Format:
     where = f"{path}: format {entry.get('id')!r}"
     pattern = _optional(entry, "pattern", where)
     if not isinstance(entry.get("id"), str) or pattern is None:
@@ -89,7 +89,6 @@ def format_of(entry: dict[str, object], path: Path, shipped: bool) -> Format:
         pattern=pattern,
         samples=_strings(entry.get("samples", []), where),
         misses=_strings(entry.get("misses", []), where),
-        shipped=shipped,
     )
 
 

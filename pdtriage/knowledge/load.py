@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pdtriage import cache
-from pdtriage.knowledge.entries import format_of, signature_of
+from pdtriage.knowledge import entries
 from pdtriage.knowledge.refused import KnowledgeError, compiled
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
+from pdtriage.knowledge.stored import FORM, Contents, packed, unpacked
 from pdtriage.model import Text
 
 ENTRY_POINT_GROUP = "pdtriage.parsers"
 ENVIRONMENT_VARIABLE = "PDTRIAGE_PARSERS"
-_CACHE = "tables"
+_CACHE = "parsers"
 FORMAT_TABLES = {"prefix": "prefixes", "clock": "clocks", "counter": "counters"}
 
 
@@ -138,31 +138,62 @@ def _read(
     shipped: bool = False,
 ) -> None:
     """Adds what a file says, all or nothing; patterns that ship are tested already."""
-    document = _document(path)
+    said = _contents(path)
+    if not shipped:
+        _refuse_uncompiled(path, said)
+    signatures.update({signature.id: signature for signature in said.signatures})
+    for table, name in FORMAT_TABLES.items():
+        formats[name].extend(form._replace(shipped=shipped) for form in said.formats[table])
+
+
+def _contents(path: Path) -> Contents:
+    """What a file says; as a rule it was read and checked before, by the same rules."""
+    try:
+        content = path.read_bytes()
+        key = cache.key_of(FORM, _state(entries.__file__), path.stem.encode(), content)
+        stored = cache.load(_CACHE, key)
+        if stored is not None:
+            return unpacked(stored)
+        document = _tables_of(content.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
+    contents = _checked(document, path)
+    cache.store(_CACHE, key, packed(contents))
+    return contents
+
+
+def _checked(document: dict[str, Any], path: Path) -> Contents:
     unknown = set(document) - {"signature", *FORMAT_TABLES}
     if unknown:
         name = sorted(unknown)[0]
         raise KnowledgeError(f"{path}: unknown table {name!r}", f"{path}：未知的表 {name!r}")
-    found = [signature_of(entry, path) for entry in _tables(document, "signature", path)]
-    forms = {
-        table: [format_of(entry, path, shipped) for entry in _tables(document, table, path)]
+    if _holds_a_date(document):
+        raise KnowledgeError(
+            f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
+            f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
+        )
+    signatures = [
+        entries.signature_of(entry, path) for entry in _tables(document, "signature", path)
+    ]
+    formats = {
+        table: tuple([entries.format_of(entry, path) for entry in _tables(document, table, path)])
         for table in FORMAT_TABLES
     }
-    if not shipped:
-        _refuse_uncompiled(path, found, forms)
-    signatures.update({signature.id: signature for signature in found})
-    for table, name in FORMAT_TABLES.items():
-        formats[name].extend(forms[table])
+    return Contents(tuple(signatures), formats)
 
 
-def _refuse_uncompiled(
-    path: Path, signatures: Sequence[Signature], forms: Mapping[str, Sequence[Format]]
-) -> None:
+def _holds_a_date(value: object) -> bool:
+    if isinstance(value, (dict, list)):
+        return any(map(_holds_a_date, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, (str, int, float))
+
+
+def _refuse_uncompiled(path: Path, said: Contents) -> None:
     """What others wrote is compiled when it is loaded; for what ships that would take too long."""
-    for signature in signatures:
+    for signature in said.signatures:
         compiled(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
         compiled(signature.stack, f"{path}: signature {signature.id!r}: stack")
-    for table, found in forms.items():
+    for table, found in said.formats.items():
         for form in found:
             where = f"{path}: {table} {form.id!r}: pattern"
             compiled(form.pattern, where, plain=table == "prefix", scanned=table == "counter")
@@ -176,30 +207,6 @@ def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, o
         f"{path}: {name} must be a list of tables, each begun with [[{name}]]",
         f"{path}：{name} 必须是表的列表，每个以 [[{name}]] 开头",
     )
-
-
-def _document(path: Path) -> dict[str, Any]:
-    """The tables of a file; TOML is slow to read, so its JSON form is kept in the cache.
-
-    Chinese stands there as it is: escaped, it would take three times as long to read.
-    """
-    try:
-        content = path.read_bytes()
-        key = cache.key_of(content)
-        stored = cache.load(_CACHE, key)
-        if stored is not None:
-            return cast("dict[str, Any]", json.loads(stored.decode()))
-        document = _tables_of(content.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
-    try:
-        cache.store(_CACHE, key, json.dumps(document, ensure_ascii=False).encode())
-    except TypeError as error:
-        raise KnowledgeError(
-            f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
-            f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
-        ) from error
-    return document
 
 
 def _tables_of(text: str) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import regex
 
-from pdtriage.knowledge import KnowledgeError, load_knowledge
+from pdtriage.knowledge import KnowledgeError, load, load_knowledge
+from pdtriage.model import Text
 
 SIGNATURE = """
 [[signature]]
@@ -155,6 +156,35 @@ def test_what_ships_is_not_compiled_to_be_loaded(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(regex, "compile", compiled)
     assert load_knowledge().signatures
+
+
+def test_what_was_read_once_comes_from_the_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path))
+    read = load_knowledge()
+
+    def tables_of(text: str) -> dict[str, object]:
+        raise AssertionError(text)
+
+    monkeypatch.setattr(load, "_tables_of", tables_of)
+    again = load_knowledge()
+    assert again == read
+    for signature in again.signatures.values():
+        told = (signature.title, signature.meaning, signature.confirm, *signature.advice)
+        assert all(isinstance(text, Text) for text in told if text is not None)
+
+
+def test_a_file_of_another_name_is_another_family(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path / "cache"))
+    path = _written(tmp_path, SIGNATURE)
+    other = tmp_path / "theirs.toml"
+    other.write_bytes(path.read_bytes())
+    for file in (path, other):
+        (found,) = [s for s in load_knowledge([file]).signatures.values() if "frob" in s.id]
+        assert found.family == file.stem
 
 
 def _written(folder: Path, text: str) -> Path:
