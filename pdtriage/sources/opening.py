@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
     from pdtriage.sources.remote import Remote
 
 _LEAST_READ = 64 << 10
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class Disk(NamedTuple):
@@ -55,16 +57,18 @@ class Disk(NamedTuple):
             return False
 
     def pieces(self, size: int) -> Iterator[bytes]:
+        """By the calls of the system: what Python puts around them costs as much as they do."""
         left = self.length
-        with open(self.path, "rb", buffering=0) as file:
+        file = os.open(self.path, _READ)
+        try:
             if self.offset:
-                file.seek(self.offset)
-            while left is None or left > 0:
-                piece = file.read(size if left is None else min(size, left))
-                if not piece:
-                    break
-                left = None if left is None else left - len(piece)
+                os.lseek(file, self.offset, os.SEEK_SET)
+            while piece := os.read(file, size if left is None else min(size, left)):
                 yield piece
+                if left is not None:
+                    left -= len(piece)
+        finally:
+            os.close(file)
         if left:
             raise DamagedError("ends early")
 
@@ -108,10 +112,11 @@ class Unpacked(NamedTuple):
     def pieces(self, size: int, trouble: Callable[[Reason], None]) -> Iterator[bytes]:
         """Pieces of at most `size`; what cuts them short is told to `trouble`, never raised."""
         try:
-            unpacked = _sniffed(self.raw(size), size, self.limits)
-            for piece in _in_lines(unpacked, self._ends_without_newline):
-                for start in range(0, len(piece), size):
-                    yield piece[start : start + size]
+            for piece in self._plain(size):
+                if len(piece) <= size:
+                    yield piece
+                else:
+                    yield from (piece[at : at + size] for at in range(0, len(piece), size))
         except TooMuchError:
             trouble("bomb")
         except DamagedError:
@@ -122,6 +127,15 @@ class Unpacked(NamedTuple):
             trouble("vanished")
         except OSError:
             trouble("unreadable")
+
+    def _plain(self, size: int) -> Iterator[bytes]:
+        """Text in lines. Almost every log begins as such, and is given as it comes."""
+        pieces = self.raw(size)
+        first = next(pieces, b"")
+        pieces = _chained(first, pieces)
+        if len(first) >= MAGIC and b"\n" in first and codec_of(first) is None:
+            return pieces
+        return _in_lines(_sniffed(pieces, size, self.limits), self._ends_without_newline)
 
     def raw(self, size: int) -> Iterator[bytes]:
         """The same without looking into it: an archive's own bytes. Raises what it meets."""
@@ -204,7 +218,9 @@ def _peeked(pieces: Iterator[bytes], least: int = MAGIC) -> tuple[bytes, Iterato
     return first, _chained(first, pieces, failure)
 
 
-def _chained(first: bytes, rest: Iterator[bytes], failure: Exception | None) -> Iterator[bytes]:
+def _chained(
+    first: bytes, rest: Iterator[bytes], failure: Exception | None = None
+) -> Iterator[bytes]:
     if first:
         yield first
     if failure is not None:
