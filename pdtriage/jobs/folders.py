@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from pdtriage.jobs.pods import (
     Cluster,
@@ -14,7 +15,7 @@ from pdtriage.jobs.pods import (
     read_cluster,
 )
 from pdtriage.launch.record import RunRecord
-from pdtriage.model import FileFacts, Pod, Role
+from pdtriage.model import FileFacts, FileKind, Pod, Role
 
 PROCESS_KINDS: dict[str, Role] = {
     "worker": "worker",
@@ -24,17 +25,16 @@ PROCESS_KINDS: dict[str, Role] = {
 }
 
 
-@dataclass(slots=True)
 class Log:
     """The log of one process, its rotated pieces oldest first."""
 
-    role: Role
-    index: int | None
-    pieces: list[FileFacts]
+    __slots__ = ("index", "key", "pieces", "role")
 
-    @property
-    def key(self) -> tuple[str, int]:
-        return (self.role, -1 if self.index is None else self.index)
+    def __init__(self, role: Role, index: int | None, pieces: list[FileFacts]) -> None:
+        self.role = role
+        self.index = index
+        self.key: tuple[str, int] = (role, -1 if index is None else index)
+        self.pieces = pieces
 
     @property
     def modified(self) -> float | None:
@@ -57,7 +57,23 @@ class NodeFolder:
     """What Kubernetes says of it, where the node is a pod."""
     previous: list[FileFacts] = field(default_factory=list)
     """What its container printed before it was restarted."""
-    by_index: dict[tuple[Role, int], Log] = field(default_factory=dict, repr=False, compare=False)
+    by_key: dict[tuple[str, int], Log] = field(default_factory=dict, repr=False, compare=False)
+
+    def add_log(self, role: Role, piece: FileFacts) -> None:
+        log = Log(role, piece.file.index, [piece])
+        known = log if log.index is None else self.by_key.setdefault(log.key, log)
+        if known is log:
+            self.logs.append(log)
+        else:
+            known.pieces.append(piece)
+
+
+class _Nodes(dict[str, NodeFolder]):
+    """By folder; one that is asked for is there."""
+
+    def __missing__(self, folder: str) -> NodeFolder:
+        self[folder] = node = NodeFolder(folder)
+        return node
 
 
 @dataclass
@@ -72,27 +88,30 @@ def sort_files(
 ) -> JobFolder:
     """Nodes in the order of their folder names; `records` come with the folder of their log."""
     ordered = sorted(facts, key=lambda f: (f.file.folder, f.file.path))
-    nodes: dict[str, NodeFolder] = {}
+    nodes = _Nodes()
     consoles: list[FileFacts] = []
     kernel: list[FileFacts] = []
     told: list[FileFacts] = []
     for found in ordered:
-        kind = found.file.kind
-        if kind == "kernel":
+        file = found.file
+        kind = file.kind
+        if kind in PROCESS_KINDS:
+            nodes[file.folder].add_log(PROCESS_KINDS[kind], found)
+        elif kind == "kernel":
             kernel.append(found)
         elif kind == "k8s":
             told.append(found)
         elif kind == "console":
             consoles.append(found)
         elif kind not in ("gpu", "record", "other"):
-            _place(_node(nodes, found.file.folder), found)
+            _side_files(nodes[file.folder], kind).append(found)
     for folder, record in records:
-        _node(nodes, folder).records.append(record)
+        nodes[folder].records.append(record)
     cluster = read_cluster(told, consoles)
     for console in _without_pods(nodes, consoles, cluster):
         _node_of_console(nodes, console).consoles.append(console)
     for node in nodes.values():
-        node.logs.sort(key=lambda log: log.key)
+        node.logs.sort(key=attrgetter("key"))
         for log in node.logs:
             if len(log.pieces) > 1:
                 log.pieces.sort(key=lambda piece: -piece.file.rotation)
@@ -100,15 +119,7 @@ def sort_files(
     return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
 
 
-def _node(nodes: dict[str, NodeFolder], folder: str) -> NodeFolder:
-    if folder not in nodes:
-        nodes[folder] = NodeFolder(folder)
-    return nodes[folder]
-
-
-def _without_pods(
-    nodes: dict[str, NodeFolder], consoles: list[FileFacts], cluster: Cluster
-) -> list[FileFacts]:
+def _without_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) -> list[FileFacts]:
     """Gives every pod its node and its consoles; the consoles that are of no pod are left."""
     if not cluster.pods:
         return consoles
@@ -122,7 +133,7 @@ def _without_pods(
         if name not in homes:
             folder = own[0].file.folder if own else cluster.folders.get(name, ".")
             folder = folder if folder.endswith(name) else f"{folder}/{name}"
-            homes[name] = _node(nodes, folder)
+            homes[name] = nodes[folder]
         node = homes[name]
         node.pod = pod
         node.consoles.extend(console for console in own if not is_previous(console))
@@ -130,27 +141,16 @@ def _without_pods(
     return left
 
 
-def _place(node: NodeFolder, found: FileFacts) -> None:
-    kind = found.file.kind
-    if kind in PROCESS_KINDS:
-        role, index = PROCESS_KINDS[kind], found.file.index
-        known = None if index is None else node.by_index.get((role, index))
-        if known is not None:
-            known.pieces.append(found)
-            return
-        node.logs.append(Log(role, index, [found]))
-        if index is not None:
-            node.by_index[role, index] = node.logs[-1]
-        return
-    {
+def _side_files(node: NodeFolder, kind: FileKind) -> list[FileFacts]:
+    return {
         "env": node.environments,
         "pod": node.pods,
         "backup_env": node.backups,
         "endpoints": node.endpoints,
-    }[kind].append(found)
+    }[kind]
 
 
-def _node_of_console(nodes: dict[str, NodeFolder], console: FileFacts) -> NodeFolder:
+def _node_of_console(nodes: _Nodes, console: FileFacts) -> NodeFolder:
     """The folder it lies in, else the one log folder below it, else a node of its own."""
     folder = console.file.folder
     if folder in nodes:
@@ -159,4 +159,4 @@ def _node_of_console(nodes: dict[str, NodeFolder], console: FileFacts) -> NodeFo
     below = [name for name, node in nodes.items() if name.startswith(prefix) and node.logs]
     if len(below) == 1:
         return nodes[below[0]]
-    return _node(nodes, folder)
+    return nodes[folder]
