@@ -23,8 +23,8 @@ from pdtriage.jobs.pod_runs import (
 )
 from pdtriage.jobs.ranks import (
     console_ranks,
+    logged_ranks,
     only_named,
-    rank_of,
     unseen_ranks,
     unseen_servers,
 )
@@ -78,7 +78,7 @@ def _run_facts(
     ranks: list[Rank] = []
     nodes: list[Node] = []
     for run in group:
-        own = [rank_of(member, run, max(1, len(with_logs))) for member in run.members]
+        own = logged_ranks(run, max(1, len(with_logs)))
         own.extend(console_ranks(run, own, single=len(group) == 1))
         own.extend(only_named(run, own))
         own = placed_ranks(own, run, pods)

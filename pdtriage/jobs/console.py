@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pdtriage.jobs.split import Segment, Span, span
+from pdtriage.jobs.split import Segment, Span
 from pdtriage.late import late
 from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
 
@@ -62,6 +62,15 @@ class ConsoleFacts:
                 return int(rank) if rank.isdecimal() else None
         return None
 
+    def pid_of(self, role: Role, local_rank: int | None) -> int | None:
+        return self.pids.get(local_rank) if role == "worker" and local_rank is not None else None
+
+    def end_of(self, role: Role, local_rank: int | None, rank: int | None) -> Exit | None:
+        """What it tells of the end of a process."""
+        if local_rank is not None and (role, local_rank) in self.exits:
+            return self.exits[role, local_rank]
+        return Exit(seen_by="console") if rank in self.aborted else None
+
     def has(self, *signatures: str) -> bool:
         return any(e.signature in signatures for _, e in self.events)
 
@@ -89,7 +98,7 @@ def split_console(console: FileFacts) -> list[Segment]:
             seen = {}
         seen[name] = event
     begins = [0, *cuts]
-    return [(span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
+    return [(Span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
 
 
 def read_console(segments: Iterable[Segment]) -> ConsoleFacts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import cached_property
 
 from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.late import late
@@ -21,50 +21,76 @@ _DEVICE_FLAGS = {
 _PORT = late(r":\d+$")
 
 
-class Identity(NamedTuple):
-    """Who wrote a file."""
-
-    role: Role
-    rank: int | None
-    local_rank: int | None
-    host: str | None
-    endpoint: str | None
-    device: str | None
+Identity = tuple[Role, int | None, int | None, str | None, str | None, str | None]
+"""Role, global rank, local rank, host, endpoint and device of a process."""
 
 
-def identify(member: Member, run: NodeRun, nodes: int) -> Identity:
-    """From the run record, this run's environment block, then what endpoints and logs agree on."""
-    local = member.log.index
-    if member.process is not None:
-        process = member.process
-        host = host_of(process.endpoint) or (run.record.address if run.record else None)
-        return Identity(
-            member.log.role,
-            process.rank,
-            process.local_rank,
-            host,
-            process.endpoint,
-            process.device,
-        )
-    values = member.values
-    if values:
-        endpoint = values.get("PADDLE_CURRENT_ENDPOINT") or _server_endpoint(values)
-        return Identity(
-            member.log.role,
-            _own_rank(values, member.log.role, endpoint, local if nodes == 1 else None),
-            local,
-            host_of(endpoint) or values.get("POD_IP"),
-            endpoint,
-            _device(values),
-        )
-    if member.log.role != "worker":
-        return Identity(
-            member.log.role, local if nodes == 1 else None, local, _console_host(run), None, None
-        )
-    rank = _rank_without_environment(member, run, nodes)
-    endpoints = run.endpoints
-    endpoint = endpoints[rank] if rank is not None and rank < len(endpoints) else None
-    return Identity("worker", rank, local, host_of(endpoint) or _console_host(run), endpoint, None)
+class Identification:
+    """Who wrote the logs of one run on one of `nodes`; what all of them share is found once."""
+
+    def __init__(self, run: NodeRun, nodes: int) -> None:
+        self._run = run
+        self._nodes = nodes
+
+    def identify(self, member: Member) -> Identity:
+        """From the run record, this run's environment block, then what endpoints and logs say."""
+        role, local, process = member.log.role, member.log.index, member.process
+        if process is not None:
+            record = self._run.record
+            host = host_of(process.endpoint) or (record.address if record else None)
+            return role, process.rank, process.local_rank, host, process.endpoint, process.device
+        values = member.values
+        alone = self._nodes == 1
+        if values:
+            endpoint = values.get("PADDLE_CURRENT_ENDPOINT") or _server_endpoint(values)
+            rank = _own_rank(values, role, endpoint, local if alone else None)
+            host = host_of(endpoint) or values.get("POD_IP")
+            return role, rank, local, host, endpoint, _device(values)
+        if role != "worker":
+            return role, local if alone else None, local, self._host, None, None
+        rank = self._rank_without_environment(member)
+        endpoints = self._run.endpoints
+        if rank is None or rank >= len(endpoints):
+            return role, rank, local, self._host, None, None
+        endpoint = endpoints[rank]
+        return role, rank, local, host_of(endpoint) or self._host, endpoint, None
+
+    @cached_property
+    def _host(self) -> str | None:
+        """As the console tells it."""
+        values = self._run.console.values
+        return host_of(values.get("PADDLE_CURRENT_ENDPOINT")) or values.get("POD_IP")
+
+    @cached_property
+    def _first_rank(self) -> int | None:
+        """Global rank of this node's first process."""
+        run = self._run
+        first = _number(run.console.values.get("PADDLE_TRAINER_ID"))
+        if first is not None:
+            return first
+        for member in run.members:  # one process that knows its rank places its whole node
+            told = self_rank(member)
+            if told is not None and member.log.index is not None and told >= member.log.index:
+                return told - member.log.index
+        for rank, endpoint in enumerate(run.endpoints if self._host else ()):
+            if host_of(endpoint) == self._host:
+                return rank
+        if self._nodes > 1:
+            number = node_number(run.node.folder)
+            workers = sum(member.log.role == "worker" for member in run.members)
+            return None if number is None else number * workers
+        alone = _nnodes(run) == 1 and len({host_of(endpoint) for endpoint in run.endpoints}) <= 1
+        return 0 if alone else None
+
+    def _rank_without_environment(self, member: Member) -> int | None:
+        told = self_rank(member)
+        if told is not None:
+            return told
+        local = member.log.index
+        if local is not None:
+            return None if self._first_rank is None else self._first_rank + local
+        alone = self._nodes == 1 and len(self._run.members) == 1
+        return 0 if alone and _world(self._run) == 1 else None
 
 
 def _own_rank(
@@ -98,47 +124,13 @@ def node_number(folder: str) -> int | None:
 
 def self_rank(member: Member) -> int | None:
     """The global rank that messages of the process itself give, when they agree."""
-    told = {
-        event.fields["self_rank"]
-        for span in member.segment
-        for event in span.events
-        if "self_rank" in event.fields and event.fields["self_rank"].isdecimal()
-    }
+    told = set()
+    for span in member.segment:
+        for event in span.events:
+            number = event.fields.get("self_rank", "")
+            if number.isdecimal():
+                told.add(number)
     return int(told.pop()) if len(told) == 1 else None
-
-
-def _rank_without_environment(member: Member, run: NodeRun, nodes: int) -> int | None:
-    told = self_rank(member)
-    if told is not None:
-        return told
-    local = member.log.index
-    if local is None:
-        return 0 if nodes == 1 and len(run.members) == 1 and _world(run) == 1 else None
-    if nodes not in run.first_ranks:
-        run.first_ranks[nodes] = _offset_of_node(run, nodes)
-    offset = run.first_ranks[nodes]
-    return None if offset is None else offset + local
-
-
-def _offset_of_node(run: NodeRun, nodes: int) -> int | None:
-    """Global rank of this node's first process."""
-    first = _number(run.console.values.get("PADDLE_TRAINER_ID"))
-    if first is not None:
-        return first
-    for member in run.members:  # one process that knows its rank places its whole node
-        told = self_rank(member)
-        if told is not None and member.log.index is not None and told >= member.log.index:
-            return told - member.log.index
-    own = _console_host(run)
-    for rank, endpoint in enumerate(run.endpoints if own else ()):
-        if host_of(endpoint) == own:
-            return rank
-    if nodes > 1:
-        number = node_number(run.node.folder)
-        workers = sum(member.log.role == "worker" for member in run.members)
-        return None if number is None else number * workers
-    alone = _nnodes(run) == 1 and len({host_of(endpoint) for endpoint in run.endpoints}) <= 1
-    return 0 if alone else None
 
 
 def _nnodes(run: NodeRun) -> int:
@@ -150,11 +142,6 @@ def _nnodes(run: NodeRun) -> int:
 
 def _world(run: NodeRun) -> int | None:
     return run.console.world_size or _number(run.console.values.get("PADDLE_TRAINERS_NUM"))
-
-
-def _console_host(run: NodeRun) -> str | None:
-    values = run.console.values
-    return host_of(values.get("PADDLE_CURRENT_ENDPOINT")) or values.get("POD_IP")
 
 
 def _device(values: Mapping[str, str]) -> str | None:

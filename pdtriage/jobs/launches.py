@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import NamedTuple
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
@@ -19,16 +18,25 @@ from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
 
 
-class Member(NamedTuple):
-    """The log of one process in one run."""
+class Member:
+    """The log of one process in one run; as many as ranks, so a plain class with slots."""
 
-    log: Log
-    segment: Segment
-    times: tuple[float, float] | None
-    """The first and the last it tells, if it tells any."""
-    values: Mapping[str, str] = {}
-    process: ProcessRecord | None = None
-    death: DeathRecord | None = None
+    __slots__ = ("death", "log", "process", "segment", "times", "values")
+
+    def __init__(
+        self,
+        log: Log,
+        segment: Segment,
+        values: Mapping[str, str] = {},
+        process: ProcessRecord | None = None,
+        death: DeathRecord | None = None,
+    ) -> None:
+        self.log = log
+        self.segment = segment
+        self.times = times_of(segment)  # looked for once, asked for often
+        self.values = values
+        self.process = process
+        self.death = death
 
 
 @dataclass
@@ -45,8 +53,6 @@ class NodeRun:
     newest: bool = False
     life: Life | None = None
     """Of the pod's container, where Kubernetes tells of it."""
-    first_ranks: dict[int, int | None] = field(default_factory=dict, repr=False, compare=False)
-    """Global rank of its first process, by the number of nodes: looked for once, asked by each."""
 
     @cached_property
     def environments(self) -> list[Mapping[str, str]]:
@@ -141,9 +147,7 @@ def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
         if log is not None:
             segment = split_at(log, [(process.offset, process.end_offset)])[0]
             death = deaths.get(process.pid)
-            run.members.append(
-                Member(log, segment, times_of(segment), process=process, death=death)
-            )
+            run.members.append(Member(log, segment, process=process, death=death))
     return run
 
 
@@ -167,7 +171,7 @@ def _from_environments(node: NodeFolder) -> list[NodeRun]:
                 attempts[_pod(block)] += 1
             run = runs.setdefault((launch, attempt), NodeRun(node, launch, attempt))
             values = block.values if block else {}
-            run.members.append(Member(log, segment, times_of(segment), values))
+            run.members.append(Member(log, segment, values))
     names = {number: name for name, number in pods.items()}
     for (launch, _), run in runs.items():
         run.peers = _peers_of(node, names.get(launch, ""))
@@ -217,12 +221,16 @@ def _pod(block: EnvBlock) -> str:
 def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
     """Runs counted from the end; a file that the newest run did not write is one run older."""
     stale = _stale_indexes(node)
-    cut = [(log, split(log), int(bool(stale) and log.key in stale)) for log in logs]
-    depth = max([len(segments) + shift for _, segments, shift in cut], default=0)
-    runs = [NodeRun(node, launch=number) for number in range(depth)]
-    for log, segments, shift in cut:
-        for back, segment in enumerate(reversed(segments), 1 + shift):
-            runs[depth - back].members.append(Member(log, segment, times_of(segment)))
+    newest_first: list[NodeRun] = []
+    for log in logs:
+        older = 1 if stale and log.key in stale else 0
+        for back, segment in enumerate(reversed(split(log)), older):
+            while back >= len(newest_first):
+                newest_first.append(NodeRun(node))
+            newest_first[back].members.append(Member(log, segment))
+    runs = newest_first[::-1]
+    for number, run in enumerate(runs):
+        run.launch = number
     return [run for run in runs if run.members]
 
 

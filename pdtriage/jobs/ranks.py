@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from pdtriage.jobs.console import ConsoleFacts
-from pdtriage.jobs.identity import host_of, identify
+from pdtriage.jobs.identity import Identification, Identity, host_of
 from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.jobs.split import Segment
 from pdtriage.launch.record import DeathRecord
 from pdtriage.model import Event, Exit, Progress, Rank, Role
 
 MOST_MISSING = 200_000
+_Files = tuple[str, ...]
+_Events = tuple[tuple[str, Event], ...]
+_Parts = tuple[tuple[str, int, int | None], ...]
 _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 
 
-def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
-    role, rank, local_rank, host, endpoint, device = identify(member, run, nodes)
-    segment, process, console = member.segment, member.process, run.console
-    pids = {stamp.pid for span in segment for stamp in span.stamps if stamp.pid is not None}
-    if process:
-        pids.add(process.pid)
-    if local_rank in console.pids and role == "worker":
-        pids.add(console.pids[local_rank])
-    told = console.exits.get((role, -1 if local_rank is None else local_rank))
-    last = segment[-1]
+def logged_ranks(run: NodeRun, nodes: int) -> list[Rank]:
+    """Processes that left a log here."""
+    identify = Identification(run, nodes).identify
+    return [_rank_of(member, run, identify(member)) for member in run.members]
+
+
+def _rank_of(member: Member, run: NodeRun, identity: Identity) -> Rank:
+    role, rank, local_rank, host, endpoint, device = identity
+    files, events, progress, parts = _told(member.segment)
+    process, death, console = member.process, member.death, run.console
+    last = member.segment[-1]
     facts = last.facts
     ends_here = last.is_last
     first_time, last_time = member.times or (None, None)
@@ -35,20 +39,20 @@ def rank_of(member: Member, run: NodeRun, nodes: int) -> Rank:
         host,
         endpoint,
         device,
-        tuple(sorted(pids)),
-        _paths(segment),
-        _events(segment),
-        _progress(segment),
+        _pids(member, console.pid_of(role, local_rank)),
+        files,
+        events,
+        progress,
         facts.lines if last.begin == 0 else int(last.size > 0),
         False,
         facts.tail if ends_here else (),
         facts.last_line if ends_here else 0,
         facts.last_offset if ends_here else 0,
-        _exit(member.death) or told or _aborted(console, rank),
+        _exit(death) if death else console.end_of(role, local_rank, rank),
         last_time,
         first_time,
         process.started or None if process else None,
-        tuple([(span.facts.file.path, span.begin, span.end) for span in segment]),
+        parts,
         member.log.modified if ends_here else None,
         member.values,
     )
@@ -92,7 +96,7 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
                 tail=tail,
                 last_line=console.spans[-1].facts.last_line if tail else 0,
                 last_offset=console.spans[-1].facts.last_offset if tail else 0,
-                exit=console.exits.get(("worker", 0)) or _aborted(console, 0 if first else None),
+                exit=console.end_of("worker", 0, 0 if first else None),
                 last_time=max(times, default=None),
                 first_time=min(times, default=None),
                 parts=tuple((span.facts.file.path, span.begin, span.end) for span in console.spans),
@@ -126,7 +130,7 @@ def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleF
         files=tuple(dict.fromkeys(path for path, _ in events)),
         events=tuple(events),
         lines=1,
-        exit=console.exits.get(("worker", -1 if rank is None else rank)) or _aborted(console, rank),
+        exit=console.end_of("worker", rank, rank),
         last_time=max(times, default=None),
     )
 
@@ -163,28 +167,34 @@ def unseen_servers(ranks: list[Rank], group: list[NodeRun]) -> list[Rank]:
     ]
 
 
-def _paths(segment: Segment) -> tuple[str, ...]:
-    if len(segment) == 1:
-        return (segment[0].facts.file.path,)
-    return tuple(dict.fromkeys(span.facts.file.path for span in segment))
+def _told(segment: Segment) -> tuple[_Files, _Events, tuple[Progress, ...], _Parts]:
+    """Which files it is of, what they tell, and which bytes of them it is."""
+    if len(segment) == 1:  # as for most ranks
+        only = segment[0]
+        path = only.facts.file.path
+        events = tuple([(path, event) for event in only.events]) if only.events else ()
+        return (path,), events, tuple(only.progress), ((path, only.begin, only.end),)
+    parts = [(span.facts.file.path, span.begin, span.end) for span in segment]
+    return (
+        tuple(dict.fromkeys(path for path, _, _ in parts)),
+        tuple([(span.facts.file.path, event) for span in segment for event in span.events]),
+        tuple([step for span in segment for step in span.progress]),
+        tuple(parts),
+    )
 
 
-def _events(segment: Segment) -> tuple[tuple[str, Event], ...]:
-    return tuple([(span.facts.file.path, event) for span in segment for event in span.events])
+def _pids(member: Member, shown: int | None) -> tuple[int, ...]:
+    """Of its stamps and its record, and the one that a console shows."""
+    pids = set() if shown is None else {shown}
+    if member.process:
+        pids.add(member.process.pid)
+    for span in member.segment:
+        for stamp in span.stamps:
+            pid = stamp.pid
+            if pid is not None:
+                pids.add(pid)
+    return tuple(sorted(pids)) if len(pids) > 1 else tuple(pids)
 
 
-def _progress(segment: Segment) -> tuple[Progress, ...]:
-    """The very tuple of the file where nothing was cut off, as for most ranks."""
-    if len(segment) == 1:
-        return tuple(segment[0].progress)
-    return tuple([step for span in segment for step in span.progress])
-
-
-def _exit(death: DeathRecord | None) -> Exit | None:
-    if death is None:
-        return None
+def _exit(death: DeathRecord) -> Exit:
     return Exit(death.order, death.code, death.signal, death.time, death.stopped)
-
-
-def _aborted(console: ConsoleFacts, rank: int | None) -> Exit | None:
-    return Exit(seen_by="console") if rank is not None and rank in console.aborted else None

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pdtriage.jobs.folders import Log
 from pdtriage.model import Event, FileFacts, Progress, Stamp
@@ -22,21 +22,31 @@ CLOCK_BACK = 120.0
 _Placed = TypeVar("_Placed", Event, Progress, Stamp)
 
 
-class Span(NamedTuple):
-    """A part of one file: `begin` to `end` in bytes, `end` None for the file's own end."""
+class Span:
+    """A part of one file: `begin` to `end` in bytes, `end` None for the file's own end.
 
-    facts: FileFacts
-    """Of the whole file."""
-    begin: int
-    end: int | None
-    events: Sequence[Event]
-    progress: Sequence[Progress]
-    stamps: Sequence[Stamp]
+    Mostly it is all of the file, and there are as many as files: a plain class with slots is the
+    quickest to make and to ask.
+    """
+
+    __slots__ = ("begin", "end", "events", "facts", "progress", "stamps")
+
+    def __init__(self, facts: FileFacts, begin: int = 0, end: int | None = None) -> None:
+        self.facts = facts  # of the whole file
+        self.begin = begin
+        self.end = end
+        self.events: Sequence[Event] = facts.events
+        self.progress: Sequence[Progress] = facts.progress
+        self.stamps: Sequence[Stamp] = facts.stamps
+        if begin or end is not None:
+            self.events = _own(facts.events, begin, end)
+            self.progress = _own(facts.progress, begin, end)
+            self.stamps = _own(facts.stamps, begin, end)
 
     @property
     def times(self) -> list[float]:
         told: tuple[Stamp | Event | Progress, ...] = (*self.stamps, *self.events, *self.progress)
-        return [each.time for each in told if each.time is not None]
+        return [time for each in told if (time := each.time) is not None]
 
     def holds(self, offset: int) -> bool:
         return _within(offset, self.begin, self.end)
@@ -49,20 +59,6 @@ class Span(NamedTuple):
     @property
     def size(self) -> int:
         return (self.facts.bytes if self.end is None else self.end) - self.begin
-
-
-def span(facts: FileFacts, begin: int = 0, end: int | None = None) -> Span:
-    """What a file says from `begin` to `end`; mostly all of it."""
-    if begin == 0 and end is None:
-        return Span(facts, begin, end, facts.events, facts.progress, facts.stamps)
-    return Span(
-        facts,
-        begin,
-        end,
-        _own(facts.events, begin, end),
-        _own(facts.progress, begin, end),
-        _own(facts.stamps, begin, end),
-    )
 
 
 def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed]:
@@ -79,17 +75,28 @@ _Sign = tuple[int, int, str, int]
 
 
 def times_of(segment: Segment) -> tuple[float, float] | None:
-    """The first and the last it tells, if it tells any: looked for once, asked for often."""
-    times = segment[0].times
-    for other in segment[1:]:
-        times += other.times
-    return (min(times), max(times)) if times else None
+    """The first and the last it tells, if it tells any."""
+    first = last = None
+    told: Sequence[Event | Progress | Stamp]
+    for part in segment:
+        for told in (part.stamps, part.events, part.progress):
+            for each in told:
+                time = each.time
+                if time is None:
+                    continue
+                if first is None or last is None:
+                    first = last = time
+                elif time < first:
+                    first = time
+                elif time > last:
+                    last = time
+    return None if first is None or last is None else (first, last)
 
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:
     """The log cut into runs, oldest first; `expected` is how many a side file tells of."""
-    if all(map(_goes_on, log.pieces)):
-        return [tuple(map(span, log.pieces))]
+    if len(log.pieces) == 1 and _goes_on(log.pieces[0]):
+        return [(Span(log.pieces[0]),)]
     places: list[tuple[int, _Boundary]] = [
         (number, boundary)
         for number, piece in enumerate(log.pieces)
@@ -107,7 +114,7 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
 def split_at(log: Log, offsets: Sequence[tuple[int, int | None]]) -> list[Segment]:
     """Segments at places a run record gives for the newest piece."""
     newest = log.pieces[-1]
-    return [(span(newest, begin, end),) for begin, end in offsets]
+    return [(Span(newest, begin, end),) for begin, end in offsets]
 
 
 def before(log: Log, offset: int) -> Log | None:
@@ -125,14 +132,14 @@ def _goes_on(facts: FileFacts) -> bool:
     if facts.echoes or (facts.events and _later_starts(facts)):
         return False
     pid, earliest = None, 0.0
-    for stamp in facts.stamps:
-        if stamp.time < earliest:
+    for _, _, time, writer in facts.stamps:
+        if time < earliest:
             return False
-        earliest = stamp.time - CLOCK_BACK
-        if stamp.pid != pid and stamp.pid is not None:
+        earliest = time - CLOCK_BACK
+        if writer != pid and writer is not None:
             if pid is not None:
                 return False
-            pid = stamp.pid
+            pid = writer
     reached = (0, 0)
     for step in facts.progress:
         earlier, reached = reached, (step.epoch or 0, step.step)
@@ -239,10 +246,10 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
     for number, piece in enumerate(pieces):
         begin = 0
         for at in sorted(offset for where, offset in cuts if where == number):
-            segments[-1].append(span(piece, begin, at))
+            segments[-1].append(Span(piece, begin, at))
             segments.append([])
             begin = at
-        segments[-1].append(span(piece, begin))
+        segments[-1].append(Span(piece, begin))
     return [tuple(segment) for segment in segments]
 
 
