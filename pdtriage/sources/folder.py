@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from operator import attrgetter
 
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.limits import Limits
@@ -68,7 +69,7 @@ def named_file(path: str, shown: str) -> Candidate:
 def _entries(folder: str, shown: str, notes: Notes) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listing:
-            return sorted(listing, key=lambda entry: entry.name)
+            return sorted(listing, key=attrgetter("name"))
     except OSError:
         notes.add("unreadable", shown or ".")
         return []

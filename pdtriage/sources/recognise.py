@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from pdtriage.late import late
 from pdtriage.model import FileKind
@@ -39,11 +39,13 @@ class Recognised(NamedTuple):
 
 
 def named(name: str, folder: str = "") -> Named:
-    """Read a file name; `folder` is the name of the folder the file lies in."""
-    if bare := _BARE_NAME.fullmatch(name):
-        return Named(name, NEWEST, cast(FileKind, bare[1]), int(bare[2]))
+    """Read a file name; `folder` is the folder the file lies in, of which the last part counts."""
+    bare, _, number = name.rpartition(".")
+    kind = _BARE_NAMES.get(bare)
+    if kind and number.isdecimal() and number.isascii() and len(number) <= _MOST_DIGITS:
+        return Named(name, NEWEST, kind, int(number))
     stem, packed = _without_compression(name)
-    ours = folder.lower() == RECORD_FOLDER
+    ours = folder.rpartition("/")[2].lower() == RECORD_FOLDER
     stem, piece = without_rotation(stem)
     for pattern, kind in (*_LAUNCHER_NAMES, *(_OUR_NAMES if ours else ())):
         if match := pattern.fullmatch(stem):
@@ -113,8 +115,14 @@ def _without_compression(name: str) -> tuple[str, bool]:
     return (name[: match.start()], True) if match else (name, False)
 
 
-_BARE_NAME = late(r"(worker|server|heter|env)log\.(\d{1,9})", re.ASCII)
-"""What launchers call almost all of their files; the number is that of a process."""
+_BARE_NAMES: dict[str, FileKind] = {
+    "workerlog": "worker",
+    "serverlog": "server",
+    "heterlog": "heter",
+    "envlog": "env",
+}
+"""What launchers call almost all of their files; the number behind the dot is that of a process."""
+_MOST_DIGITS = 9
 _COMPRESSION = late(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
 _TAR = late(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
 

@@ -43,12 +43,10 @@ def rotations(pieces: Sequence[Piece]) -> list[int]:
 
     Numbers stay what they are; dated and old pieces, and equal ones, come behind them.
     """
-    if len(pieces) == 1:
-        return [_wanted(pieces[0])]
     numbers = [0] * len(pieces)
     taken: set[int] = set()
     for place in sorted(range(len(pieces)), key=lambda at: _age(pieces[at], at)):
-        wanted = _wanted(pieces[place])
+        wanted = rotation_of(pieces[place])
         while wanted in taken:
             wanted += 1
         taken.add(wanted)
@@ -56,7 +54,8 @@ def rotations(pieces: Sequence[Piece]) -> list[int]:
     return numbers
 
 
-def _wanted(piece: Piece) -> int:
+def rotation_of(piece: Piece) -> int:
+    """The rotation number of a piece, unless another one of the log has it."""
     return piece.number if not piece.date and not piece.old else 1
 
 

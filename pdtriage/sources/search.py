@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pdtriage.collector import collector_at_rest
-from pdtriage.model import LogFile
+from pdtriage.model import FileKind, LogFile
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.compressed import DamagedError, TooMuchError
 from pdtriage.sources.content import is_text
@@ -25,13 +25,12 @@ from pdtriage.sources.recognise import (
     RECORD_FOLDER,
     ArchiveKind,
     Named,
-    Recognised,
     archive_by_content,
     archive_by_name,
     named,
     recognise,
 )
-from pdtriage.sources.rotation import rotations
+from pdtriage.sources.rotation import rotation_of, rotations
 from pdtriage.sources.shown import joined, natural, roots_shown
 from pdtriage.sources.stream import piped
 from pdtriage.sources.unfamiliar import unread_beside
@@ -40,7 +39,7 @@ from pdtriage.sources.url import in_public, is_url, local_path
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
 _UNREAD: tuple[Reason, ...] = ("unreadable", "denied", "stranger", "unanswered")
-_Taken = tuple[Candidate, Named, Recognised]
+_Taken = tuple[Candidate, Named, FileKind]
 
 
 @collector_at_rest()
@@ -118,8 +117,14 @@ class _Search:
                 self.missing.append(in_public(url))
 
     def offer(self, candidates: Iterable[Candidate]) -> None:
+        """Make logs of them, or of what is in them, unless they were reached before."""
         for candidate in candidates:
-            self._take(candidate)
+            real = candidate.real
+            if real is None:
+                self._recognised(candidate)
+            elif real not in self.real_paths and self._recognised(candidate):
+                # Only now: a link may give a name that tells to a file whose own name does not.
+                self.real_paths.add(real)
 
     def found(self) -> Found:
         sources = tuple(self._sources())
@@ -127,19 +132,10 @@ class _Search:
             self.notes.add("unfamiliar", path)
         return Found(sources, self.notes.texts(), tuple(self.missing))
 
-    def _take(self, candidate: Candidate) -> None:
-        """Make a log of it, or logs of what is in it, unless it was reached before."""
-        if candidate.real is None:
-            self._recognised(candidate)
-        elif candidate.real not in self.real_paths and self._recognised(candidate):
-            # Only now: a link may give a name that tells to a file whose own name does not.
-            self.real_paths.add(candidate.real)
-
     def _recognised(self, candidate: Candidate) -> bool:
-        folder = candidate.folder.rpartition("/")[2]
-        told = named(candidate.name, folder)
+        told = named(candidate.name, candidate.folder)
         if told.kind is not None:
-            self.taken.append((candidate, told, Recognised(told.kind, told.index)))
+            self.taken.append((candidate, told, told.kind))
             return True
         by_name = archive_by_name(candidate.name)
         if not (by_name or told.promising or candidate.asked):
@@ -151,9 +147,9 @@ class _Search:
         if candidate.asked and self.several and not is_text(head):
             self.notes.add("binary", candidate.path)
             return False
-        recognised = recognise(candidate.name, head, folder, candidate.asked)
+        recognised = recognise(candidate.name, head, candidate.folder, candidate.asked)
         if recognised is not None:
-            self.taken.append((candidate, told, recognised))
+            self.taken.append((candidate, told, recognised.kind))
         else:
             self.unread.append(candidate)
         return recognised is not None
@@ -200,15 +196,18 @@ class _Search:
             return b""
 
     def _sources(self) -> Iterator[Source]:
-        logs: dict[tuple[str, str], list[_Taken]] = {}
-        for one in sorted(self._last_of_each(), key=lambda one: one[0].path):
-            logs.setdefault((one[0].folder, one[1].stem), []).append(one)
+        logs: dict[str, list[_Taken]] = {}
+        for one in self._last_of_each():
+            candidate, told, _ = one
+            logs.setdefault(joined(candidate.folder, told.stem), []).append(one)
         shown: set[str] = set()
-        for log in sorted(logs, key=lambda log: natural(joined(*log))):
-            pieces = self._without_copies(logs[log])
-            numbers = rotations([told.piece for _, told, _ in pieces])
-            for rotation, piece in sorted(zip(numbers, pieces, strict=True), key=_rotation):
-                yield self._source(_unique(piece[0].path, shown), *piece, rotation)
+        for log in sorted(logs, key=natural):
+            pieces = logs[log]
+            if len(pieces) == 1:
+                yield self._source(*pieces[0], rotation_of(pieces[0][1].piece), shown)
+            else:
+                for rotation, piece in self._numbered(pieces):
+                    yield self._source(*piece, rotation, shown)
 
     def _last_of_each(self) -> list[_Taken]:
         """Of members of one name the last, as unpacking would leave it: it was added later."""
@@ -218,29 +217,35 @@ class _Search:
                 if candidate.path in last:
                     self.notes.add("again", candidate.path)
                 last[candidate.path] = place
+        if not last:
+            return self.taken
         return [
             one
             for place, one in enumerate(self.taken)
             if not one[0].inside or last[one[0].path] == place
         ]
 
+    def _numbered(self, pieces: list[_Taken]) -> list[tuple[int, _Taken]]:
+        """The pieces of one log with their rotation numbers, the newest first."""
+        pieces = self._without_copies(sorted(pieces, key=lambda piece: piece[0].path))
+        numbers = rotations([told.piece for _, told, _ in pieces])
+        return sorted(zip(numbers, pieces, strict=True), key=lambda numbered: numbered[0])
+
     def _without_copies(self, pieces: list[_Taken]) -> list[_Taken]:
-        if len(pieces) == 1:
-            return pieces
         copies = packed_copies([(candidate, told) for candidate, told, _ in pieces], self.limits)
         for copy in copies:
             self.notes.add("twice", copy.path)
         return [piece for piece in pieces if piece[0] not in copies]
 
     def _source(
-        self, path: str, candidate: Candidate, told: Named, recognised: Recognised, rotation: int
+        self, candidate: Candidate, told: Named, kind: FileKind, rotation: int, shown: set[str]
     ) -> Source:
         folder = candidate.folder
-        if recognised.kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
-            folder = folder.rpartition("/")[0]
+        path = _unique(candidate.path, shown)
         size = None if told.packed else candidate.size
-        kind, index = recognised
-        file = LogFile(path, kind, folder or ".", index, rotation, size, candidate.modified)
+        if kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
+            folder = folder.rpartition("/")[0]
+        file = LogFile(path, kind, folder or ".", told.index, rotation, size, candidate.modified)
         return Source(file, candidate.origin, candidate.layers, self.limits)
 
 
@@ -249,10 +254,6 @@ def _is_pipe(path: str) -> bool:
         return path.startswith(_SHELL_PIPES) and stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def _rotation(numbered: tuple[int, _Taken]) -> int:
-    return numbered[0]
 
 
 def _unique(path: str, shown: set[str]) -> str:
