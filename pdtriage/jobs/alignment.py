@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pdtriage.jobs.launches import NodeRun
 from pdtriage.jobs.pod_runs import aligned_pods
@@ -147,12 +147,13 @@ def _is_whole(run: NodeRun) -> bool:
         workers = {p.rank for p in record.processes if p.role == "worker"}
         # what is known of Paddle's launcher was seen from outside, bit by bit
         return record.launcher == "pdtriage" or 0 < (record.world_size or 0) <= len(workers)
-    workers_here = [m for m in run.members if m.log.role == "worker"]
-    if len(workers_here) != len(run.members) or len(run.environments) != len(run.members):
+    if len(run.environments) != len(run.members):
+        return False
+    if any(member.log.role != "worker" for member in run.members):
         return False
     sizes = {values.get("PADDLE_GLOBAL_SIZE", "") for values in run.environments}
     served = any(values.get("PADDLE_PSERVERS_IP_PORT_LIST") for values in run.environments)
-    return not served and sizes == {str(len(workers_here))}
+    return not served and sizes == {str(len(run.members))}
 
 
 def _side_by_side(nodes: list[list[NodeRun]]) -> list[Group]:
@@ -191,7 +192,7 @@ def _home_of(run: NodeRun, groups: Sequence[Group], back: int) -> Group:
 def started(group: Sequence[NodeRun]) -> list[float]:
     """When its nodes began, by our own record, else by all times there are."""
     recorded = [r.record.started for r in group if r.record and r.record.started is not None]
-    return recorded or list(_times(group))
+    return recorded or _times(group)
 
 
 def ended(group: Sequence[NodeRun]) -> list[float]:
@@ -199,15 +200,13 @@ def ended(group: Sequence[NodeRun]) -> list[float]:
     if any(r.record and r.record.is_live() for r in group):
         return []
     recorded = [r.record.ended for r in group if r.record and r.record.ended is not None]
-    return recorded or list(_times(group))
+    return recorded or _times(group)
 
 
-def _times(group: Sequence[NodeRun]) -> Iterator[float]:
-    for run in group:
-        for member in run.members:
-            yield from member.times or ()
-        for span in run.console.spans:
-            yield from span.times
+def _times(group: Sequence[NodeRun]) -> list[float]:
+    members = [member.times for run in group for member in run.members if member.times]
+    times = [time for first_and_last in members for time in first_and_last]
+    return times + [time for run in group for span in run.console.spans for time in span.times]
 
 
 def _in_time(jobs: Sequence[list[Group]]) -> list[Group]:

@@ -89,7 +89,8 @@ def _run_facts(
     ranks.extend(unseen_servers(ranks, group))
     ranks = with_victims(ranks, group)
     ranks.sort(key=lambda r: (r.role, r.rank is None, r.rank or 0, r.local_rank or 0, r.files))
-    told = {event.signature for rank in ranks for _, event in rank.events}
+    shown = any(run.console.output for run in group)
+    told = {event.signature for rank in ranks for _, event in rank.events} if shown else set()
     return RunFacts(
         run=Run(
             index,
@@ -175,10 +176,8 @@ def _world_size(group: list[NodeRun]) -> int | None:
     for run in group:
         if run.record and run.record.world_size:
             return run.record.world_size
-        for member in run.members:
-            told = member.values.get("PADDLE_TRAINERS_NUM") or member.values.get(
-                "PADDLE_GLOBAL_SIZE"
-            )
+        for values in run.environments:
+            told = values.get("PADDLE_TRAINERS_NUM") or values.get("PADDLE_GLOBAL_SIZE")
             if told and told.isdecimal():
                 return int(told)
     for run in group:
@@ -282,7 +281,7 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
 def _conflicts(group: list[NodeRun]) -> list[Text]:
     """Where a log and its environment disagree about who wrote it."""
     notes = []
-    for member in (member for run in group for member in run.members):
+    for member in (member for run in group for member in run.members if member.values):
         told = member.values.get("PADDLE_GLOBAL_RANK") or member.values.get("PADDLE_TRAINER_ID")
         itself = self_rank(member) if told else None
         if itself is not None and told != str(itself):

@@ -108,6 +108,8 @@ def signs_of_run(
 def pods_world(group: Sequence[NodeRun], cluster: Cluster, ranks: Sequence[Rank]) -> int | None:
     """Processes of one worker pod times worker pods, where all have as many."""
     workers = [run for run in group if run.node.pod and run.node.pod.role == "worker"]
+    if not workers:
+        return None
     expected = [job.replicas["worker"] for job in cluster.jobs if "worker" in job.replicas]
     by_pod: dict[str | None, list[Rank]] = {}
     for rank in ranks:
@@ -117,7 +119,7 @@ def pods_world(group: Sequence[NodeRun], cluster: Cluster, ranks: Sequence[Rank]
         for run in workers
         if run.life or run.console.spans
     }
-    if not workers or len(counts) > 1:
+    if len(counts) > 1:
         return None
     return max([len(workers), *expected]) * next(iter(counts), 1)
 

@@ -61,6 +61,8 @@ def _rank_of(member: Member, run: NodeRun, identity: Identity) -> Rank:
 def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
     """Processes that are heard only through the console: by a line prefix, or the streamed one."""
     console = run.console
+    if not console.spans:
+        return []
     by_writer: dict[int | None, list[tuple[str, Event]]] = {}
     for path, event in console.output:
         # where the logs are here, what the launcher repeats of them is no news
@@ -107,6 +109,8 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
 
 def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
     """Processes the launcher says failed, of which no log and no line is here."""
+    if not run.console.exits:
+        return []
     local = {(rank.role, rank.local_rank) for rank in known}
     single = run.console.values.get("--nnodes", "1") == "1"
     return [
@@ -137,12 +141,14 @@ def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleF
 
 def unseen_ranks(ranks: list[Rank], group: list[NodeRun], world_size: int | None) -> list[Rank]:
     """Ranks that belong to the job and left no log here; others may accuse them."""
-    seen = {r.rank for r in ranks if r.role == "worker" and r.rank is not None}
-    endpoints = max((run.endpoints for run in group), key=len, default=())
     aborted = {rank for run in group for rank in run.console.aborted}
     wanted = set(range(min(world_size or 0, MOST_MISSING))) | aborted
-    if any(r.rank is None and r.role == "worker" for r in ranks):
+    if not wanted:
+        return []
+    seen = {rank.rank for rank in ranks if rank.role == "worker"}
+    if None in seen:
         wanted = aborted  # an unplaced log may be any of the others
+    endpoints = max((run.endpoints for run in group), key=len, default=())
     return [
         Rank(
             role="worker",
@@ -151,18 +157,20 @@ def unseen_ranks(ranks: list[Rank], group: list[NodeRun], world_size: int | None
             host=host_of(endpoints[rank]) if rank < len(endpoints) else None,
             exit=Exit(seen_by="console") if rank in aborted else None,
         )
-        for rank in sorted(wanted - seen)
+        for rank in sorted(wanted.difference(seen))
     ]
 
 
 def unseen_servers(ranks: list[Rank], group: list[NodeRun]) -> list[Rank]:
     """Servers and heter trainers of the job that left no log here."""
-    seen = {(rank.role, rank.rank) for rank in ranks}
     record = next((run.record for run in group if run.record), None)
+    if record is None or not record.roles:
+        return []
+    seen = {(rank.role, rank.rank) for rank in ranks}
     return [
         Rank(role=role, rank=index, endpoint=endpoint, host=host_of(endpoint))
         for role in _SERVING
-        for index, endpoint in enumerate(record.roles.get(role, ()) if record else ())
+        for index, endpoint in enumerate(record.roles.get(role, ()))
         if (role, index) not in seen
     ]
 
