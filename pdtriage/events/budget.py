@@ -50,7 +50,8 @@ class Budget:
     """How many lines were read because of each literal."""
     enough: set[int] = field(default_factory=set)
     """Those that were read `PER_LITERAL` times."""
-    unread: Counter[int] = field(default_factory=Counter)
+    unread: dict[int, int] = field(default_factory=dict)
+    """How often each literal stands where nothing was read."""
 
     def copy(self) -> Budget:
         return Budget(self.lines, self.read.copy(), self.enough.copy(), self.unread.copy())
@@ -93,9 +94,10 @@ class Budget:
     def _count_unread(self, hits: Sequence[Hit], groups: Sequence[Sequence[Hit]]) -> None:
         """All hits but those that are read: two lists that are counted in C."""
         if sum(map(len, groups)) < len(hits):
-            self.unread.update(map(_literal, hits))
-            self.unread.subtract(map(_literal, chain.from_iterable(groups)))
-            self.unread = +self.unread  # without those of which nothing is left
+            counted = Counter(self.unread)
+            counted.update(map(_literal, hits))
+            counted.subtract(map(_literal, chain.from_iterable(groups)))
+            self.unread = +counted  # without those of which nothing is left
 
     def _has_enough_of(self, literal: int) -> bool:
         return self.lines >= FREE_LINES and literal in self.enough
@@ -114,10 +116,11 @@ def _any_within(positions: list[int], begin: int, length: int) -> bool:
 
 
 def unread_note(budget: Budget, literals: Sequence[str], file: LogFile) -> tuple[Text, ...]:
-    total = budget.unread.total()
-    if not total:
+    if not budget.unread:
         return ()
-    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in budget.unread.most_common(NAMED))
+    counted = Counter(budget.unread)
+    total = counted.total()
+    words = ", ".join(repr(literals[it].strip("\0")) for it, _ in counted.most_common(NAMED))
     return (
         Text(
             en=f"{file.path}: {total} more places resemble what was read before and were only "

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import calendar
-import re
 import time
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from pdtriage.events.patterns import Patterns
+from pdtriage.events.patterns import Groups, Patterns
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160
@@ -17,9 +16,6 @@ STAMP_GROUPS = (
     *("unix", "pid", "year", "month", "day"),
     *("hour", "minute", "second", "fraction", "offset"),
 )
-SHAPED, MOST_SHAPES = 8, 100
-_DIGIT = re.compile(r"\d")
-_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Clock:
@@ -28,29 +24,24 @@ class Clock:
     def __init__(self, patterns: Patterns, modified: float | None) -> None:
         self._patterns = patterns
         self._newest = modified
-        self._year = time.gmtime(modified).tm_year if modified is not None else 1970
-        self._order = tuple(range(len(patterns)))
-        self._fitted: dict[str, int] = {}
-        """Which pattern fitted a line that begins like this."""
 
     def read(self, text: str) -> tuple[float, int | None] | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
         head = text[:LOOKED_AT]
-        shape = head[:SHAPED].translate(_ZEROS)
-        fitted = self._fitted.get(shape)
-        if fitted is None and not _DIGIT.search(head):
+        found = self._patterns.first(head)
+        if found is None:
             return None
-        for number in self._order if fitted is None else (fitted, *self._order):
-            groups = self._patterns.groups(number, head)
-            if groups is None:
-                continue
-            if fitted is None and len(self._fitted) < MOST_SHAPES:
-                self._fitted[shape] = number
-            unix, pid, *told = groups
-            stamp = float(unix) if unix else self._seconds(*told)
-            if stamp is not None:
-                return stamp, int(pid) if pid else None
-        return None
+        place, groups = found
+        stamp = self._stamp(groups)
+        while stamp is None and (place := place + 1) < len(self._patterns):  # a 13th month
+            groups = self._patterns.groups(place, head) or ()
+            stamp = self._stamp(groups) if groups else None
+        return stamp
+
+    def _stamp(self, groups: Groups) -> tuple[float, int | None] | None:
+        unix, pid, *told = groups
+        stamp = float(unix) if unix else self._seconds(*told)
+        return None if stamp is None else (stamp, int(pid) if pid else None)
 
     def _seconds(self, year: str | None, *told: str | None) -> float | None:
         if year:
@@ -59,6 +50,10 @@ class Clock:
         if stamp is not None and self._newest is not None and stamp > self._newest + DAY:
             return _moment(self._year - 1, *told)  # December, read in January
         return stamp
+
+    @cached_property
+    def _year(self) -> int:
+        return 1970 if self._newest is None else time.gmtime(self._newest).tm_year
 
 
 def _moment(

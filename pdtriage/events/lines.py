@@ -12,15 +12,16 @@ from pdtriage.knowledge.signature import Format
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
-MARKED = 1 << 10
-"""Bytes between places whose line number is remembered."""
+NEAR = 1 << 10
+"""Bytes to the place asked for last from which its line number is counted on; where the next one is
+further away, its number is remembered."""
 TAIL, TAIL_LINES = 1 << 14, 2
 """Bytes of a file's end, and how many of its lines are kept."""
 LOOKED_AT, LOOKED_AT_OF_CONSOLE = 30, 60
 """Lines of a file's beginning that are searched for a prefix; one in five may have none. Before the
 lines of its ranks, a wrapper such as mpirun may have much to say itself."""
-LONGEST_PREFIX = 400
-"""Bytes; names of pods may be long."""
+GLANCED_AT = 1 << 11
+"""Bytes of it that mostly suffice to see that there is none."""
 
 _CONTROL_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -118,12 +119,25 @@ class Lines:
     ) -> None:
         """`number` is that of the line at the position `numbered_at`."""
         self.buffer = buffer
-        self._places = [numbered_at]  # where the number is known, rising, and the numbers
+        self._at, self._number = numbered_at, number  # of the place asked for last
+        self._places = [numbered_at]  # where the number is remembered, rising, and the numbers
         self._numbers = [number]
         self._prefix = prefix
 
     def number_at(self, start: int) -> int:
-        """Line number of a position, counted from the nearest place where it is known."""
+        """Line number of a position, counted from a place near by where it is known."""
+        at, number = self._at, self._number
+        if at <= start < at + NEAR:
+            number += self.buffer.count(b"\n", at, start)
+        elif at - NEAR < start < at:
+            number -= self.buffer.count(b"\n", start, at)
+        else:
+            number = self._remembered(start)
+        self._at, self._number = start, number
+        return number
+
+    def _remembered(self, start: int) -> int:
+        """The same, counted from the nearest place that is remembered, and remembered itself."""
         places = self._places
         after = bisect(places, start)
         near = after - 1
@@ -134,7 +148,7 @@ class Lines:
             number -= newlines(self.buffer[start:known])
         else:
             number += newlines(self.buffer[known:start])
-        if abs(start - known) >= MARKED:
+        if abs(start - known) >= NEAR:
             places.insert(after, start)
             self._numbers.insert(after, number)
         return number
@@ -148,11 +162,11 @@ class Lines:
 
     def at(self, position: int, exact: bool = False) -> Line:
         """The line around a position; `exact` keeps what a progress bar overwrote there."""
-        start = self.buffer.rfind(b"\n", 0, position) + 1
-        raw = visible(
-            self.buffer[start : self.end_of(position)], position - start if exact else None
-        )
-        return self._line(raw, start)
+        buffer = self.buffer
+        start = buffer.rfind(b"\n", 0, position) + 1
+        end = buffer.find(b"\n", position)
+        raw = buffer[start:] if end < 0 else buffer[start:end]
+        return self._line(visible(raw, position - start if exact else None), start)
 
     def onward(self, position: int) -> Iterator[Line]:
         """Lines from the one around `position` on."""
@@ -189,28 +203,30 @@ class Prefixes:
 
     def of(self, head: bytes, looked_at: int = LOOKED_AT) -> Prefix | None:
         """The prefix that most of the first lines carry, if there is one."""
+        if self._is_bare(head, looked_at // 5):
+            return None
         raws = [raw for raw in head.split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = len(raws) // 5
-        if self._is_bare(raws, may_miss):
-            return None
         lines = [clean(visible(raw)) for raw in raws]
         for pattern in map(re.compile, self._patterns if lines else ()):
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
         return None
 
-    def _is_bare(self, raws: Sequence[bytes], may_miss: int) -> bool:
-        """Whether more lines than that have none of the prefixes: the quick answer."""
+    def _is_bare(self, head: bytes, may_miss: int) -> bool:
+        """Whether more lines than that have none of the prefixes: the quick answer for most logs.
+
+        Of whole lines only; a No says nothing.
+        """
         if self._any is None:
             return False
         bare, begins = 0, self._any.match
-        for raw in raws:
-            text = raw[:LONGEST_PREFIX].decode("utf-8", "replace")
-            if b"\r" in raw or not text.isprintable():
-                text = clean(visible(raw))
-            bare += begins(text) is None
-            if bare > may_miss:
-                return True
+        for line in head[:GLANCED_AT].decode("utf-8", "replace").split("\n", 3 * may_miss)[:-1]:
+            text = line if line.isprintable() else clean(visible(line.encode()))
+            if text.strip() and not begins(text):
+                bare += 1
+                if bare > may_miss:
+                    return True
         return False
 
 

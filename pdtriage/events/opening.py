@@ -20,6 +20,8 @@ FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
 _NUMBER = re.compile(rb"(?:\\?[0-9a-fA-FxX]*\d)+")
+_HEX = b"0123456789abcdefABCDEFxX"
+_CUT_AT_DIGITS = bytes.maketrans(b"0123456789", b"\n" * 10)
 
 
 class Opening:
@@ -44,7 +46,7 @@ class Opening:
                 break
             line = raw.strip()[:LOOKED_AT]
             if len(self._needle) < GOOD_NEEDLE:
-                fixed = max(_NUMBER.split(line), key=len)
+                fixed = max(line.translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
                 if len(fixed) > len(self._needle) and len(set(fixed)) > DULL:
                     self._needle, self._needle_line = fixed, len(lines)
             lines.append(line)

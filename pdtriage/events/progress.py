@@ -41,13 +41,13 @@ class Counters:
             self._last = number
             stamp = self._stamp(number, line.stamp or line.text, clock)
             return Progress(
-                line=line.number,
-                offset=base + line.start,
-                step=step,
-                epoch=_whole(groups[1]),
-                total=_whole(groups[2]),
-                loss=_real(groups[3]),
-                time=stamp[0] if stamp else None,
+                line.number,
+                base + line.start,
+                step,
+                _whole(groups[1]),
+                _whole(groups[2]),
+                _real(groups[3]),
+                stamp[0] if stamp else None,
             )
         return None
 
@@ -60,8 +60,10 @@ class Counters:
             self._unstamped[number] = self._unstamped.get(number, 0) + 1
         return stamp
 
-    def _order(self, likely: Sequence[int] | None) -> list[int]:
+    def _order(self, likely: Sequence[int] | None) -> Sequence[int]:
         """As in the file, but what fitted the last time comes first."""
+        if likely is not None and len(likely) == 1:
+            return likely
         order = list(range(len(self._patterns))) if likely is None else sorted(likely)
         if self._last in order[1:]:
             order.remove(self._last)

@@ -131,7 +131,7 @@ def sample(
 
 def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
     """A glance first, where nothing happened and few lines are read."""
-    inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR]
+    inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
     if region.most <= READ_OF_END and not inside and region.end - region.begin > GLANCE:
         start = region.end - GLANCE if is_last else region.begin
         look = _read(find(start, start + GLANCE), inside, region.most, read)

@@ -39,7 +39,7 @@ from pdtriage.events.sampling import (
     turning,
 )
 from pdtriage.knowledge import Knowledge
-from pdtriage.model import Event, FileFacts, LogFile, Progress, Stamp
+from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
 
 PIECE = 1 << 20
 """Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
@@ -193,26 +193,35 @@ class FileScanner:
         echoes = self._opening.echoes_with(
             self._buffer, self._decided, self._base, self._decided_line
         )
-        breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
-        events, dropped = capped(fold([*self._found.events, *rest.events], breaks))
+        events, dropped = self._told([*self._found.events, *rest.events], progress, echoes)
         last_line, last_offset = self._last_line(lines)
         return FileFacts(
-            file=self.file,
+            self.file,
             events=tuple(events),
             progress=tuple(sampled(progress, events)),
             stamps=(*self._found.stamps, *rest.stamps),
             echoes=tuple(echoes),
-            environments=tuple(console_blocks(bytes(self._head))),
+            environments=tuple(console_blocks(bytes(self._head))) if self._head else (),
             lines=lines.number_at(len(self._buffer)) - self._ends_with_newline(),
             bytes=self._bytes,
             tail=tail_of(self._buffer),
             last_line=last_line,
             last_offset=last_offset,
             notes=(
-                *dropped_notes(added(self._dropped, dropped), self.file),
+                *dropped_notes(dropped, self.file),
                 *unread_note(budget, self._engine.detector.literals, self.file),
             ),
         )
+
+    def _told(
+        self, events: list[Event], progress: Sequence[Progress], echoes: Sequence[Echo]
+    ) -> tuple[list[Event], dict[str, int]]:
+        """Events as they are kept, and how many more of each signature were only counted."""
+        if not events:
+            return [], {}
+        breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
+        kept, dropped = capped(fold(events, breaks))
+        return kept, added(self._dropped, dropped)
 
     def _ends_with_newline(self) -> bool:
         return not self._buffer or self._buffer.endswith(b"\n")
@@ -368,7 +377,7 @@ class FileScanner:
 
     def _last_line(self, lines: Lines) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
-        end = self._buffer[-AHEAD:]
+        end = self._buffer[-DENSE:]
         end = self._buffer if end.isspace() else end
         said = len(self._buffer) - len(end) + len(end.rstrip())
         start = self._buffer.rfind(b"\n", 0, said) + 1

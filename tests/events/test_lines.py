@@ -20,7 +20,7 @@ def test_numbers_are_those_of_a_naive_count(rows: list[bytes], data: st.DataObje
     places = st.integers(0, len(buffer))
     origin, asked = data.draw(places), data.draw(st.lists(places, max_size=20))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "MARKED", 4)
+        patch.setattr(reading, "NEAR", 4)
         lines = Lines(buffer, 100, numbered_at=origin)
         numbers = [lines.number_at(place) for place in asked]
 
