@@ -18,7 +18,6 @@ _DEVICE_FLAGS = {
     "FLAGS_selected_npus": "npu",
     "FLAGS_selected_accelerators": "device",
 }
-_PORT = late(r":\d+$")
 
 
 Identity = tuple[Role, int | None, int | None, str | None, str | None, str | None]
@@ -112,8 +111,8 @@ def host_of(endpoint: str | None) -> str | None:
     """The host of `host:port`, brackets of IPv6 removed."""
     if not endpoint:
         return None
-    host = endpoint.rsplit(":", 1)[0] if _PORT.search(endpoint) else endpoint
-    return host.strip("[]") or None
+    host, colon, port = endpoint.rpartition(":")
+    return (host if colon and port.isdecimal() else endpoint).strip("[]") or None
 
 
 def node_number(folder: str) -> int | None:

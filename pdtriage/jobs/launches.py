@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import groupby
+from operator import itemgetter
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
@@ -16,6 +17,11 @@ from pdtriage.jobs.split import Segment, before, split, split_at, times_of
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
+
+_ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
+_UNTOLD: Mapping[str, str] = {}
+_Start = tuple[int, int, Mapping[str, str]]
+"""One start of a process: which launch, which attempt of it, and with which environment."""
 
 
 class Member:
@@ -27,7 +33,7 @@ class Member:
         self,
         log: Log,
         segment: Segment,
-        values: Mapping[str, str] = {},
+        values: Mapping[str, str] = _UNTOLD,
         process: ProcessRecord | None = None,
         death: DeathRecord | None = None,
     ) -> None:
@@ -153,58 +159,53 @@ def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
 
 def _from_environments(node: NodeFolder) -> list[NodeRun]:
     """Every launch appends a block to envlog.N; its pod name tells the launches apart."""
-    pods, blocks = _blocks_by_process(node)
+    pods, starts_of = _starts_by_process(node)
     runs: dict[tuple[int, int], NodeRun] = {}
     for log in node.logs:
-        own = blocks.get(log.key, [])
-        segments = split(log, len(own) or None)
-        attempts: Counter[str] = Counter()
+        starts = starts_of.get(log.key, [])
+        segments = split(log, len(starts) or None)
         # logs may be lost or rotated away at the old end, never at the new one
         for back, segment in enumerate(reversed(segments), 1):
-            block = own[-back] if back <= len(own) else None
-            if block is None:
-                launch, attempt = len(own) - back, 0  # older than the first environment
-            else:
-                total = sum(_pod(other) == _pod(block) for other in own)
-                launch = pods[_pod(block)]
-                attempt = max(0, total - 1 - attempts[_pod(block)])
-                attempts[_pod(block)] += 1
-            run = runs.setdefault((launch, attempt), NodeRun(node, launch, attempt))
-            values = block.values if block else {}
+            if back <= len(starts):
+                launch, attempt, values = starts[-back]
+            else:  # older than the first environment
+                launch, attempt, values = len(starts) - back, 0, _UNTOLD
+            run = runs.get((launch, attempt))
+            if run is None:
+                run = runs[launch, attempt] = NodeRun(node, launch, attempt)
             run.members.append(Member(log, segment, values))
     names = {number: name for name, number in pods.items()}
     for (launch, _), run in runs.items():
         run.peers = _peers_of(node, names.get(launch, ""))
-        run.members.sort(key=lambda member: member.log.key)
     return [runs[key] for key in sorted(runs)]
 
 
-def _blocks_by_process(
+def _starts_by_process(
     node: NodeFolder,
-) -> tuple[dict[str, int], dict[tuple[str, int], list[EnvBlock]]]:
-    """Launches by pod name, and the blocks of every process in the order of launches.
+) -> tuple[dict[str, int], dict[tuple[str, int], list[_Start]]]:
+    """Launches by pod name, and the starts of every process in the order of launches.
 
     N of envlog.N counts all processes of the node, servers before trainers, while N of a log
     counts those of its own role.
     """
     pods: dict[str, int] = {}
-    blocks: dict[tuple[str, int], list[EnvBlock]] = {}
+    starts: dict[tuple[str, int], list[_Start]] = {}
     placed: Counter[tuple[str, str]] = Counter()
     for found in sorted(node.environments, key=lambda f: f.file.index or 0):
         for pod, listed in groupby(found.environments, key=_pod):
-            pods.setdefault(pod, len(pods))
-            attempts = list(listed)
-            role = role_of(attempts[0].values)
-            blocks.setdefault((role, placed[pod, role]), []).extend(attempts)
+            launch = pods.setdefault(pod, len(pods))
+            attempts = [(launch, attempt, block.values) for attempt, block in enumerate(listed)]
+            role = role_of(attempts[0][2])
+            starts.setdefault((role, placed[pod, role]), []).extend(attempts)
             placed[pod, role] += 1
-    for own in blocks.values():
-        own.sort(key=lambda block: pods[_pod(block)])
-    return pods, blocks
+    for own in starts.values():
+        own.sort(key=itemgetter(0))
+    return pods, starts
 
 
 def role_of(values: Mapping[str, str]) -> Role:
-    words: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
-    return words.get(values.get("TRAINING_ROLE") or values.get("PADDLE_ROLE") or "", "worker")
+    told = values.get("TRAINING_ROLE") or values.get("PADDLE_ROLE") or ""
+    return _ROLES_TOLD.get(told, "worker")
 
 
 def _peers_of(node: NodeFolder, pod: str) -> tuple[EnvBlock, ...]:

@@ -53,7 +53,7 @@ def _rank_of(member: Member, run: NodeRun, identity: Identity) -> Rank:
         first_time,
         process.started or None if process else None,
         parts,
-        member.log.modified if ends_here else None,
+        facts.file.modified if ends_here else None,
         member.values,
     )
 
