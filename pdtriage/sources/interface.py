@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pdtriage.model import LogFile, Text
@@ -17,7 +16,6 @@ LOOKED_AT = 4096
 """Bytes at the beginning that show whether it is text."""
 
 
-@dataclass(slots=True)
 class Source:
     """One log file that can be read, any number of times, from any process.
 
@@ -26,11 +24,20 @@ class Source:
     carry their bytes along, packed.
     """
 
-    file: LogFile
-    origin: Origin
-    layers: tuple[Layer, ...] = ()
-    limits: Limits = LIMITS
-    _notes: Notes | None = field(default=None, repr=False, compare=False)
+    __slots__ = ("_notes", "file", "layers", "limits", "origin")
+
+    def __init__(
+        self,
+        file: LogFile,
+        origin: Origin,
+        layers: tuple[Layer, ...] = (),
+        limits: Limits = LIMITS,
+    ) -> None:
+        self.file = file
+        self.origin = origin
+        self.layers = layers
+        self.limits = limits
+        self._notes: Notes | None = None
 
     def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
         """The unpacked bytes from the beginning, in pieces of at most `size`.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 
-@dataclass(slots=True)
 class Room:
     """Memory left for content that is held, over all archives of one search."""
 
-    left: int
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
 
 
 def packed(pieces: Iterable[bytes], most: int) -> tuple[bytes, bool]:

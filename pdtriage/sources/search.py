@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -56,7 +55,7 @@ def find(
     makes this raise; what was skipped is in `notes`, what does not exist in `missing`. `tick` is
     called now and then while a storage is listed. NotAvailableError says which backend is missing.
     """
-    search = _Search(limits, Room(limits.held), several=len(paths) > 1)
+    search = _Search(limits, several=len(paths) > 1)
     named_paths = [os.fspath(path) for path in paths]
     asked = [local_path(path) or path for path in named_paths]
     if "-" in asked and stdin is not None:
@@ -70,16 +69,16 @@ def find(
     return search.found()
 
 
-@dataclass(slots=True)
 class _Search:
-    limits: Limits
-    room: Room
-    several: bool
-    notes: Notes = field(default_factory=Notes)
-    missing: list[str] = field(default_factory=list)
-    taken: list[_Taken] = field(default_factory=list)
-    real_paths: set[str] = field(default_factory=set)
-    unread: list[Candidate] = field(default_factory=list)
+    def __init__(self, limits: Limits, several: bool) -> None:
+        self.limits = limits
+        self.several = several
+        self.room = Room(limits.held)
+        self.notes = Notes()
+        self.missing: list[str] = []
+        self.taken: list[_Taken] = []
+        self.real_paths: set[str] = set()
+        self.unread: list[Candidate] = []
 
     def root(self, path: str, shown: str) -> None:
         try:
