@@ -39,6 +39,9 @@ class Source:
         self.limits = limits
         self._notes: Notes | None = None
 
+    def __repr__(self) -> str:
+        return f"Source({self.file!r}, {self.origin!r}, {self.layers!r}, {self.limits!r})"
+
     def chunks(self, size: int = 1 << 20) -> Iterator[bytes]:
         """The unpacked bytes from the beginning, in pieces of at most `size`.
 

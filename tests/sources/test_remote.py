@@ -6,7 +6,6 @@ import pickle
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import fsspec
@@ -16,7 +15,7 @@ from pdtriage.events import Engine
 from pdtriage.extras import NotAvailableError
 from pdtriage.knowledge import load_knowledge
 from pdtriage.mapping.content import Keys
-from pdtriage.sources import Found, backends, find, remote
+from pdtriage.sources import Found, Source, backends, find, remote
 from tests.sources.builders import COMPRESSIONS, TWO_NODES, as_tar, as_zip, write_tree
 from tests.sources.sftp import PASSWORD, USER, sftp_server
 from tests.sources.web import Web, serving
@@ -273,7 +272,7 @@ def test_urls_that_differ_in_their_query_are_two_logs() -> None:
             f"{web.url}/get/workerlog.0",
             f"{web.url}/get/workerlog.0 (2)",
         ]
-        alike = [replace(source, file=sources[0].file) for source in sources]
+        alike = [Source(sources[0].file, source.origin) for source in sources]
         assert None not in map(keys.of, alike)
         assert len(set(map(keys.of, alike))) == 2, "nor is one remembered for the other"
 
