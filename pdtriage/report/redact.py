@@ -16,8 +16,8 @@ def redacted(report: Report) -> Report:
     masked = report._replace(
         job=report.job._replace(id=report.job.id and masker.text(report.job.id)),
         root_causes=tuple(masker.cause(cause) for cause in report.root_causes),
-        ranks=tuple(masker.row(row) for row in report.ranks),
-        timeline=tuple(masker.moment(moment) for moment in report.timeline),
+        ranks=tuple([masker.row(row) if row.moments else row for row in report.ranks]),
+        timeline=masker.moments(report.timeline),
         notes=masker.sentences(report.notes),
         differences=tuple(masker.difference(found) for found in report.differences),
         attempts=report.attempts
@@ -33,6 +33,7 @@ class _Masker:
     def __init__(self) -> None:
         self.count = 0
         self._known: dict[str, str] = {}
+        self._sentences: dict[Text, Text] = {}
 
     def text(self, text: str) -> str:
         if text not in self._known:
@@ -41,22 +42,25 @@ class _Masker:
         return self._known[text]
 
     def sentence(self, text: Text) -> Text:
-        english = self.text(text.en)
-        before = self.count
-        chinese = self.text(text.zh)
-        self.count = before  # the same secret, told twice
-        return Text(english, chinese)
+        if text not in self._sentences:
+            english = self.text(text.en)
+            before = self.count
+            chinese = self.text(text.zh)
+            self.count = before  # the same secret, told twice
+            self._sentences[text] = Text(english, chinese)
+        return self._sentences[text]
 
     def sentences(self, texts: Iterable[Text]) -> tuple[Text, ...]:
         return tuple(self.sentence(text) for text in texts)
 
-    def moment(self, moment: Moment) -> Moment:
-        masked = self.sentence(moment.text)
-        return moment if masked == moment.text else moment._replace(text=masked)
+    def moments(self, moments: tuple[Moment, ...]) -> tuple[Moment, ...]:
+        if all(self.sentence(moment.text) == moment.text for moment in moments):
+            return moments
+        return tuple(moment._replace(text=self.sentence(moment.text)) for moment in moments)
 
     def row(self, row: RankRow) -> RankRow:
-        moments = tuple(self.moment(moment) for moment in row.moments)
-        return row if moments == row.moments else row._replace(moments=moments)
+        moments = self.moments(row.moments)
+        return row if moments is row.moments else row._replace(moments=moments)
 
     def run(self, run: Run) -> Run:
         if run.cause is None and run.restart is None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from pdtriage.late import late
 from pdtriage.model import Rank, Role
 from pdtriage.verdict.reading import Found, Reading
 
-_ENDPOINT = re.compile(
-    r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})"
-)
-_HOST = re.compile(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
+_ENDPOINT = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})")
+_HOST = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
 
 FEW = 2
 """Two ranks of one host are told apart by who of them speaks."""

@@ -9,7 +9,7 @@ from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
-from pdtriage.verdict.suspects import NEVER, Suspect, own_suspects
+from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
 
 OWN_VERDICT = "launch.own-verdict"
 OWN_HEADLINE = "launch.own-headline"
@@ -30,6 +30,7 @@ class Case(NamedTuple):
     facts: RunFacts
     readings: Sequence[Reading]
     accusations: Sequence[Accusation]
+    accusers: Accusers
     launcher: Sequence[Found]
     kernel: Sequence[Found]
     cluster: Sequence[Found] = ()
@@ -46,7 +47,7 @@ class Case(NamedTuple):
         }
         return [
             suspect
-            for suspect in own_suspects(self.readings, self.accusations)
+            for suspect in own_suspects(self.readings, self.accusers)
             if not (
                 suspect.found and suspect.found.event.line > stops.get(suspect.found.file, NEVER)
             )

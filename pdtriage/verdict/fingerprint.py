@@ -5,22 +5,25 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
+from functools import lru_cache
 
+from pdtriage.late import late
 from pdtriage.model import Frame
 
 VERSION = "1"
 
-_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+)+[/\\]?")
-_HEX = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b")
-_ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
-_STAMP = re.compile(
+_PATH = late(r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+)+[/\\]?")
+_HEX = late(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b")
+_ADDRESS = late(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b")
+_NUMBER = late(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+_STAMP = late(
     r"^[\[\s]*(?:[IWEF]\d{4}|\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d)[^\]]*?\d\d:\d\d:\d\d[\d.,]*\S*\s*"
 )
 
 
+@lru_cache(maxsize=1024)
 def shape(text: str) -> str:
-    """The words of a message without what changes from run to run."""
+    """The words of a message without what changes from run to run; thousands may say the same."""
     text = _STAMP.sub("", text)
     text = _ADDRESS.sub("<addr>", text)
     text = _PATH.sub(lambda m: posixpath.basename(m[0].rstrip("/\\").replace("\\", "/")), text)

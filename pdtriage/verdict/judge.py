@@ -14,7 +14,7 @@ from pdtriage.verdict.ladder import climb
 from pdtriage.verdict.pods import NEVER_STARTED, with_mounts
 from pdtriage.verdict.reading import Found, Reading, read_rank
 from pdtriage.verdict.rows import rank_rows, victims_of
-from pdtriage.verdict.suspects import Suspect
+from pdtriage.verdict.suspects import Suspect, accusers_of
 from pdtriage.verdict.vanished import LAUNCHER_GONE
 
 
@@ -38,6 +38,7 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
         facts,
         readings,
         accusations,
+        accusers_of(accusations),
         launcher=_known(facts.launcher, knowledge),
         kernel=_known(facts.kernel, knowledge),
         cluster=_known(facts.cluster, knowledge),
@@ -47,7 +48,7 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     confidence_notes(suspects, readings, facts.unanswered)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
-    victims = victims_of(readings, causes, accusations, facts, verdict)
+    victims = victims_of(readings, causes, facts, verdict)
     rows = rank_rows(readings, causes, victims, verdict)
     return Judgement(verdict, causes, victims, rows, tuple(readings))
 

@@ -63,7 +63,7 @@ def _first_to_fail(case: Case) -> Suspect | None:
 
 
 def _ended_by_cluster(case: Case) -> list[Suspect]:
-    told = pods.told_by_cluster(case.facts, case.readings, case.accusations, case.cluster)
+    told = pods.told_by_cluster(case.facts, case.readings, case.accusers, case.cluster)
     return pods.with_words_of_their_own(told, ())
 
 
@@ -78,7 +78,7 @@ def _killed_by_kernel(case: Case) -> list[Suspect]:
 def _errors_they_seemed_to_survive(case: Case) -> list[Suspect]:
     if any(s.category == "external.kill" for s in _of_launcher(case)):
         return []
-    revived = revived_suspects(case.readings, case.accusations)
+    revived = revived_suspects(case.readings, case.accusations, case.accusers)
     gone = _first_to_fail(case)
     if gone is None or case.accusations:
         return revived
@@ -146,7 +146,7 @@ def _launcher_gone(case: Case) -> list[Suspect]:
 
 def _gone(case: Case) -> list[Suspect]:
     """Accused by name, or left over when everybody else complains; silent themselves."""
-    gone = silent.accused_and_silent(case.readings, case.accusations)
+    gone = silent.accused_and_silent(case.readings, case.accusations, case.accusers)
     gone = gone or silent.left_over(case.readings, case.accusations)
     return silent.with_kernel_memory(gone, case.kernel)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankRow, Text
 from pdtriage.verdict import words
@@ -26,17 +25,20 @@ def with_lives(rows: Sequence[RankRow], readings: Sequence[Reading]) -> tuple[Ra
     told = _told(rows)
     broken = _first_failure(readings)
     return tuple(
-        _lived(row, reading, most, broken) if place in told else row
-        for place, (row, reading) in enumerate(zip(rows, readings, strict=True))
+        [
+            _lived(row, reading, most, broken) if place in told else row
+            for place, (row, reading) in enumerate(zip(rows, readings, strict=True))
+        ]
     )
 
 
 def _told(rows: Sequence[RankRow]) -> Collection[int]:
     """Nobody looks at a hundred thousand lanes: the failed ones, and enough of the others."""
-    places = range(len(rows))
     if len(rows) <= MOST_LIVES:
-        return places
-    return frozenset(sorted(places, key=lambda place: rows[place].status != "failed")[:MOST_LIVES])
+        return range(len(rows))
+    failed = [place for place, row in enumerate(rows) if row.status == "failed"]
+    others = [place for place, row in enumerate(rows) if row.status != "failed"]
+    return frozenset([*failed, *others][:MOST_LIVES])
 
 
 def ending(exit_: Exit) -> Text:
@@ -56,11 +58,12 @@ def _first_failure(readings: Sequence[Reading]) -> float | None:
 
 def _lived(row: RankRow, reading: Reading, most: int, broken: float | None) -> RankRow:
     course = _Course(reading.rank, broken)
-    moments = sorted(_moments(reading, course), key=_order)
-    return row._replace(
-        progress=tuple(_samples(reading.rank.progress, course, most)),
-        moments=tuple(dict.fromkeys(moments)),
-    )
+    samples = _samples(reading.rank.progress, course, most)
+    moments = list(_moments(reading, course))
+    if len(moments) > 1:
+        moments = [*dict.fromkeys(sorted(moments, key=_order))]
+    # the last two fields; by name it would take three times as long
+    return RankRow(*row[:-2], tuple(samples), tuple(moments))
 
 
 def _order(moment: Moment) -> tuple[bool, float, bool]:
@@ -81,6 +84,8 @@ def _moments(reading: Reading, course: _Course) -> Iterator[Moment]:
 
 def _happened(reading: Reading) -> list[tuple[str, Found]]:
     """What was survived, or only supports a cause, is a warning."""
+    if not any(reading[1:]):
+        return []
     said = (
         ("warning", (*reading.survived, *reading.context)),
         ("error", reading.causes),
@@ -106,14 +111,18 @@ def _said(found: Found) -> Text:
 
 def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tuple[float, int]]:
     """Spread over its time as evenly as they are known; the first and the last are among them."""
-    # of steps at one time only the last tells how far it was by then
-    placed = [*{t: s.step for s in steps if (t := course.between(s)) is not None}.items()]
+    reached: dict[float, int] = {}  # of steps at one time only the last tells how far it was
+    for step in steps:
+        time = course.between(step) if step.time is None else step.time
+        if time is not None:
+            reached[time] = step.step
+    placed = [*reached.items()]
     if len(placed) > 2:
         first, last = placed[0][0], placed[-1][0]
         stretch = (last - first) / (most - 2) or 1.0
         spread: dict[int, tuple[float, int]] = {}
-        for time, step in placed[:-1]:
-            spread.setdefault(int((time - first) / stretch), (time, step))
+        for one in placed[:-1]:
+            spread.setdefault(int((one[0] - first) / stretch), one)
         placed = [*spread.values(), placed[-1]]
     return placed
 
@@ -129,16 +138,18 @@ class _Course:
 
     def __init__(self, rank: Rank, broken: float | None = None) -> None:
         self._rank, self._broken = rank, broken
+        self._looked_for: tuple[list[int], list[float]] | None = None
 
-    @cached_property
     def _known(self) -> tuple[list[int], list[float]]:
         """Offsets and times, both in order."""
+        if self._looked_for is None:
+            alone = len(self._rank.files) == 1 and not self._rank.mixed
+            self._looked_for = self._look() if alone else ([], [])
+        return self._looked_for
+
+    def _look(self) -> tuple[list[int], list[float]]:
         rank = self._rank
-        offsets: list[int] = []
-        times: list[float] = []
-        if len(rank.files) != 1 or rank.mixed:
-            return offsets, times
-        spoken: list[Event | Progress] = [*(event for _, event in rank.events), *rank.progress]
+        spoken: list[Event | Progress] = [*[event for _, event in rank.events], *rank.progress]
         known = {one.offset: one.time for one in spoken if one.time is not None}
         begun = rank.first_time if rank.started is None else rank.started
         if begun is not None and spoken:
@@ -146,6 +157,8 @@ class _Course:
         ended = self._ended()
         if ended is not None and rank.last_offset:
             known.setdefault(rank.last_offset, ended)
+        offsets: list[int] = []
+        times: list[float] = []
         for offset, time in sorted(known.items()):
             if not times or time >= times[-1]:  # a clock that goes back tells nothing
                 offsets.append(offset)
@@ -163,7 +176,7 @@ class _Course:
         """When it was said; without a time of its own, by its place between two that have one."""
         if spoken.time is not None:
             return spoken.time
-        offsets, times = self._known
+        offsets, times = self._known()
         after = bisect_right(offsets, spoken.offset)
         if after and offsets[after - 1] == spoken.offset:
             return times[after - 1]
@@ -177,7 +190,7 @@ class _Course:
         """The same, or else the nearest time there is; and whether it had to be guessed."""
         if event.time is not None:
             return event.time, False
-        offsets, times = self._known
+        offsets, times = self._known()
         if not times:
             return None, False
         placed = self.between(event)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
-from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.silent import CRASH_SIGNALS, by_exit
-from pdtriage.verdict.suspects import Suspect, accusers_of, suspect_of
+from pdtriage.verdict.suspects import Accusers, Suspect, suspect_of
 
 NEVER_STARTED = frozenset(
     {
@@ -28,14 +27,13 @@ SIGBUS, SIGKILL = 7, 9
 def told_by_cluster(
     facts: RunFacts,
     readings: Sequence[Reading],
-    accusations: Sequence[Accusation],
+    accusers: Accusers,
     cluster: Sequence[Found],
 ) -> list[Suspect]:
     """One for every pod of which Kubernetes says why it ended or never began.
 
     This is the word of the parent: the kubelet saw the end, the scheduler refused the start.
     """
-    accusers = accusers_of(accusations)
     suspects: dict[str, Suspect] = {}
     for found in cluster:
         pod = found.event.fields.get("pod", "")

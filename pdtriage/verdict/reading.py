@@ -77,70 +77,72 @@ class Reading(NamedTuple):
 
 def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     """Sorts the events of a rank by what they mean for it."""
+    if not rank.events:  # as most ranks of a big job
+        return Reading(rank)
     found = [
         Found(file, event, knowledge.signatures[event.signature])
         for file, event in rank.events
         if (event.role in TELLING or (event.category and event.role == "context"))
         and event.signature in knowledge.signatures
     ]
-    if not found:
-        return Reading(rank)
-    stops = [f for f in found if _proves_stop(f)]
-    stopped = next((f for f in stops if "sender" in f.event.fields), None) or next(
-        iter(stops), None
-    )
-    reading = Reading(
-        rank,
-        context=tuple([f for f in found if f.event.role == "context"]),
-        stopped=stopped,
-        ended=next((f for f in reversed(found) if f.event.role == "end"), None),
-    )
-    telling = [f for f in found if f.event.role in ("cause", "symptom")]
-    if not telling:
-        return reading
-    telling = _often_enough(telling, rank)
-    # what a process says while it is torn down is no news
-    if stopped is not None and not rank.mixed:
-        at = _place(stopped)
-        telling = [f for f in telling if _place(f) < at]
+    stopped = _stopped(found)
+    telling = _telling(found, rank, stopped)
     unsurvived = _not_survived(telling, rank.progress, knowledge)
     alive = _not_explained(unsurvived, knowledge)
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
     survived = _without(telling, unsurvived)
-    return reading._replace(
+    ends = [f for f in found if f.event.role == "end"]
+    return Reading(
+        rank,
         causes=tuple(_first_failure(_after_symptoms(causes, symptoms))),
         symptoms=symptoms,
         inner=tuple([f for f in alive if f.signature.points == "earlier"]),
         explained=tuple(_without(unsurvived, alive)),
+        context=tuple([f for f in found if f.event.role == "context"]),
         survived=tuple([f for f in survived if f.event.role == "cause"]),
+        stopped=stopped,
+        ended=ends[-1] if ends else None,
     )
 
 
-def _without(found: Sequence[Found], others: Sequence[Found]) -> list[Found]:
+def _stopped(found: Sequence[Found]) -> Found | None:
+    """The proof that somebody stopped it; the best one names who."""
+    stops = [f for f in found if f.event.role == "victim" and _came_from_outside(f)]
+    named = [f for f in stops if "sender" in f.event.fields]
+    return named[0] if named else stops[0] if stops else None
+
+
+def _came_from_outside(found: Found) -> bool:
+    fields = found.event.fields
+    return fields.get("sender") != fields.get("pid", "-")
+
+
+def _telling(found: Sequence[Found], rank: Rank, stopped: Found | None) -> list[Found]:
+    """Its errors; what a process says while it is torn down is no news."""
+    telling = _often_enough([f for f in found if f.event.role in ("cause", "symptom")], rank)
+    if stopped is None or rank.mixed:
+        return telling
+    at = _place(stopped)
+    return [f for f in telling if _place(f) < at]
+
+
+def _without(found: list[Found], others: Sequence[Found]) -> list[Found]:
     """Those that are not among `others`, which are some of them."""
-    if not others:
-        return list(found)
     if len(others) == len(found):
         return []
     left_out = {id(f) for f in others}
     return [f for f in found if id(f) not in left_out]
 
 
-def _proves_stop(found: Found) -> bool:
-    return found.event.role == "victim" and found.event.fields.get(
-        "sender"
-    ) != found.event.fields.get("pid", "-")
-
-
 def _place(found: Found) -> tuple[str, int]:
     return (found.file, found.event.line)
 
 
-def _often_enough(found: Sequence[Found], rank: Rank) -> list[Found]:
+def _often_enough(found: list[Found], rank: Rank) -> list[Found]:
     """A retry means something only when it comes again and again, or is the last word."""
-    if max(f.signature.repeats for f in found) <= 1:
-        return list(found)
+    if all(f.signature.repeats <= 1 for f in found):
+        return found
     counts: dict[str, int] = {}
     for f in found:
         counts[f.event.signature] = counts.get(f.event.signature, 0) + f.event.count
@@ -156,9 +158,11 @@ def _often_enough(found: Sequence[Found], rank: Rank) -> list[Found]:
 
 
 def _not_survived(
-    found: Sequence[Found], progress: Sequence[Progress], knowledge: Knowledge
+    found: list[Found], progress: Sequence[Progress], knowledge: Knowledge
 ) -> list[Found]:
     """Without what real progress came after, unless a later failure goes back to it."""
+    if not progress:
+        return found
     dead = [f for f in found if not _survived(f, progress)]
     if len(dead) == len(found):
         return dead
@@ -177,21 +181,22 @@ def _survived(found: Found, progress: Sequence[Progress]) -> bool:
     return bool(later)
 
 
-def _not_explained(found: Sequence[Found], knowledge: Knowledge) -> list[Found]:
+def _not_explained(found: list[Found], knowledge: Knowledge) -> list[Found]:
     """Without what another event of the same rank explains; edges do not run in circles."""
-    if len(found) == 1:
-        return list(found)
-    kept = []
-    for f in found:
-        explained = any(
-            knowledge.explains(g.event.signature, f.event.signature)
-            and not knowledge.explains(f.event.signature, g.event.signature)
-            for g in found
-            if g is not f and (g.event.block == f.event.block or _place(g) <= _place(f))
-        )
-        if not explained:
-            kept.append(f)
-    return kept
+    if len(found) <= 1:
+        return found
+    return [f for f in found if not _is_explained(f, found, knowledge)]
+
+
+def _is_explained(f: Found, found: Sequence[Found], knowledge: Knowledge) -> bool:
+    explaining = knowledge.explained_by.get(f.event.signature, frozenset())
+    return any(
+        g is not f
+        and not knowledge.explains(f.event.signature, g.event.signature)
+        and (g.event.block == f.event.block or _place(g) <= _place(f))
+        for g in found
+        if g.event.signature in explaining
+    )
 
 
 def _after_symptoms(causes: Sequence[Found], symptoms: Sequence[Found]) -> list[Found]:
@@ -215,14 +220,14 @@ def _after_symptoms(causes: Sequence[Found], symptoms: Sequence[Found]) -> list[
 
 def _first_failure(causes: list[Found]) -> list[Found]:
     """The earliest cluster of the failure that ended the rank; in it the most specific first."""
+    if len(causes) <= 1:
+        return causes
     clusters: list[list[Found]] = []
     for cause in sorted(causes, key=_place):
         if clusters and _together(clusters[-1][-1], cause, NEAR):
             clusters[-1].append(cause)
         else:
             clusters.append([cause])
-    if not clusters:
-        return []
     chosen = len(clusters) - 1
     while chosen > 0 and _together(clusters[chosen - 1][-1], clusters[chosen][0], FAR):
         chosen -= 1

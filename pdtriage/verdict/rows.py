@@ -15,7 +15,6 @@ from pdtriage.model import (
     Victim,
     VictimReason,
 )
-from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Reading
 from pdtriage.verdict.silent import by_node, launcher_pids
 
@@ -23,7 +22,6 @@ from pdtriage.verdict.silent import by_node, launcher_pids
 def victims_of(
     readings: Sequence[Reading],
     causes: Sequence[Cause],
-    accusations: Sequence[Accusation],
     facts: RunFacts,
     verdict: VerdictWord,
 ) -> tuple[Victim, ...]:
@@ -32,10 +30,9 @@ def victims_of(
         return ()
     guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
     removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
-    accusing = {accusation.accuser.rank.key for accusation in accusations}
-    senders = {
+    launchers = {
         id(reading): pids
-        for node in by_node(readings).values()
+        for node in by_node([r for r in readings if r.stopped]).values()
         for pids in (launcher_pids(facts, node),)
         for reading in node
     }
@@ -44,8 +41,7 @@ def victims_of(
         rank = reading.rank
         if (rank.role, rank.rank) in guilty or not rank.files or rank.host in removed:
             continue
-        accuses = bool(reading.symptoms) and rank.key in accusing
-        reason = _reason(reading, accuses, senders[id(reading)])
+        reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:
             victims.append(
                 Victim(rank.rank, rank.role, rank.host, reason, causes[0].rank, rank.local_rank)
@@ -53,11 +49,13 @@ def victims_of(
     return tuple(victims)
 
 
-def _reason(reading: Reading, accusing: bool, senders: frozenset[int]) -> VictimReason | None:
+def _reason(reading: Reading, launchers: frozenset[int] | None) -> VictimReason | None:
+    """`launchers` are the pids of those that may have stopped it, where that is known."""
     ending = reading.rank.exit
     if reading.stopped is not None or (ending and ending.stopped):
-        return "stopped" if not senders or reading.sender in senders | {None} else "collateral"
-    if accusing or reading.symptoms:
+        sender = reading.sender
+        return "stopped" if not launchers or sender in (*launchers, None) else "collateral"
+    if reading.symptoms:
         return "peer"
     if ending and ending.code == 0:
         return None
@@ -99,9 +97,13 @@ def _row(rank: Rank, status: RankStatus) -> RankRow:
 
 
 def _first_seen(rank: Rank) -> float | None:
-    told = [event.time for _, event in rank.events]
-    told += (rank.progress[0].time if rank.progress else None, rank.first_time, rank.started)
-    return min([time for time in told if time is not None], default=None)
+    first = rank.first_time
+    step = rank.progress[0].time if rank.progress else None
+    events = [event.time for _, event in rank.events] if rank.events else ()
+    for time in (rank.started, step, *events):
+        if time is not None and (first is None or time < first):
+            first = time
+    return first
 
 
 def _status(

@@ -9,7 +9,7 @@ from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
-from pdtriage.verdict.suspects import Suspect, accusers_of, suspect_of
+from pdtriage.verdict.suspects import Accusers, Suspect, suspect_of
 
 NAMES_FAILED = frozenset(
     {
@@ -64,6 +64,8 @@ def with_kernel_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Sus
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:
     """A rank that got SIGTERM from somebody else than all the others of its node did."""
+    if all(reading.stopped is None for reading in readings):
+        return []
     suspects = []
     for node in by_node(readings).values():
         here = [reading for reading in node if reading.sender is not None]
@@ -84,8 +86,10 @@ def by_node(readings: Iterable[Reading]) -> dict[int | str, list[Reading]]:
     nodes: dict[int | str, list[Reading]] = {}
     for reading in readings:
         rank = reading.rank
-        folder = rank.files[0].rpartition("/")[0] if rank.files else ""
-        nodes.setdefault(folder if rank.node is None else rank.node, []).append(reading)
+        node: int | str | None = rank.node
+        if node is None:
+            node = rank.files[0].rpartition("/")[0] if rank.files else ""
+        nodes.setdefault(node, []).append(reading)
     return nodes
 
 
@@ -104,7 +108,8 @@ def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
     Every node has a parent of its own: where the first to die on one complains of others, the
     first on another node may be the one.
     """
-    firsts = [_first_death(node, readings) for node in by_node(readings).values()]
+    ordered = [r for r in readings if r.rank.exit and r.rank.exit.order is not None]
+    firsts = [_first_death(node, readings) for node in by_node(ordered).values()]
     quiet = [reading for reading in firsts if reading is not None and reading.quiet]
     if not quiet:
         return []
@@ -116,12 +121,11 @@ def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def _first_death(here: Sequence[Reading], readings: Sequence[Reading]) -> Reading | None:
-    ordered = [r for r in here if r.rank.exit and r.rank.exit.order is not None]
-    ordered.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
+def _first_death(here: list[Reading], readings: Sequence[Reading]) -> Reading | None:
+    here.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
     # A trainer of servers may be ready before the others.
-    serving = bool(ordered) and any(r.rank.role == "server" for r in readings)
-    failed = [reading for reading in ordered if _may_have_failed(reading, readings, serving)]
+    serving = any(r.rank.role == "server" for r in readings)
+    failed = [reading for reading in here if _may_have_failed(reading, readings, serving)]
     # An end whose status nobody saw says less than an error code without a word.
     told = [reading for reading in failed if _has_status(reading) and reading.quiet]
     return next((r for r in failed if _has_status(r) or not told), None)
@@ -149,10 +153,9 @@ def _time_of_death(reading: Reading) -> tuple[float, tuple[str, int, int, str]]:
 
 
 def accused_and_silent(
-    readings: Sequence[Reading], accusations: Sequence[Accusation]
+    readings: Sequence[Reading], accusations: Sequence[Accusation], accusers: Accusers
 ) -> list[Suspect]:
     """Where the arrows end: accused by name, accusing nobody, no error of its own."""
-    accusers = accusers_of(accusations)
     accusing = {a.accuser.rank.key for a in accusations}
     spoken: dict[tuple[str, int, int, str], list[Found]] = {}
     for accusation in accusations:

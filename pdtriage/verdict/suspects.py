@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pdtriage.model import Rank, Text
@@ -13,6 +13,8 @@ from pdtriage.verdict.reading import Found, Reading
 
 CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
 """Categories that often only follow from another rank's failure."""
+Accusers = Mapping[tuple[str, int, int, str], tuple[int, ...]]
+"""By the key of a rank those who name it."""
 NEVER = 1 << 30
 PREPARED_STEPS = 32
 """A DataLoader has no more batches than this in its queue when its reader dies."""
@@ -82,9 +84,8 @@ class Suspect:
         )
 
 
-def own_suspects(readings: Sequence[Reading], accusations: Iterable[Accusation]) -> list[Suspect]:
+def own_suspects(readings: Sequence[Reading], accusers: Accusers) -> list[Suspect]:
     """Ranks whose own log holds a cause."""
-    accusers = accusers_of(accusations)
     suspects = []
     for reading in readings:
         primary = reading.primary
@@ -119,18 +120,18 @@ def _near(primary: Found, reading: Reading) -> list[Found]:
 
 
 def revived_suspects(
-    readings: Sequence[Reading], accusations: Sequence[Accusation]
+    readings: Sequence[Reading], accusations: Sequence[Accusation], accusers: Accusers
 ) -> list[Suspect]:
     """Ranks that went on for a few steps after an error and then stopped for good.
 
     A reader thread that died leaves its queue behind: the steps it had prepared are still made.
     """
-    accusers = accusers_of(accusations)
+    went_on = [reading for reading in readings if reading.survived]
+    if not went_on:
+        return []
     named = {rank.key for accusation in accusations for rank in accusation.accused}
     suspects = []
-    for reading in readings:
-        if not reading.survived:
-            continue
+    for reading in went_on:
         steps = [f for f in reading.survived if not _went_on(f, reading)]
         wanted = reading.rank.key in named if named else True
         if not steps or reading.symptoms or reading.causes or not wanted:
@@ -165,9 +166,7 @@ def _steps_after(found: Found, reading: Reading) -> int:
     return sum(step.line > found.event.line for step in reading.rank.progress)
 
 
-def accusers_of(
-    accusations: Iterable[Accusation],
-) -> dict[tuple[str, int, int, str], tuple[int, ...]]:
+def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
     """By the key of the accused: the ranks that name it alone."""
     found: dict[tuple[str, int, int, str], set[int]] = {}
     for accusation in accusations:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict.judge import Judgement
 from pdtriage.verdict.lives import ending
+from pdtriage.verdict.reading import Reading
 
 MOST = 40
 OF_A_KIND = 8
@@ -23,25 +24,8 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
             Moment(facts.run.started, None, "start", Text("run started", "运行开始"), "launcher")
         )
     for reading in judgement.readings:
-        rank = reading.rank
-        for kind, found in (
-            *(("error", f) for f in reading.causes[:2]),
-            *(("symptom", f) for f in reading.symptoms[:1]),
-            *([("signal", reading.stopped)] if reading.stopped else []),
-        ):
-            moments.append(
-                Moment(found.event.time, rank.rank, kind, found.signature.title, rank.role)
-            )
-        if rank.exit and (rank.exit.code is not None or rank.exit.signal is not None):
-            moments.append(
-                Moment(
-                    rank.exit.time,
-                    rank.rank,
-                    "exit",
-                    ending(rank.exit),
-                    rank.role,
-                )
-            )
+        if reading.causes or reading.symptoms or reading.stopped or reading.rank.exit:
+            moments.extend(_seen_of(reading))
     for _, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
         if signature and event.signature in _TOLD:
@@ -53,6 +37,19 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     return _telling(sorted(moments, key=_order(moments, guilty)), guilty)
 
 
+def _seen_of(reading: Reading) -> Iterator[Moment]:
+    """What one rank says of its end, and how its parent saw it."""
+    rank = reading.rank
+    said = [("error", f) for f in reading.causes[:2]]
+    said += [("symptom", f) for f in reading.symptoms[:1]]
+    if reading.stopped:
+        said.append(("signal", reading.stopped))
+    for kind, found in said:
+        yield Moment(found.event.time, rank.rank, kind, found.signature.title, rank.role)
+    if rank.exit and (rank.exit.code is not None or rank.exit.signal is not None):
+        yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
+
+
 def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:
     """In their order, at most `MOST`: culprits and launchers, then a few of each kind."""
     if len(moments) <= MOST:
@@ -61,8 +58,10 @@ def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) ->
     kept = [place for place, m in enumerate(moments) if (m.role, m.rank) in guilty][:MOST]
     seen: Counter[tuple[str, Text]] = Counter()
     for place, moment in enumerate(moments):
+        if len(kept) == MOST:
+            break
         seen[moment.kind, moment.text] += 1
-        if len(kept) < MOST and place not in kept and seen[moment.kind, moment.text] <= OF_A_KIND:
+        if place not in kept and seen[moment.kind, moment.text] <= OF_A_KIND:
             kept.append(place)
     return tuple(moments[place] for place in sorted(kept))
 
