@@ -147,13 +147,13 @@ def _is_whole(run: NodeRun) -> bool:
         workers = {p.rank for p in record.processes if p.role == "worker"}
         # what is known of Paddle's launcher was seen from outside, bit by bit
         return record.launcher == "pdtriage" or 0 < (record.world_size or 0) <= len(workers)
-    if len(run.environments) != len(run.members):
-        return False
-    if any(member.log.role != "worker" for member in run.members):
-        return False
-    sizes = {values.get("PADDLE_GLOBAL_SIZE", "") for values in run.environments}
-    served = any(values.get("PADDLE_PSERVERS_IP_PORT_LIST") for values in run.environments)
-    return not served and sizes == {str(len(run.members))}
+    size = str(len(run.members))
+    return bool(run.members) and all(
+        member.log.role == "worker"
+        and member.values.get("PADDLE_GLOBAL_SIZE") == size
+        and not member.values.get("PADDLE_PSERVERS_IP_PORT_LIST")
+        for member in run.members
+    )
 
 
 def _side_by_side(nodes: list[list[NodeRun]]) -> list[Group]:

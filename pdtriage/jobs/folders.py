@@ -15,7 +15,7 @@ from pdtriage.jobs.pods import (
     read_cluster,
 )
 from pdtriage.launch.record import RunRecord
-from pdtriage.model import FileFacts, FileKind, Pod, Role
+from pdtriage.model import FileFacts, Pod, Role
 
 PROCESS_KINDS: dict[str, Role] = {
     "worker": "worker",
@@ -87,7 +87,7 @@ def sort_files(
     facts: Iterable[FileFacts], records: Sequence[tuple[str, RunRecord]] = ()
 ) -> JobFolder:
     """Nodes in the order of their folder names; `records` come with the folder of their log."""
-    ordered = sorted(facts, key=lambda f: (f.file.folder, f.file.path))
+    ordered = sorted(facts, key=_place)
     nodes = _Nodes()
     consoles: list[FileFacts] = []
     kernel: list[FileFacts] = []
@@ -103,8 +103,14 @@ def sort_files(
             told.append(found)
         elif kind == "console":
             consoles.append(found)
-        elif kind not in ("gpu", "record", "other"):
-            _side_files(nodes[file.folder], kind).append(found)
+        elif kind == "env":
+            nodes[file.folder].environments.append(found)
+        elif kind == "endpoints":
+            nodes[file.folder].endpoints.append(found)
+        elif kind == "pod":
+            nodes[file.folder].pods.append(found)
+        elif kind == "backup_env":
+            nodes[file.folder].backups.append(found)
     for folder, record in records:
         nodes[folder].records.append(record)
     cluster = read_cluster(told, consoles)
@@ -117,6 +123,13 @@ def sort_files(
                 log.pieces.sort(key=lambda piece: -piece.file.rotation)
         node.records.sort(key=lambda record: record.number)
     return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
+
+
+def _place(facts: FileFacts) -> tuple[str, int, str]:
+    """By number before name, as they were found: then there is little left to sort."""
+    file = facts.file
+    index = file.index
+    return file.folder, -1 if index is None else index, file.path
 
 
 def _without_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) -> list[FileFacts]:
@@ -139,15 +152,6 @@ def _without_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) ->
         node.consoles.extend(console for console in own if not is_previous(console))
         node.previous.extend(console for console in own if is_previous(console))
     return left
-
-
-def _side_files(node: NodeFolder, kind: FileKind) -> list[FileFacts]:
-    return {
-        "env": node.environments,
-        "pod": node.pods,
-        "backup_env": node.backups,
-        "endpoints": node.endpoints,
-    }[kind]
 
 
 def _node_of_console(nodes: _Nodes, console: FileFacts) -> NodeFolder:

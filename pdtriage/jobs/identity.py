@@ -55,6 +55,12 @@ class Identification:
         return role, rank, local, host_of(endpoint) or self._host, endpoint, None
 
     @cached_property
+    def _told(self) -> dict[Member, int]:
+        """Global ranks of those that say so themselves."""
+        members = self._run.members
+        return {m: rank for m in members if (rank := self_rank(m)) is not None}
+
+    @cached_property
     def _host(self) -> str | None:
         """As the console tells it."""
         values = self._run.console.values
@@ -67,9 +73,8 @@ class Identification:
         first = _number(run.console.values.get("PADDLE_TRAINER_ID"))
         if first is not None:
             return first
-        for member in run.members:  # one process that knows its rank places its whole node
-            told = self_rank(member)
-            if told is not None and member.log.index is not None and told >= member.log.index:
+        for member, told in self._told.items():  # one that knows its rank places its whole node
+            if member.log.index is not None and told >= member.log.index:
                 return told - member.log.index
         for rank, endpoint in enumerate(run.endpoints if self._host else ()):
             if host_of(endpoint) == self._host:
@@ -82,7 +87,7 @@ class Identification:
         return 0 if alone else None
 
     def _rank_without_environment(self, member: Member) -> int | None:
-        told = self_rank(member)
+        told = self._told.get(member)
         if told is not None:
             return told
         local = member.log.index
@@ -126,8 +131,8 @@ def self_rank(member: Member) -> int | None:
     told = set()
     for span in member.segment:
         for event in span.events:
-            number = event.fields.get("self_rank", "")
-            if number.isdecimal():
+            number = event.fields.get("self_rank")
+            if number and number.isdecimal():
                 told.add(number)
     return int(told.pop()) if len(told) == 1 else None
 
