@@ -6,9 +6,7 @@ Where it has no wheel, `google-re2` or the standard library find the same, slowe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pdtriage.events.engines import EngineName, database_of
 from pdtriage.knowledge import Knowledge
@@ -26,14 +24,9 @@ FATAL = "\0glog fatal"
 """Stands for a glog line of level F among the literals: a letter and the day, no fixed word."""
 _FATAL_LINE = rb"F[01]\d[0-3]\d \d\d:\d\d:\d\d\.\d{6}"
 _FATAL_LENGTH = len("F0101 00:00:00.000000")
-_GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
-
-_OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
 
 Hit = tuple[int, int]
 """Position of a literal in the buffer, index of the literal."""
-Place = tuple[int, list[int]]
-"""Position in the buffer, and the counters that may fit there."""
 
 
 class Detector:
@@ -106,72 +99,3 @@ def literals_of(knowledge: Knowledge) -> tuple[str, ...]:
     for signature in knowledge.signatures.values():
         seen.update(dict.fromkeys(signature.literals))
     return tuple(seen)
-
-
-class Marks(NamedTuple):
-    """What tells how far a file came, in one part of a buffer."""
-
-    counters: list[Place]
-    """A position in every line that looks like progress, rising, and what may fit there."""
-    writers: list[int]
-    """In every glog line the position behind the id of its process."""
-
-
-class MarkDetector:
-    """Positions of step counters and glog lines; scanned only where progress is sampled."""
-
-    def __init__(self, counters: Sequence[str], engine: EngineName | None = None) -> None:
-        expressions = [_detecting(pattern).encode() for pattern in counters]
-        self._glog = len(expressions)
-        self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
-
-    def find(self, buffer: bytes, start: int = 0, end: int | None = None) -> Marks:
-        """The marks of buffer[start:end].
-
-        What a progress bar overwrote with a carriage return is a line of its own here.
-        """
-        found: list[tuple[int, int]] = []
-        end = len(buffer) if end is None else end
-
-        def on_match(index: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            found.append((start + end, index))
-
-        self._database.scan(memoryview(buffer)[start:end], on_match)
-        found.sort()
-        marks = Marks([], [])
-        line_end = -1
-        for at, index in found:
-            if index == self._glog:
-                marks.writers.append(at)
-                continue
-            if at > line_end:
-                line_end = _shown_end(buffer, at - 1, end)
-                marks.counters.append((at - 1, []))
-            fits = marks.counters[-1][1]
-            if index not in fits:
-                fits.append(index)
-        return marks
-
-
-def _shown_end(buffer: bytes, position: int, end: int) -> int:
-    """The next line end or carriage return."""
-    line_end = buffer.find(b"\n", position, end)
-    line_end = end if line_end < 0 else line_end
-    overwritten = buffer.find(b"\r", position, line_end)
-    return line_end if overwritten < 0 else overwritten
-
-
-def _detecting(pattern: str) -> str:
-    """What suffices to see that a line is progress: no groups, no optional end (the loss).
-
-    A number at the end matches at each of its digits; the first suffices.
-    """
-    plain = re.sub(r"\(\?P<\w+>", "(?:", pattern)
-    tail = _OPTIONAL_TAIL.search(plain)
-    if tail and plain.endswith(")?"):
-        try:
-            re.compile(plain[: tail.start()])
-        except re.error:  # the optional part does not end where the pattern ends
-            return plain
-        plain = plain[: tail.start()]
-    return plain[:-2] + ")" if plain.endswith(r"\d+)") else plain

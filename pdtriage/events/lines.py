@@ -166,7 +166,9 @@ class Lines:
         start = buffer.rfind(b"\n", 0, position) + 1
         end = buffer.find(b"\n", position)
         raw = buffer[start:] if end < 0 else buffer[start:end]
-        return self._line(visible(raw, position - start if exact else None), start)
+        return self.line(
+            self.number_at(start), start, visible(raw, position - start if exact else None)
+        )
 
     def onward(self, position: int) -> Iterator[Line]:
         """Lines from the one around `position` on."""
@@ -174,7 +176,8 @@ class Lines:
         size = len(self.buffer)
         while start < size:
             end = self.end_of(start)
-            yield self._line(visible(self.buffer[start : min(end, start + 64 * LONGEST)]), start)
+            raw = visible(self.buffer[start : min(end, start + 64 * LONGEST)])
+            yield self.line(self.number_at(start), start, raw)
             start = end + 1
 
     def back(self, position: int, most: int) -> Iterator[Line]:
@@ -184,14 +187,16 @@ class Lines:
             if start == 0:
                 return
             previous = self.start_of(start - 1)
-            yield self._line(visible(self.buffer[previous : start - 1]), previous)
+            raw = visible(self.buffer[previous : start - 1])
+            yield self.line(self.number_at(previous), previous, raw)
             start = previous
 
-    def _line(self, raw: bytes, start: int) -> Line:
+    def line(self, number: int, start: int, raw: bytes) -> Line:
+        """The line of which `raw` is the visible part."""
         text = clean(raw)
         if self._prefix is None:
-            return Line(self.number_at(start), start, text)
-        return Line(self.number_at(start), start, *self._prefix.strip(text))
+            return Line(number, start, text)
+        return Line(number, start, *self._prefix.strip(text))
 
 
 class Prefixes:

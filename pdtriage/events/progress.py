@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.events.clock import Clock
-from pdtriage.events.lines import Lines
+from pdtriage.events.lines import Line
 from pdtriage.events.patterns import Patterns
 from pdtriage.model import Progress
 
@@ -24,16 +24,11 @@ class Counters:
         self._last: int | None = None
         self._unstamped: dict[int, int] = {}
 
-    def read(
-        self,
-        lines: Lines,
-        position: int,
-        base: int,
-        clock: Clock,
-        likely: Sequence[int] | None = None,
-    ) -> Progress | None:
-        """The step told around a position; `likely` are the only patterns worth trying."""
-        line = lines.at(position, exact=True)
+    def read(self, line: Line, base: int, clock: Clock, likely: Sequence[int]) -> Progress | None:
+        """The step a line tells; `likely` are the only patterns worth trying.
+
+        `base` is where the buffer of the line begins in the file.
+        """
         for number in self._order(likely):
             groups = self._patterns.groups(number, line.text)
             if groups is None or (step := _whole(groups[0])) is None:
@@ -60,15 +55,12 @@ class Counters:
             self._unstamped[number] = self._unstamped.get(number, 0) + 1
         return stamp
 
-    def _order(self, likely: Sequence[int] | None) -> Sequence[int]:
-        """As in the file, but what fitted the last time comes first."""
-        if likely is not None and len(likely) == 1:
+    def _order(self, likely: Sequence[int]) -> Sequence[int]:
+        """As they come, but what fitted the last time comes first."""
+        last = self._last
+        if last is None or last not in likely[1:]:
             return likely
-        order = list(range(len(self._patterns))) if likely is None else sorted(likely)
-        if self._last in order[1:]:
-            order.remove(self._last)
-            order.insert(0, self._last)
-        return order
+        return [last, *(number for number in likely if number != last)]
 
 
 def _whole(value: str | None) -> int | None:

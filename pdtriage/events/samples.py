@@ -5,20 +5,20 @@ Places depend on offsets in the file alone, so that it does not matter how a fil
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from pdtriage.events.clock import Clock
-from pdtriage.events.detect import Marks, Place
 from pdtriage.events.lines import Lines
+from pdtriage.events.marks import Mark, Marks
 from pdtriage.events.sampling import merged
 from pdtriage.model import Event, Progress, Stamp
 
 DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at …"""
-GLANCE = 1 << 10
+GLANCE, LAST_GLANCE = 1 << 10, 1 << 9
 """… but these first: where they tell a step, the others need not."""
 FARTHEST = 1 << 18
 """Bytes at the end that are looked at for a step if none was told before; many ranks tell none."""
@@ -53,7 +53,7 @@ FAILING = frozenset({"cause", "symptom", "victim", "end"})
 TELLING = FAILING | {"start"}
 
 Find = Callable[[int, int], Marks]
-Read = Callable[[int, list[int]], Progress | None]
+Read = Callable[[Mark], Progress | None]
 
 
 def regions(
@@ -88,8 +88,8 @@ def _most(start: int, end: int, is_last: bool) -> int:
 
 class Sampled(NamedTuple):
     steps: list[Progress]
-    writers: list[int]
-    """In every glog line that was looked at, the position behind the id of its process."""
+    writers: list[Mark]
+    """Every line of glog that was looked at."""
 
 
 class _Look(NamedTuple):
@@ -117,24 +117,26 @@ def sample(
         any_told = told_before or any(look.told for look in looks)
         lowest = begin if any_told else max(begin, wanted[-1].end - FARTHEST)
         _look_back(looks, wanted, lowest, near, find, read)
-    places: list[Place] = []
+    places: list[Mark] = []
     steps: dict[int, Progress] = {}
-    writers: list[int] = []
-    for marks, told in looks:
+    writers: list[Mark] = []
+    for (counters, glog), told in looks:
         for place, step in told.items():
             steps[len(places) + place] = step
-        places += marks.counters
-        writers += marks.writers
-    _refine(steps, places, read)
-    return Sampled(list({id(it): it for _, it in sorted(steps.items())}.values()), writers)
+        places += counters
+        writers += glog
+    return Sampled(_refined(steps, places, read), writers)
 
 
 def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
     """A glance first, where nothing happened and few lines are read."""
     inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
     if region.most <= READ_OF_END and not inside and region.end - region.begin > GLANCE:
-        start = region.end - GLANCE if is_last else region.begin
-        look = _read(find(start, start + GLANCE), inside, region.most, read)
+        if is_last:
+            seen = find(region.end - LAST_GLANCE, region.end)
+        else:
+            seen = find(region.begin, region.begin + GLANCE)
+        look = _read(seen, inside, region.most, read)
         if look.told:
             return look
     return _read(find(region.begin, region.end), inside, region.most, read)
@@ -169,12 +171,12 @@ def _look_back(
 def _read(marks: Marks, near: Sequence[int], most: int, read: Read) -> _Look:
     told = {}
     for place in chosen(marks.counters, near, most):
-        if step := read(*marks.counters[place]):
+        if step := read(marks.counters[place]):
             told[place] = step
     return _Look(marks, told)
 
 
-def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]:
+def chosen(places: Sequence[Mark], near: Sequence[int], most: int) -> list[int]:
     """Which of the places of one region to read: both ends, some between, those next to events."""
     count = len(places)
     if count <= most:
@@ -186,48 +188,51 @@ def chosen(places: Sequence[Place], near: Sequence[int], most: int) -> list[int]
     picked = {*range(most // 4), *range(count - most // 2, count)}
     picked.update(range(0, count, count // READ_BETWEEN + 1))
     for position in near:
-        after = bisect(places, position, key=lambda place: place[0])
+        after = bisect_left(places, position, key=lambda place: place.start)
         picked.update(range(max(0, after - 1), min(count, after + READ_AFTER)))
     return sorted(picked)
 
 
-def _refine(steps: dict[int, Progress], places: Sequence[Place], read: Read) -> None:
+def _refined(steps: dict[int, Progress], places: Sequence[Mark], read: Read) -> list[Progress]:
+    """The steps in their order, and those around a fall that were read now."""
     for _ in range(MOST_REFINED):
         gap = _fall(steps)
         if gap is None:
             break
         middle = sum(gap) // 2
-        step = read(*places[middle])
-        steps[middle] = step or steps[gap[0]]
+        steps[middle] = read(places[middle]) or steps[gap[0]]
+    return list({id(step): step for _, step in sorted(steps.items())}.values())
 
 
 def _fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
     """Two places with others between them where the later step is the smaller one."""
-    order = sorted(steps)
-    for earlier, later in pairwise(order):
-        if later - earlier > 1 and _rank(steps[later]) < _rank(steps[earlier]):
+    for earlier, later in pairwise(sorted(steps)):
+        if later - earlier > 1 and _falls(steps[earlier], steps[later]):
             return earlier, later
     return None
 
 
-def _rank(step: Progress) -> tuple[int, int]:
-    return step.epoch or 0, step.step
+def _falls(earlier: Progress, later: Progress) -> bool:
+    """Of one counter; many logs have two, of all steps and of those of an epoch."""
+    if later.total != earlier.total:
+        return False
+    return (later.epoch or 0, later.step) < (earlier.epoch or 0, earlier.step)
 
 
-def glog_stamps(lines: Lines, writers: Sequence[int], clock: Clock, base: int) -> list[Stamp]:
+def glog_stamps(lines: Lines, writers: Sequence[Mark], clock: Clock, base: int) -> list[Stamp]:
     """The first glog line, the last one, and those on both sides of a new process."""
-    if not writers:
-        return []
-    kept = {writers[0], writers[-1]}
-    pid, last = b"", -1
-    for end in writers:
-        writer = lines.buffer[lines.buffer.rfind(b" ", 0, end - 1) : end]
-        if pid and writer != pid:
-            kept |= {last, end}
-        pid, last = writer, end
+    kept: list[Mark] = []
+    pid, last = b"", None
+    for mark in writers:
+        writer = mark.raw.split(None, 3)[2]
+        if writer != pid:
+            kept += [last, mark] if last and last is not kept[-1] else [mark]
+        pid, last = writer, mark
+    if last and last is not kept[-1]:
+        kept.append(last)
     stamps = []
-    for position in sorted(kept):
-        line = lines.at(position - 1)
+    for mark in kept:
+        line = lines.line(mark.number, mark.start, mark.raw)
         if stamp := clock.read(line.text):
             stamps.append(Stamp(line.number, base + line.start, *stamp))
     return stamps

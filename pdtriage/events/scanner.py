@@ -5,24 +5,23 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from pdtriage.events.ahead import ahead
 from pdtriage.events.budget import Budget, Worth, unread_note
 from pdtriage.events.claims import Candidate, Claims, Stamps, build_event, fold
 from pdtriage.events.clock import STAMP_GROUPS, Clock
 from pdtriage.events.console_tables import console_blocks
-from pdtriage.events.detect import Detector, Hit, MarkDetector, Marks, Stream, literals_of
+from pdtriage.events.detect import Detector, Hit, Stream, literals_of
 from pdtriage.events.engines import EngineName
 from pdtriage.events.lines import (
     LOOKED_AT_OF_CONSOLE,
     Lines,
     Prefix,
     Prefixes,
-    near_end,
-    near_start,
     tail_of,
 )
+from pdtriage.events.marks import Mark, MarkDetector
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
@@ -353,20 +352,17 @@ class FileScanner:
         events: list[Event],
         is_end: bool,
     ) -> None:
-        def read(position: int, likely: list[int]) -> Progress | None:
-            return self._counters.read(lines, position, self._base, self._clock, likely)
+        def read(mark: Mark) -> Progress | None:
+            line = lines.line(mark.number, mark.start, mark.raw)
+            return self._counters.read(line, self._base, self._clock, mark.fits)
 
         wanted = regions(self._base, begin, upto, events, is_end, self._sparse)
         near = [event.offset - self._base for event in events if event.role in FAILING]
         told_before = bool(self._found.progress)
-        seen = sample(wanted, begin, is_end, told_before, near, self._marks_in, read)
+        find = partial(self._engine.marks.find, lines)
+        seen = sample(wanted, begin, is_end, told_before, near, find, read)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
-
-    def _marks_in(self, begin: int, end: int) -> Marks:
-        """Of whole lines: a piece of one may look like another counter."""
-        buffer = self._buffer
-        return self._engine.marks.find(buffer, near_start(buffer, begin), near_end(buffer, end))
 
     def _learn_opening(self, end: int, progress: Sequence[Progress]) -> None:
         """How the file begins, up to its first step; again and again while it is that short."""
