@@ -45,8 +45,10 @@ class Keys:
 def _content(source: Source) -> bytes | None:
     origin = source.origin
     if isinstance(origin, Disk):
-        packed = source.file.size is None
-        return _of_file(origin, WORTH_KEEPING_PACKED if packed else WORTH_KEEPING)
+        size = source.file.size
+        if size is None:
+            return _of_file(origin, WORTH_KEEPING_PACKED)
+        return _of_file(origin, WORTH_KEEPING) if size >= WORTH_KEEPING else None
     if isinstance(origin, Memory):
         if len(origin.content) < WORTH_KEEPING_PACKED:
             return None

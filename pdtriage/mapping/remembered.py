@@ -33,9 +33,12 @@ def read_or_remember(
 ) -> Iterator[Read]:
     """What is known of the sources; the others are read by `otherwise`, and remembered."""
     room = _room()
-    shelf = _Shelf(cache.folder() / "results", room)
     key_of = Keys(engine).of
-    keys = [key_of(source) if room else None for source in sources]
+    keys = [key_of(source) for source in sources] if room else []
+    if not any(keys):
+        yield from otherwise(sources, engine, tick)
+        return
+    shelf = _Shelf(cache.folder() / "results", room)
     known = [shelf.get(key, source) for key, source in zip(keys, sources, strict=True)]
     unknown = [source for source, facts in zip(sources, known, strict=True) if facts is None]
     read = otherwise(unknown, engine, tick)
