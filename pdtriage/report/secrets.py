@@ -32,13 +32,21 @@ _SHAPES = late(
     | \bsk-(?:[a-z]+-)*[A-Za-z0-9_-]{20,} | \b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}
     | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
     | \bhttps://hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
-    | \bwandb_v1_[A-Za-z0-9_]{20,} | \bya29\.[A-Za-z0-9_-]{20,} | \bs\.[A-Za-z0-9]{24}\b
+    | \bwandb_v1_[A-Za-z0-9_]{20,} | \bya29\.[A-Za-z0-9_-]{20,}
     | \bhvs\.[A-Za-z0-9_-]{24,} | \bdckr_pat_[A-Za-z0-9_-]{20,} | \bAGE-SECRET-KEY-1[0-9A-Z]{30,}
     | \bdop_v1_[0-9a-f]{40,} | \bdapi[0-9a-f]{32}\b | \b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
     | \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*      # JSON web token
     """,
     re.VERBOSE,
 )
+_SHAPE_WORDS = (
+    *("akia", "asia", "agpa", "aroa", "ltai", "akid", "altak", "bce-auth-v", "aiza"),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glrt-"),
+    *("hf_", "npm_", "pypi-", "sk-", "k_live_", "k_test_", "xox", "sg.", "hooks.slack.com"),
+    *("wandb_v1_", "ya29.", "hvs.", "dckr_pat_", "age-secret-key-1", "dop_v1_", "dapi", ":aa"),
+    "eyj",
+)
+_VAULT = late(r"\bs\.[A-Za-z0-9]{24}\b")
 _CUT_SHORT = late(  # a line too long to keep ends so, perhaps in the middle of a key
     r"(?P<keep>)(?P<secret>\b(?:AKIA|ASIA|LTAI|AKID|ALTAK|AIza|gh[pousr]_|github_pat_|gl(?:pat|rt)-|"
     r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…$)",
@@ -51,9 +59,7 @@ _PRIVATE_KEY = late(
 _KEY_WITHOUT_BEGINNING = late(
     r"(?P<keep>)(?P<secret>(?:^[A-Za-z0-9+/=]{16,76}\n)+)(?=-----END [A-Z ]*PRIVATE KEY)", re.M
 )
-_KEY_LINE = late(
-    r"(?P<keep>)(?P<secret>^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$)", re.M
-)
+_KEY_LINE = late(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$", re.M)
 _URL = late(
     r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/:@'\"]{0,200}:)?)(?P<secret>[^\s/@'\"]{3,400})(?=@)",
     re.I,
@@ -130,6 +136,8 @@ _DUMP_DICT = late(r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?\s*){
 _PAIR = late(
     r"""(?P<keep>['"](?P<name>[A-Z_]\w*)['"]:\s*(?P<quote>['"]))(?P<value>(?:(?!(?P=quote))[^\n])*)"""
 )
+DUMPED = 5
+"""So many variables, one a line, are a dump."""
 _DUMP_LINES = late(r"(?:^(?:export |declare -x )?[A-Z_][A-Z0-9_]*=.*(?:\n|$)){5,}", re.M)
 _ASSIGNED = late(r"(?P<keep>^(?:export |declare -x )?(?P<name>\w+)=)(?P<value>.*)$", re.M)
 
@@ -143,30 +151,26 @@ def masked_text(text: str) -> tuple[str, int]:
         count += 1
         return "\n".join(MASK if line.strip() else line for line in secret.split("\n"))
 
-    for substitute in _SUBSTITUTIONS:
-        text = substitute(text, _mask)
+    folded = text.casefold()
+    for words, substitute in _SUBSTITUTIONS:
+        if any(word in folded for word in words):
+            text = substitute(text, _mask)
     return text, count
 
 
 _Mask = Callable[[str], str]
+_Substitute = Callable[[str, _Mask], str]
 
 
-def _shapes(text: str, mask: _Mask) -> str:
-    return _SHAPES.sub(lambda found: mask(found.group()), text)
+def _all(pattern: re.Pattern[str]) -> _Substitute:
+    """Masks each match."""
+    return lambda text, mask: pattern.sub(lambda found: mask(found.group()), text)
 
 
-def _groups(
-    pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool], needed: str = ""
-) -> Callable[[str, _Mask], str]:
-    """Masks the group `secret` of each match and keeps `keep`, the text before it.
-
-    Only a text with what is `needed` can match; most have not, and that is seen at once.
-    """
+def _groups(pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool]) -> _Substitute:
+    """Masks the group `secret` of each match and keeps `keep`, the text before it."""
 
     def _substitute(text: str, mask: _Mask) -> str:
-        if needed not in text:
-            return text
-
         def _one(found: re.Match[str]) -> str:
             keep, secret = _parts(found)
             if MASK in secret or not suspicious(found):
@@ -239,21 +243,31 @@ def _dumps(text: str, mask: _Mask) -> str:
 
     if "{" in text:
         text = _DUMP_DICT.sub(_dump, text)
-    return _DUMP_LINES.sub(_dump, text) if "=" in text else text
+    return _DUMP_LINES.sub(_dump, text) if text.count("=") >= DUMPED else text
 
 
-_SUBSTITUTIONS = (
-    _groups(_PRIVATE_KEY, _always, "PRIVATE KEY"),
-    _groups(_KEY_WITHOUT_BEGINNING, _always, "PRIVATE KEY"),
-    _groups(_KEY_LINE, _always),
-    _dumps,
-    _shapes,
-    _groups(_CUT_SHORT, _always, "…"),
-    _groups(_URL, _always, "@"),
-    _groups(_HEADER, _always),
-    _groups(_COOKIE, _always, "="),
-    _groups(_PARAMETER, _always, "="),
-    _groups(_NAMED, _named_like_a_secret),
-    _groups(_FLAG, _flag_like_a_secret, "-"),
-    _groups(_KEY_NAME, _looks_random),
+def _key_lines(text: str, mask: _Mask) -> str:
+    """Lines from the midst of a private key, which are all of one length."""
+    return _all(_KEY_LINE)(text, mask) if 64 in map(len, text.split("\n")) else text
+
+
+_SUBSTITUTIONS: tuple[tuple[tuple[str, ...], _Substitute], ...] = (
+    (("private key",), _groups(_PRIVATE_KEY, _always)),
+    (("private key",), _groups(_KEY_WITHOUT_BEGINNING, _always)),
+    (("",), _key_lines),
+    (("{", "="), _dumps),
+    (_SHAPE_WORDS, _all(_SHAPES)),
+    (("s.",), _all(_VAULT)),
+    (("…",), _groups(_CUT_SHORT, _always)),
+    (("@",), _groups(_URL, _always)),
+    (("authorization", "bearer"), _groups(_HEADER, _always)),
+    (("cookie",), _groups(_COOKIE, _always)),
+    (("?", "&"), _groups(_PARAMETER, _always)),
+    (("=", ":"), _groups(_NAMED, _named_like_a_secret)),
+    (("-",), _groups(_FLAG, _flag_like_a_secret)),
+    (("=", ":"), _groups(_KEY_NAME, _looks_random)),
 )
+"""Each with words of which a text must have one, in small letters or capitals.
+
+Most texts have none: that is seen at once, and few of the patterns are ever compiled.
+"""

@@ -44,6 +44,18 @@ SECRETS = {
     "ak-sk": (f"ak={HEX[:32]} sk={HEX}", HEX),
 }
 
+KEYS = [
+    *(begin + A.upper()[:16] for begin in ("AKIA", "ASIA", "AGPA", "AROA")),
+    *(begin + A[:36] for begin in ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")),
+    *(begin + A[:24] for begin in ("LTAI", "ALTAK", "glpat-", "glrt-", "sk_live_", "rk_test_")),
+    *(begin + A for begin in ("hf_", "npm_", "pypi-", "sk-", "wandb_v1_", "ya29.", "hvs.")),
+    *(f"xox{kind}-{A}" for kind in "abeoprs"),
+    *("AKID" + A[:32], "AIza" + A[:35], "dckr_pat_" + A, "bce-auth-v1/" + A),
+    *("SG." + A[:20] + "." + A, "https://hooks.slack.com/services/T0/B0/" + A[:24]),
+    *("s." + A[:24], "AGE-SECRET-KEY-1" + A.upper(), "dop_v1_" + HEX, "dapi" + HEX[:32]),
+    *("12345678:AA" + A[:33], "eyJhbGciOiJI.eyJzdWIiOiIx." + A),
+]
+
 HARMLESS = [
     "OSError: [Errno 5] Input/output error: '/mnt/ds/train/00017.jpg'",
     "KeyError: 'token'",
@@ -64,6 +76,11 @@ HARMLESS = [
     'File "/opt/lib/site-packages/paddle/nn/layer/common.py", line 1779, in forward',
     "Exit code: 1, task-id=1234567890123456789012345678901234567890",
 ]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_of_a_known_shape_is_masked_whatever_stands_around_it(key: str) -> None:
+    assert masked_text(f"got {key} there") == ("got *** there", 1)
 
 
 @pytest.mark.parametrize("kind", SECRETS)
