@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -74,6 +73,8 @@ def end_at_ctrl_c() -> None:
     As an exception it could get lost: Python drops what is raised in a callback, and each import
     ends with one. The job would then start although it was told not to.
     """
+    import signal  # of all verbs only a launcher needs it
+
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -8,7 +8,7 @@ from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.silent import CRASH_SIGNALS, by_exit
-from pdtriage.verdict.suspects import Accusers, Suspect, suspect_of
+from pdtriage.verdict.suspects import SIGKILL, Accusers, Suspect, suspect_of
 
 NEVER_STARTED = frozenset(
     {
@@ -21,7 +21,7 @@ NEVER_STARTED = frozenset(
     }
 )
 NO_SHM = "k8s.no-shm"
-SIGBUS, SIGKILL = 7, 9
+SIGBUS = 7
 
 
 def told_by_cluster(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from pdtriage.model import Rank, Text
 from pdtriage.verdict import words
@@ -16,33 +14,36 @@ CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "exter
 Accusers = Mapping[tuple[str, int, int, str], tuple[int, ...]]
 """By the key of a rank those who name it."""
 NEVER = 1 << 30
+SIGKILL = 9
 PREPARED_STEPS = 32
 """A DataLoader has no more batches than this in its queue when its reader dies."""
 
 
-@dataclass
 class Suspect:
     """One process and what speaks against it."""
 
-    signature: str
-    category: str
-    rank: Rank | None
-    """None for the launcher, or for a peer that is known by its address only."""
-    found: Found | None = None
-    """Its own words; None for a silent one."""
-    support: list[Found] = field(default_factory=list)
-    """Lines of others that speak of it."""
-    accusers: tuple[int, ...] = ()
-    why: list[Text] = field(default_factory=list)
-    certain: bool = False
-    role: str = "worker"
-    host: str | None = None
-    fields: dict[str, str] = field(default_factory=dict)
-    position: tuple[int, int] = (-1, -1)
-    last_words: tuple[Rank, ...] = ()
-    """Ranks whose last line is evidence: where a log without an error stops."""
-    first_to_fail: bool = False
-    """Its parent saw nobody fail before it."""
+    def __init__(
+        self, signature: str, category: str, rank: Rank | None, support: list[Found]
+    ) -> None:
+        self.signature = signature
+        self.category = category
+        self.rank = rank
+        """None for the launcher, or for a peer that is known by its address only."""
+        self.support = support
+        """Lines of others that speak of it."""
+        self.found: Found | None = None
+        """Its own words; None for a silent one."""
+        self.accusers: tuple[int, ...] = ()
+        self.why: list[Text] = []
+        self.certain = False
+        self.role: str = rank.role if rank else "worker"
+        self.host = rank.host if rank else None
+        self.fields: dict[str, str] = {}
+        self.position = (-1, -1)
+        self.last_words: tuple[Rank, ...] = ()
+        """Ranks whose last line is evidence: where a log without an error stops."""
+        self.first_to_fail = False
+        """Its parent saw nobody fail before it."""
 
     @property
     def is_consequence(self) -> bool:
@@ -57,7 +58,7 @@ class Suspect:
     @property
     def was_killed(self) -> bool:
         ending = self.rank.exit if self.rank else None
-        return bool(ending and ending.signal == signal.SIGKILL)
+        return bool(ending and ending.signal == SIGKILL)
 
     @property
     def stopped_by_launcher(self) -> bool:
@@ -89,23 +90,20 @@ def own_suspects(readings: Sequence[Reading], accusers: Accusers) -> list[Suspec
     suspects = []
     for reading in readings:
         primary = reading.primary
-        if primary is None:
-            continue
-        suspects.append(
-            Suspect(
-                signature=primary.event.signature,
-                category=primary.category,
-                rank=reading.rank,
-                found=primary,
-                support=[*reading.causes[1:3], *reading.inner[:2], *_near(primary, reading)],
-                accusers=accusers.get(reading.rank.key, ()),
-                role=reading.rank.role,
-                host=reading.rank.host,
-                fields=dict(primary.event.fields),
-                position=reading.position,
-            )
-        )
+        if primary is not None:
+            support = [*reading.causes[1:3], *reading.inner[:2], *_near(primary, reading)]
+            suspects.append(_by_own_words(primary, reading, support, accusers))
     return sorted(suspects, key=Suspect.strength)
+
+
+def _by_own_words(
+    found: Found, reading: Reading, support: list[Found], accusers: Accusers
+) -> Suspect:
+    suspect = Suspect(found.event.signature, found.category, reading.rank, support)
+    suspect.found, suspect.position = found, reading.position
+    suspect.accusers = accusers.get(reading.rank.key, ())
+    suspect.fields = dict(found.event.fields)
+    return suspect
 
 
 def _near(primary: Found, reading: Reading) -> list[Found]:
@@ -137,21 +135,10 @@ def revived_suspects(
         if not steps or reading.symptoms or reading.causes or not wanted:
             continue
         first = min(steps, key=lambda f: (f.signature.generic, f.event.line))
-        suspects.append(
-            Suspect(
-                signature=first.event.signature,
-                category=first.category,
-                rank=reading.rank,
-                found=first,
-                support=[f for f in steps if f is not first][:2],
-                accusers=accusers.get(reading.rank.key, ()),
-                why=[words.went_on(_steps_after(first, reading))],
-                role=reading.rank.role,
-                host=reading.rank.host,
-                fields=dict(first.event.fields),
-                position=reading.position,
-            )
-        )
+        support = [f for f in steps if f is not first][:2]
+        suspect = _by_own_words(first, reading, support, accusers)
+        suspect.why.append(words.went_on(_steps_after(first, reading)))
+        suspects.append(suspect)
     return sorted(suspects, key=Suspect.strength)
 
 
@@ -186,12 +173,6 @@ def fold_equal(suspects: Sequence[Suspect], shape: dict[int, str]) -> list[list[
 
 def suspect_of(signature: str, category: str, rank: Rank | None, support: list[Found]) -> Suspect:
     """One that says nothing itself; `support` are the lines of others about it."""
-    return Suspect(
-        signature=signature,
-        category=category,
-        rank=rank,
-        support=support,
-        role=rank.role if rank else "worker",
-        host=rank.host if rank else None,
-        last_words=(rank,) if rank else (),
-    )
+    suspect = Suspect(signature, category, rank, support)
+    suspect.last_words = (rank,) if rank else ()
+    return suspect
