@@ -19,7 +19,6 @@ _DEVICE_FLAGS = {
     "FLAGS_selected_accelerators": "device",
 }
 
-
 Identity = tuple[Role, int | None, int | None, str | None, str | None, str | None]
 """Role, global rank, local rank, host, endpoint and device of a process."""
 

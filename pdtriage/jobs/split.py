@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import TypeVar
 
 from pdtriage.jobs.folders import Log
@@ -76,21 +77,16 @@ _Sign = tuple[int, int, str, int]
 
 def times_of(segment: Segment) -> tuple[float, float] | None:
     """The first and the last it tells, if it tells any."""
-    first = last = None
+    first, last = inf, -inf
     told: Sequence[Event | Progress | Stamp]
     for part in segment:
         for told in (part.stamps, part.events, part.progress):
             for each in told:
                 time = each.time
-                if time is None:
-                    continue
-                if first is None or last is None:
-                    first = last = time
-                elif time < first:
-                    first = time
-                elif time > last:
-                    last = time
-    return None if first is None or last is None else (first, last)
+                if time is not None:
+                    first = time if time < first else first
+                    last = time if time > last else last
+    return (first, last) if first <= last else None
 
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:

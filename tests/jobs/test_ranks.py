@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pdtriage.jobs.identity import host_of
 from pdtriage.model import RunFacts
 
 from .builders import environment, runs_of
@@ -131,3 +134,22 @@ def test_a_rank_that_contradicts_its_environment_is_noted() -> None:
     )
     assert owners(run)["log/workerlog.0"] == (1, "10.0.0.1")
     assert "rank 1, its messages say 3" in run.notes[-1].en
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "host"),
+    [
+        ("10.0.0.1:6170", "10.0.0.1"),
+        ("[fe80::7]:6170", "fe80::7"),
+        ("trainer-7:http", "trainer-7:http"),
+        ("trainer-7", "trainer-7"),
+        ("6170", "6170"),
+        (":6170", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_host_of_an_endpoint_is_what_stands_before_the_port(
+    endpoint: str | None, host: str | None
+) -> None:
+    assert host_of(endpoint) == host

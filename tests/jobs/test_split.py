@@ -1,0 +1,50 @@
+"""Given what one file says, when it is split, then at the same places however it is looked at."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+
+from pdtriage.jobs.folders import Log
+from pdtriage.jobs.split import split
+from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, SignatureRole, Stamp
+
+FILE = LogFile("log/workerlog.0", "worker", "log", 0)
+LINE = 80
+START = 1_700_000_000.0
+places = st.lists(st.integers(1, 400), min_size=2, max_size=4, unique=True).map(sorted)
+
+
+@st.composite
+def files(draw: st.DrawFn, anew: str) -> FileFacts:
+    """Files in which something may begin anew, or go back."""
+    role: SignatureRole = "start" if anew == "start" else "cause"
+    steps = st.integers(0, 1 if anew == "step" else 0)
+    clock = st.sampled_from([0.0, -600.0] if anew == "clock" else [0.0])
+    pids = st.sampled_from([None, 7, 8] if anew == "pid" else [None, 7])
+    return FileFacts(
+        FILE,
+        events=tuple(Event("x", role, None, n, n * LINE, "") for n in draw(places)),
+        progress=tuple(Progress(n, n * LINE, draw(steps)) for n in draw(places)),
+        stamps=tuple(Stamp(n, n * LINE, START + n + draw(clock), draw(pids)) for n in draw(places)),
+        echoes=tuple(Echo(n, n * LINE, 2) for n in draw(places) if anew == "echo"),
+        lines=400,
+        bytes=400 * LINE,
+    )
+
+
+@pytest.mark.parametrize("anew", ["start", "step", "clock", "pid", "echo", "nothing"])
+@given(st.data())
+def test_a_log_of_one_piece_is_split_where_one_of_two_pieces_is(
+    anew: str, data: DataObject
+) -> None:
+    """That a file goes on is seen at a glance where it is alone; of two, each is looked into."""
+    facts, expected = data.draw(files(anew)), data.draw(st.integers(1, 3))
+    empty = FileFacts(FILE._replace(path="log/workerlog.0.1", rotation=1))
+    alone = split(Log("worker", 0, [facts]), expected)
+    behind = split(Log("worker", 0, [empty, facts]), expected)
+    assert [[(s.begin, s.end) for s in segment] for segment in alone] == [
+        [(s.begin, s.end) for s in segment if s.facts is facts] for segment in behind
+    ]
