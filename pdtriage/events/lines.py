@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from pdtriage.events.shapes import Shapes
 from pdtriage.knowledge.signature import Format
 
 LONGEST = 8_000
@@ -124,6 +125,14 @@ class Lines:
         self._numbers = [number]
         self._prefix = prefix
 
+    def number_end(self) -> None:
+        """Remember the number there at once; a copy for counting is spared where all is counted."""
+        begin, number = self._places[-1], self._numbers[-1]
+        rest = self.buffer[begin:] if begin else self.buffer
+        if rest:
+            self._places.append(len(self.buffer))
+            self._numbers.append(number + newlines(rest))
+
     def number_at(self, start: int) -> int:
         """Line number of a position, counted from a place near by where it is known."""
         at, number = self._at, self._number
@@ -205,10 +214,11 @@ class Prefixes:
     def __init__(self, formats: Sequence[Format]) -> None:
         self._patterns = [form.pattern for form in formats]
         self._any = _joined(self._patterns)
+        self._bare = Shapes(self._patterns, self._has_none)
 
     def of(self, head: bytes, looked_at: int = LOOKED_AT) -> Prefix | None:
         """The prefix that most of the first lines carry, if there is one."""
-        if self._is_bare(head, looked_at // 5):
+        if self._are_bare(head, looked_at // 5):
             return None
         raws = [raw for raw in head.split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = len(raws) // 5
@@ -218,21 +228,21 @@ class Prefixes:
                 return Prefix(pattern)
         return None
 
-    def _is_bare(self, head: bytes, may_miss: int) -> bool:
+    def _are_bare(self, head: bytes, may_miss: int) -> bool:
         """Whether more lines than that have none of the prefixes: the quick answer for most logs.
 
         Of whole lines only; a No says nothing.
         """
-        if self._any is None:
-            return False
-        bare, begins = 0, self._any.match
-        for line in head[:GLANCED_AT].decode("utf-8", "replace").split("\n", 3 * may_miss)[:-1]:
-            text = line if line.isprintable() else clean(visible(line.encode()))
-            if text.strip() and not begins(text):
-                bare += 1
-                if bare > may_miss:
-                    return True
+        bare, table, seen = self._bare, self._bare.table, 0
+        for raw in head[:GLANCED_AT].split(b"\n", 3 * may_miss)[:-1]:
+            seen += bare[raw.translate(table)]
+            if seen > may_miss:
+                return True
         return False
+
+    def _has_none(self, line: bytes) -> bool:
+        text = clean(visible(line))
+        return bool(self._any and text.strip() and not self._any.match(text))
 
 
 class Prefix:

@@ -1,8 +1,4 @@
-"""Lines that tell how far a file came: step counters, and what glog wrote.
-
-Lines of a log repeat themselves but for their digits. What fits one of them fits all of its shape:
-each shape is looked at once, and a line costs a look into a dictionary.
-"""
+"""Lines that tell how far a file came: step counters, and what glog wrote."""
 
 from __future__ import annotations
 
@@ -12,16 +8,10 @@ from typing import NamedTuple
 
 from pdtriage.events.engines import EngineName, database_of
 from pdtriage.events.lines import LONGEST, Lines, near_end, near_start
+from pdtriage.events.shapes import Shapes
 
-MOST_SHAPES = 4096
-"""Remembered at a time; a log of which no two lines are alike must not fill the memory."""
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
-_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
-_AS_THEY_ARE = bytes.maketrans(b"", b"")
-
 _OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
-_SAME_AGAIN = re.compile(r"\\[1-9]|\(\?P=")
-_NO_DIGITS_OF_LINES = re.compile(r"\\(?:x[0-9a-fA-F]{2}|.)|\{[\d,]+\}")
 
 Fits = tuple[int, ...]
 """Places of the counters that may fit a line."""
@@ -52,8 +42,7 @@ class MarkDetector:
         expressions = [_detecting(pattern).encode() for pattern in counters]
         self._glog = len(expressions)
         self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
-        self._shape = _ZEROS if all(map(_takes_any_digit, counters)) else _AS_THEY_ARE
-        self._known: dict[bytes, Fits] = {}
+        self._shapes = Shapes(counters, self._fitting)
 
     def find(self, lines: Lines, begin: int, end: int) -> Marks:
         """Those of all lines that reach into the part of the buffer from `begin` to `end`."""
@@ -62,12 +51,10 @@ class MarkDetector:
         start, number = lines.start_of(at), lines.number_at(at)
         counters: list[Mark] = []
         writers: list[Mark] = []
-        known, shape, glog = self._known, self._shape, self._glog
+        shapes, table, glog = self._shapes, self._shapes.table, self._glog
         for raw in buffer[at:end].split(b"\n"):
             for part in (raw,) if b"\r" not in raw and len(raw) <= LONGEST else _parts(raw):
-                fits = known.get(part.translate(shape))
-                if fits is None:
-                    fits = self._look_at(part)
+                fits = shapes[part.translate(table)]
                 if fits and fits[-1] == glog:
                     fits = fits[:-1]
                     writers.append(Mark(number, start, part, fits))
@@ -78,30 +65,20 @@ class MarkDetector:
             number += 1
         return Marks(counters, writers)
 
-    def _look_at(self, raw: bytes) -> Fits:
-        """What fits lines of this shape; behind all counters stands glog."""
-        shape = raw.translate(self._shape)
+    def _fitting(self, line: bytes) -> Fits:
+        """Behind all counters stands glog."""
         found: set[int] = set()
 
         def on_match(index: int, _start: int, _end: int, _flags: int, _context: object) -> None:
             found.add(index)
 
-        self._database.scan(shape, on_match)
-        if len(self._known) >= MOST_SHAPES:
-            self._known.clear()
-        fits = self._known[shape] = tuple(sorted(found))
-        return fits
+        self._database.scan(line, on_match)
+        return tuple(sorted(found))
 
 
 def _parts(raw: bytes) -> list[bytes]:
     """What carriage returns left standing, each by itself; of what is too long the beginning."""
     return [part[:LONGEST] for part in raw.split(b"\r") if part]
-
-
-def _takes_any_digit(pattern: str) -> bool:
-    """Whether it asks for digits only as such, so that lines of one shape are alike to it."""
-    own = _NO_DIGITS_OF_LINES.sub("", pattern)
-    return not _SAME_AGAIN.search(pattern) and not any(map(str.isdigit, own))
 
 
 def _detecting(pattern: str) -> str:

@@ -22,12 +22,8 @@ GLANCE, LAST_GLANCE = 1 << 10, 1 << 9
 """… but these first: where they tell a step, the others need not."""
 FARTHEST = 1 << 18
 """Bytes at the end that are looked at for a step if none was told before; many ranks tell none."""
-WINDOW = 1 << 12
-"""Elsewhere a window of this size is, at every `STRIDE` of a file's beginning …"""
-STRIDE = 1 << 19
-BEGINNING = 2 << 20
-LONG_STRIDE = 1 << 20
-"""… and more rarely behind it."""
+WINDOW, STRIDE = 1 << 12, 1 << 20
+"""Elsewhere there is a window of this size at every stride."""
 NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
 """Around an event: did training go on?"""
 MOST_NEAR = 64
@@ -57,17 +53,14 @@ Read = Callable[[Mark], Progress | None]
 
 
 def regions(
-    base: int, begin: int, upto: int, events: Sequence[Event], is_end: bool, sparse: bool
+    base: int, begin: int, upto: int, events: Sequence[Event], is_end: bool
 ) -> list[Region]:
     """The parts of buffer[begin:upto] to look at; `base` is where the buffer begins in the file."""
     low, high = base + begin, base + upto
     wanted = [(0, DENSE)]
+    wanted += [(at, at + WINDOW) for at in range(low - low % STRIDE, high, STRIDE)]
     if is_end:
         wanted.append((high - DENSE, high))
-    at = low - low % LONG_STRIDE
-    while at < high:
-        wanted.append((at, at + WINDOW))
-        at += LONG_STRIDE if sparse or at >= BEGINNING else STRIDE
     near = [event.offset for event in events if event.role in TELLING]
     if len(near) > MOST_NEAR:
         near = near[: MOST_NEAR // 2] + near[-MOST_NEAR // 2 :]

@@ -105,8 +105,7 @@ class FileScanner:
     """Takes bytes as they come; `facts()` may be asked at any time and costs one piece at most.
 
     However much it is fed, what it keeps is bounded. `begin` and `first_line` say where in the
-    file the first byte stands, `piece` how much is decided at once. A `sparse` one looks for steps
-    in few places from the beginning on.
+    file the first byte stands, `piece` how much is decided at once.
     """
 
     def __init__(
@@ -117,7 +116,6 @@ class FileScanner:
         begin: int = 0,
         first_line: int = 1,
         piece: int | None = None,
-        sparse: bool = False,
     ) -> None:
         self.file = file
         self._engine = engine
@@ -136,7 +134,6 @@ class FileScanner:
         self._decided_line = first_line  # number of the line there
         self._begin = begin
         self._piece = PIECE if piece is None else piece
-        self._sparse = sparse
         self._base = begin  # where the buffer begins in the file
         self._bytes = begin
         self._found = _Found()
@@ -260,7 +257,9 @@ class FileScanner:
         """Adds what stands between the decided part and `upto`; where it stopped, and the lines."""
         begin, end, before = self._decided, upto, len(found.events)
         lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
-        if hits := self._hits_in(begin, upto):
+        if is_end:
+            lines.number_end()
+        if self._hits and (hits := self._hits_in(begin, upto)):
             worth = budget.spend(hits, lines, upto - AHEAD if is_end else upto)
             end = self._read_worthy(found, lines, worth, upto, budget)
             found.events[before:] = sorted(
@@ -356,7 +355,7 @@ class FileScanner:
             line = lines.line(mark.number, mark.start, mark.raw)
             return self._counters.read(line, self._base, self._clock, mark.fits)
 
-        wanted = regions(self._base, begin, upto, events, is_end, self._sparse)
+        wanted = regions(self._base, begin, upto, events, is_end)
         near = [event.offset - self._base for event in events if event.role in FAILING]
         told_before = bool(self._found.progress)
         find = partial(self._engine.marks.find, lines)

@@ -156,7 +156,6 @@ class Hearing:
             begin=self.begin,
             first_line=first_line,
             piece=PIECE,
-            sparse=True,
         )
 
     def _stamped(self) -> LogFile:

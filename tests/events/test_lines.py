@@ -22,6 +22,8 @@ def test_numbers_are_those_of_a_naive_count(rows: list[bytes], data: st.DataObje
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "NEAR", 4)
         lines = Lines(buffer, 100, numbered_at=origin)
+        if data.draw(st.booleans()):
+            lines.number_end()
         numbers = [lines.number_at(place) for place in asked]
 
     before = 100 - buffer.count(b"\n", 0, origin)

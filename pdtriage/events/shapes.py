@@ -1,0 +1,41 @@
+"""Shapes of lines: the lines of a log repeat themselves but for their digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+MOST_SHAPES = 4096
+"""Remembered at a time; a log of which no two lines are alike must not fill the memory."""
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_AS_THEY_ARE = bytes.maketrans(b"", b"")
+_SAME_AGAIN = re.compile(r"\\[1-9]|\(\?P=")
+_NOT_OF_LINES = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|\{[\d,]+\}")
+
+Answer = TypeVar("Answer")
+
+
+class Shapes(dict[bytes, Answer]):
+    """What patterns say of lines: each shape is looked at once, and asking is a look-up.
+
+    `shapes[raw.translate(shapes.table)]` is the answer for a line.
+    """
+
+    def __init__(self, patterns: Iterable[str], look: Callable[[bytes], Answer]) -> None:
+        """`look` asks these patterns about a shape, which is a line with zeros for its digits."""
+        super().__init__()
+        self._look = look
+        self.table = _ZEROS if all(map(_takes_any_digit, patterns)) else _AS_THEY_ARE
+
+    def __missing__(self, shape: bytes) -> Answer:
+        if len(self) >= MOST_SHAPES:
+            self.clear()
+        answer = self[shape] = self._look(shape)
+        return answer
+
+
+def _takes_any_digit(pattern: str) -> bool:
+    """Whether it asks for digits only as such, so that lines of one shape are alike to it."""
+    own = _NOT_OF_LINES.sub("", pattern)
+    return not _SAME_AGAIN.search(pattern) and not any(map(str.isdigit, own))

@@ -1,0 +1,58 @@
+"""Given lines that differ in their digits, when asked about, then one answer serves them all."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdtriage.events import shapes as shaping
+from pdtriage.events.shapes import Shapes
+from pdtriage.knowledge import load_knowledge
+
+
+def asked(*patterns: str) -> tuple[Shapes[list[bool]], list[bytes]]:
+    looked_at: list[bytes] = []
+
+    def look(line: bytes) -> list[bool]:
+        looked_at.append(line)
+        return [bool(re.search(pattern.encode(), line)) for pattern in patterns]
+
+    return Shapes(patterns, look), looked_at
+
+
+def test_lines_of_one_shape_are_looked_at_once() -> None:
+    shapes, looked_at = asked(r"step (\d+)")
+
+    assert [shapes[line.translate(shapes.table)] for line in (b"step 1", b"step 7")] == [[True]] * 2
+    assert looked_at == [b"step 0"]
+
+
+@pytest.mark.parametrize("pattern", [r"exit [1-9]", r"(\d)/\1", r"(?P<a>\d) (?P=a)", r"\w4"])
+def test_patterns_that_tell_digits_apart_see_each_line(pattern: str) -> None:
+    shapes, looked_at = asked(r"\d", pattern)
+
+    for line in (b"exit 0 3/3 w5", b"exit 2 4/4 w4"):
+        expected = [bool(re.search(each.encode(), line)) for each in (r"\d", pattern)]
+        assert shapes[line.translate(shapes.table)] == expected
+    assert len(looked_at) == 2
+
+
+def test_counters_and_prefixes_that_ship_take_any_digit() -> None:
+    knowledge = load_knowledge()
+
+    for formats in (knowledge.counters, knowledge.prefixes):
+        shapes, _ = asked(*(form.pattern for form in formats))
+        assert b"Epoch: [41] [ 20/902]".translate(shapes.table) == b"Epoch: [00] [ 00/000]"
+
+
+@given(st.lists(st.binary(max_size=4), max_size=40))
+def test_what_is_remembered_is_bounded_and_right(lines: list[bytes]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shaping, "MOST_SHAPES", 3)
+        shapes, _ = asked(r"a\d")
+        for line in lines:
+            assert shapes[line.translate(shapes.table)] == [bool(re.search(rb"a\d", line))]
+            assert len(shapes) <= 3
