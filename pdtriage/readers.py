@@ -106,8 +106,10 @@ class _Readers:
                 self._forget(pipe)
 
     def end(self) -> None:
-        for pipe, reader in list(self._by_pipe.items()):
+        """All at once: to give back its memory takes each of them milliseconds."""
+        for reader in self._by_pipe.values():
             os.kill(reader.pid, signal.SIGKILL)  # it only reads: nothing can be left half done
+        for pipe in list(self._by_pipe):
             self._forget(pipe)
 
     def _forget(self, pipe: int) -> None:
