@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
-from pdtriage.jobs.split import Segment, before, split, split_at, times_of
+from pdtriage.jobs.split import Segment, before, part_of, split, times_of
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
@@ -125,7 +125,9 @@ def _recorded(node: NodeFolder) -> list[NodeRun]:
         for process in record.processes:
             if process.log:
                 first_offset.setdefault(process.log, process.offset)
-    older = [before(log, first_offset.get(_name(log), _size(log))) for log in node.logs]
+    named = [(posixpath.basename(log.pieces[-1].file.path), log) for log in node.logs]
+    older = [before(log, first_offset.get(name, log.pieces[-1].bytes)) for name, log in named]
+    logs = dict(named)
     runs = _from_logs(node, [log for log in older if log is not None])
     launches: dict[str, int] = {}
     start = max((run.launch for run in runs), default=-1) + 1
@@ -133,7 +135,7 @@ def _recorded(node: NodeFolder) -> list[NodeRun]:
         if _is_nothing(record, node.records):
             continue
         launch = launches.setdefault(record.launch or record.file, start + len(launches))
-        runs += [_recorded_run(node, attempt, launch) for attempt in attempts_in(record)]
+        runs += [_recorded_run(node, logs, attempt, launch) for attempt in attempts_in(record)]
     return runs
 
 
@@ -144,14 +146,16 @@ def _is_nothing(record: RunRecord, records: Sequence[RunRecord]) -> bool:
     return any(other.launch == record.launch and other.processes for other in records)
 
 
-def _recorded_run(node: NodeFolder, record: RunRecord, launch: int) -> NodeRun:
+def _recorded_run(
+    node: NodeFolder, logs: Mapping[str, Log], record: RunRecord, launch: int
+) -> NodeRun:
+    """`logs` are those of the node by name, as records call them."""
     run = NodeRun(node, launch, record.attempt, record=record)
     deaths = {death.pid: death for death in record.deaths}
-    logs = {_name(log): log for log in node.logs}
     for process in record.processes:
         log = logs.get(process.log or "")
         if log is not None:
-            segment = split_at(log, [(process.offset, process.end_offset)])[0]
+            segment = part_of(log, process.offset, process.end_offset)
             death = deaths.get(process.pid)
             run.members.append(Member(log, segment, process=process, death=death))
     return run
@@ -298,11 +302,3 @@ def _with_lives(node: NodeFolder, runs: list[NodeRun]) -> None:
         older.console = read_console([split_console(console)[-1] for console in node.previous])
         runs[0].attempt = older.attempt + 1
         runs.insert(0, older)
-
-
-def _name(log: Log) -> str:
-    return posixpath.basename(log.pieces[-1].file.path)
-
-
-def _size(log: Log) -> int:
-    return log.pieces[-1].bytes

@@ -39,7 +39,7 @@ class Span:
         self.events: Sequence[Event] = facts.events
         self.progress: Sequence[Progress] = facts.progress
         self.stamps: Sequence[Stamp] = facts.stamps
-        if begin or end is not None:
+        if begin or (end is not None and end < facts.bytes):
             self.events = _own(facts.events, begin, end)
             self.progress = _own(facts.progress, begin, end)
             self.stamps = _own(facts.stamps, begin, end)
@@ -50,7 +50,7 @@ class Span:
         return [time for each in told if (time := each.time) is not None]
 
     def holds(self, offset: int) -> bool:
-        return _within(offset, self.begin, self.end)
+        return self.begin <= offset and (self.end is None or offset < self.end)
 
     @property
     def is_last(self) -> bool:
@@ -63,11 +63,8 @@ class Span:
 
 
 def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed]:
-    return [thing for thing in things if _within(thing.offset, begin, end)]
-
-
-def _within(offset: int, begin: int, end: int | None) -> bool:
-    return begin <= offset and (end is None or offset < end)
+    limit = inf if end is None else end
+    return [thing for thing in things if begin <= thing.offset < limit]
 
 
 Segment = tuple[Span, ...]
@@ -107,10 +104,9 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
     return _cut(log.pieces, cuts)
 
 
-def split_at(log: Log, offsets: Sequence[tuple[int, int | None]]) -> list[Segment]:
-    """Segments at places a run record gives for the newest piece."""
-    newest = log.pieces[-1]
-    return [(Span(newest, begin, end),) for begin, end in offsets]
+def part_of(log: Log, begin: int, end: int | None) -> Segment:
+    """What a run record says was written in its run, of the newest piece."""
+    return (Span(log.pieces[-1], begin, end),)
 
 
 def before(log: Log, offset: int) -> Log | None:
