@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from pdtriage.model import Baseline, RunFacts, Text, VerdictWord
+from pdtriage.named import NamedTuple
 from pdtriage.sources import Source
 from pdtriage.verdict import Judgement
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from pdtriage.events.lines import clean, visible
 from pdtriage.model import Cause, Difference, Evidence, Rank, RunFacts, Text
+from pdtriage.named import NamedTuple
 from pdtriage.sources import Source
 from pdtriage.sources.stretches import OutOfReachError, Stretch, Stretches, stretches_of
 from pdtriage.verdict.judge import Judgement

@@ -12,11 +12,12 @@ nobody needs of a noun; what stands as a default is shared and never changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from pdtriage.bilingual import LANGUAGES as LANGUAGES
 from pdtriage.bilingual import Language as Language
 from pdtriage.bilingual import Text as Text
+from pdtriage.named import NamedTuple
 
 Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[

@@ -14,7 +14,9 @@ import signal
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
+
+from pdtriage.named import NamedTuple
 
 Result = TypeVar("Result")
 

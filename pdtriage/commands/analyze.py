@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from pdtriage import exit_codes
 from pdtriage.collector import collector_at_rest
@@ -16,6 +16,7 @@ from pdtriage.commands.options import Argument, LanguageOption, Option, Parsers
 from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
 from pdtriage.model import Language, Report
+from pdtriage.named import NamedTuple
 from pdtriage.report import FORMATS
 from pdtriage.report.targets import BadTarget, Target, refuse_unwritable, targets_of
 

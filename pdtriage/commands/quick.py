@@ -8,9 +8,10 @@ which also knows how to refuse it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from pdtriage.commands.options import Argument, Option
+from pdtriage.named import NamedTuple
 
 
 def understood(verb: Callable[..., object], words: Sequence[str]) -> dict[str, Any] | None:

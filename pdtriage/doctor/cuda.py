@@ -6,7 +6,8 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from pdtriage.named import NamedTuple
 
 _CUDA = re.compile(r"^cuda_version\s*=\s*'(\d+)\.(\d+)", re.MULTILINE)
 _SYSTEM = (

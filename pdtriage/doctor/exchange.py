@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pdtriage.doctor.reaching import ask
 from pdtriage.doctor.situation import Situation
@@ -26,6 +26,7 @@ from pdtriage.launch.kv import KVClient, KVServer
 from pdtriage.launch.network import is_local, split_endpoint
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.support import PS_MODES
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     from pdtriage.launch.ps_roles import Roles

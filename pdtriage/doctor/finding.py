@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pdtriage.bilingual import Text
 from pdtriage.doctor.situation import Situation
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 NOTHING_TO_DO = Text("", "")

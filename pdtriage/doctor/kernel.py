@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from pdtriage.doctor.situation import Situation
+from pdtriage.named import NamedTuple
 
 _NO_LIMIT = 1 << 60
 """Version 1 of cgroups writes a huge number where there is no limit."""

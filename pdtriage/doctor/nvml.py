@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import NamedTuple
+
+from pdtriage.named import NamedTuple
 
 _LIBRARY = "libnvidia-ml.so.1"
 _TEXT = 96

@@ -9,7 +9,9 @@ import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from pdtriage.named import NamedTuple
 
 PATIENCE = 2.0
 _AT_ONCE = 64

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pdtriage.launch.cluster import how_to_meet, is_cloud, node_count, own_rank
 from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
@@ -21,6 +21,7 @@ from pdtriage.launch.network import address_towards, is_loopback, own_address
 from pdtriage.launch.probe import SystemProbe
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.support import PS_MODES, is_given, mode_of
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     from pdtriage.doctor.exchange import Heard

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import regex
 
@@ -17,6 +16,7 @@ from pdtriage.events.tracebacks import Traceback, is_quoted_source
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Event, FileKind, Frame
+from pdtriage.named import NamedTuple
 
 COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400

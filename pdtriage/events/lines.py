@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pdtriage.events.shapes import Shapes
 from pdtriage.knowledge.signature import Format
+from pdtriage.named import NamedTuple
 
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""

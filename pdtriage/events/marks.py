@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pdtriage.events.engines import EngineName, database_of
 from pdtriage.events.lines import LONGEST, Lines, near_end, near_start
 from pdtriage.events.shapes import Shapes
+from pdtriage.named import NamedTuple
 
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 _OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")

@@ -8,13 +8,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Lines
 from pdtriage.events.marks import Mark, Marks
 from pdtriage.events.sampling import merged
 from pdtriage.model import Event, Progress, Stamp
+from pdtriage.named import NamedTuple
 
 DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at …"""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pdtriage.knowledge.explain import categories
 from pdtriage.knowledge.signature import Knowledge, Retry, Signature
 from pdtriage.model import Text
+from pdtriage.named import NamedTuple
 
 ALIKE = Text(
     "all ranks failed alike, which is no accident",

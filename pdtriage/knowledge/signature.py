@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pdtriage.model import FileKind, SignatureRole, Text
+from pdtriage.named import NamedTuple
 
 PATTERN_SECONDS = 0.25
 """Time limit of one exact match; a hostile line costs at most this, then counts as no match."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pdtriage.knowledge.signature import Format, Signature
 from pdtriage.model import Text
+from pdtriage.named import NamedTuple
 
 FORM = f"{sys.implementation.cache_tag} {Signature._fields} {Format._fields}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from time import perf_counter
-from typing import NamedTuple
 
 import regex
 
 from pdtriage.events.lines import LONGEST
 from pdtriage.knowledge.signature import PATTERN_SECONDS
+from pdtriage.named import NamedTuple
 
 FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_")
 SHRINK = 32

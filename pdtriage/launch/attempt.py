@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.bookkeeping import (
@@ -31,6 +31,7 @@ from pdtriage.launch.restart import Restarts
 from pdtriage.launch.spawn import Child, spawn
 from pdtriage.launch.supervise import Ending, Patience, Supervisor
 from pdtriage.launch.watch import Told, Watch
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.

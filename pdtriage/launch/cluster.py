@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
@@ -17,6 +17,7 @@ from pdtriage.launch.network import (
     split_endpoint,
 )
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 Meeting = Literal["alone", "ips", "cloud", "master"]
 CLOUD_START_PORT = 6170

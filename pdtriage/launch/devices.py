@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.interpreter import PaddleWheel
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 _VARIABLES: dict[str, tuple[str, ...]] = {
     "gpu": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),

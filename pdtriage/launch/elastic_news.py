@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pdtriage.bilingual import Text
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     # Every launch imports this module, few are elastic.

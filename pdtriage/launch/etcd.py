@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     # Only elastic jobs pay for importing it.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pdtriage.bilingual import Text
+from pdtriage.named import NamedTuple
 
 Kind = Literal["text", "int", "float", "bool"]
 Group = Literal["common", "new", "legacy", "ps", "elastic", "tuner", "own"]

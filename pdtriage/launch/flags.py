@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.flag_table import CHOICES, FLAGS, Flag, spellings
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 DEFAULT_START_PORT = 6070
 DEFAULT_FACTS_PORT = 6968

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, cast, get_args
 
 from pdtriage.launch.etcd import Entry, Snapshot
+from pdtriage.named import NamedTuple
 
 MemberState = Literal["ready", "busy", "failed", "stopped", "over", "leaving"]
 """`ready` for the next generation; `busy` in one; then how that one ended on this node: `failed`

@@ -8,10 +8,10 @@ and the other node reads the result.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 from pdtriage.launch.generation import Generation, GenerationState, Member, Speech, View, address_of
 from pdtriage.launch.peers import address_number
+from pdtriage.named import NamedTuple
 
 
 class Terms(NamedTuple):

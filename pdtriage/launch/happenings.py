@@ -6,12 +6,13 @@ Named tuples and not dataclasses, because a launcher must start fast and these a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.plan import Plan
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     from pdtriage.launch.outcome import Conclusion

@@ -6,10 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 _WHEEL = re.compile(
     r"(?P<name>paddlepaddle(?:[_-](?P<flavour>[a-z]+))?|paddle[_-]custom[_-](?P<plugin>\w+?))"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.processes import environment_of
 from pdtriage.launch.record import ProcessRecord
+from pdtriage.named import NamedTuple
 
 _ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
 _LISTS = {

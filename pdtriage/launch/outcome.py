@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage import exit_codes
 from pdtriage.bilingual import Text
@@ -11,6 +11,7 @@ from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.record import DeathRecord, RunRecord
 from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     from pdtriage.launch.restart import Decision

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster
 from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.network import free_ports, split_endpoint
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 
 class CollectiveSpeech(NamedTuple):

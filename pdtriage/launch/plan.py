@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster
@@ -18,6 +17,7 @@ from pdtriage.launch.flags import LaunchFlags
 from pdtriage.launch.limits import refuse_lost_folder
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.rpc import refuse_taken_master, rpc_variables
+from pdtriage.named import NamedTuple
 
 
 class ProcessPlan(NamedTuple):

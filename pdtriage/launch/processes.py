@@ -6,9 +6,9 @@ import contextlib
 import os
 import signal
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
 
 from pdtriage.launch.environment import LAUNCH_VARIABLE
+from pdtriage.named import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 

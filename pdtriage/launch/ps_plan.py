@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import Cluster, Meeting
@@ -25,6 +24,7 @@ from pdtriage.launch.ps_environment import (
 from pdtriage.launch.ps_meeting import ServingSpeech, needs_meeting
 from pdtriage.launch.ps_roles import Roles, cluster_of, host_of, roles_of, stage_devices
 from pdtriage.launch.support import HETER_FLAGS, is_given
+from pdtriage.named import NamedTuple
 
 _LOGS = {
     "server": "serverlog",

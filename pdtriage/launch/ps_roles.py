@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
@@ -18,6 +17,7 @@ from pdtriage.launch.ps_refusals import (
     unnamed_role,
 )
 from pdtriage.launch.refusal import RefusedError
+from pdtriage.named import NamedTuple
 
 LOOPBACK = "127.0.0.1"
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
+from pdtriage.named import NamedTuple
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"

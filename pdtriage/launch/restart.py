@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.cluster import how_to_meet
@@ -15,6 +15,7 @@ from pdtriage.launch.outcome import Conclusion, Failure, Reached
 from pdtriage.launch.plan import Plan
 from pdtriage.launch.refusal import RefusedError
 from pdtriage.launch.support import is_given, mode_of
+from pdtriage.named import NamedTuple
 
 Policy = Literal["auto", "always", "never"]
 _UNKNOWN = Failure(Text("the cause is unknown", "原因不明"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import NamedTuple
 
 from pdtriage.launch.plan import ProcessPlan
 from pdtriage.launch.processes import birth_of, reset_signals
+from pdtriage.named import NamedTuple
 
 
 class Child(NamedTuple):

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.elastic_news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
@@ -27,6 +27,7 @@ from pdtriage.launch.record import DeathRecord
 from pdtriage.launch.recorder import Recorder, now
 from pdtriage.launch.spawn import Child
 from pdtriage.launch.watch import Death, Message, Occurrence, Told, Watch
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     from pdtriage.launch.ps_lifetime import Lifetime

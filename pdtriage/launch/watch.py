@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Iterable
 from types import FrameType
-from typing import NamedTuple
 
 from pdtriage.launch.elastic_news import News
 from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.launch.processes import children_of, reap, status_of_zombie
+from pdtriage.named import NamedTuple
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
 
 from pdtriage.events.detect import Detector
+from pdtriage.named import NamedTuple
 
 MOST_UNSEEN = 1 << 18
 """Bytes that are collected before they are looked at unasked."""

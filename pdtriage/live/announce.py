@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.jobs.heard import ranks_of
@@ -13,6 +12,7 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.launch.record import PeerRecord
 from pdtriage.live.hearing import Hearing
 from pdtriage.model import Rank, Role
+from pdtriage.named import NamedTuple
 from pdtriage.verdict.reading import Found, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
 

@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pdtriage.bilingual import Language, Text
 from pdtriage.launch.record import PeerRecord, ProcessRecord, RunRecord
+from pdtriage.named import NamedTuple
 
 if TYPE_CHECKING:
     # Imported when the first log is listened to: the processes of the job start before that.

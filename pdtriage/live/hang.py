@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pdtriage.bilingual import Text
 from pdtriage.live.ears import Standing
+from pdtriage.named import NamedTuple
 
 
 class Hint(NamedTuple):

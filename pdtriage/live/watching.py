@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import BinaryIO, TextIO
 
 from pdtriage.bilingual import Language, Text
 from pdtriage.jobs import assemble
@@ -21,6 +21,7 @@ from pdtriage.live.hang import Silence
 from pdtriage.live.stage import ALL, Ranks, Stage
 from pdtriage.live.writers import Writers
 from pdtriage.model import FileFacts, Rank, Report, RunFacts
+from pdtriage.named import NamedTuple
 from pdtriage.reading import read_sources
 from pdtriage.sources import Found, find
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pdtriage.model import LANGUAGES, Report, Run, Text
+from pdtriage.named import NamedTuple
 from pdtriage.report.wording import VERDICTS, numbers, process_name, role_word
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from signal import Signals
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pdtriage.model import RankRow, RankStatus, Report, Role, Text, VictimReason
+from pdtriage.named import NamedTuple
 from pdtriage.report.wording import REASONS
 
 STATUSES: dict[RankStatus, Text] = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO
+from typing import Protocol, TextIO
 
 from pdtriage.model import Report
+from pdtriage.named import NamedTuple
 
 
 class Options(NamedTuple):

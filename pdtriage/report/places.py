@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from pdtriage.model import Cause
+from pdtriage.named import NamedTuple
 
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE")
 MOST_PARTS = 64

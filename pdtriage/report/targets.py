@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pdtriage.model import Text
+from pdtriage.named import NamedTuple
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.interface import Reporter
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from pdtriage.named import NamedTuple
 from pdtriage.sources.opening import Layer, Origin
 from pdtriage.sources.shown import joined
 

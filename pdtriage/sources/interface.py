@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from pdtriage.model import LogFile, Text
+from pdtriage.named import NamedTuple
 from pdtriage.sources.compressed import SUFFIXES
 from pdtriage.sources.content import is_text
 from pdtriage.sources.limits import LIMITS, Limits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
+from pdtriage.named import NamedTuple
 from pdtriage.sources.compressed import (
     MAGIC,
     Codec,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pdtriage.late import late
 from pdtriage.model import FileKind
+from pdtriage.named import NamedTuple
 from pdtriage.sources.content import is_text, kind_of_text
 from pdtriage.sources.rotation import NEWEST, Piece, without_rotation
 

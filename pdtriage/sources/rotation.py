@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pdtriage.late import late
+from pdtriage.named import NamedTuple
 
 
 class Piece(NamedTuple):

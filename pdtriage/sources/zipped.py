@@ -6,8 +6,9 @@ import io
 import struct
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
+from pdtriage.named import NamedTuple
 from pdtriage.sources.candidate import Candidate
 from pdtriage.sources.compressed import Codec, DamagedError, TooMuchError
 from pdtriage.sources.limits import Limits

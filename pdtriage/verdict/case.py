@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
+from pdtriage.named import NamedTuple
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects

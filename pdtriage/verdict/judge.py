@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
+from pdtriage.named import NamedTuple
 from pdtriage.verdict.accusations import Directory, accusations_of, narrowed
 from pdtriage.verdict.case import Case
 from pdtriage.verdict.causes import causes_from, confidence_notes

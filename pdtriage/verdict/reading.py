@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, Progress, Rank
+from pdtriage.named import NamedTuple
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
