@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from pdtriage.jobs.split import Segment, Span
 from pdtriage.late import late
@@ -28,25 +27,25 @@ _PATH = late(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
 _ROLE_OF: dict[str, Role] = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
 
 
-@dataclass
 class ConsoleFacts:
     """One run as the console of one node tells it."""
 
-    events: list[tuple[str, Event]] = field(default_factory=list)
-    """Of the launcher itself."""
-    output: list[tuple[str, Event]] = field(default_factory=list)
-    """Of the processes whose lines are shown among the launcher's."""
-    exits: dict[tuple[Role, int], Exit] = field(default_factory=dict)
-    """By role and local index, from the log path: the rank number counts servers first."""
-    aborted: frozenset[int] = frozenset()
-    """Global ranks of `ABORT!!!`."""
-    world_size: int | None = None
-    pids: dict[int, int] = field(default_factory=dict)
-    """Local index to pid."""
-    values: dict[str, str] = field(default_factory=dict)
-    spans: list[Span] = field(default_factory=list)
-    headline: Event | None = None
-    """Of a report that `pdtriage run` printed; believed when the report's last line is here."""
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Event]] = []
+        """Of the launcher itself."""
+        self.output: list[tuple[str, Event]] = []
+        """Of the processes whose lines are shown among the launcher's."""
+        self.exits: dict[tuple[Role, int], Exit] = {}
+        """By role and local index, from the log path: the rank number counts servers first."""
+        self.aborted: frozenset[int] = frozenset()
+        """Global ranks of `ABORT!!!`."""
+        self.world_size: int | None = None
+        self.pids: dict[int, int] = {}
+        """Local index to pid."""
+        self.values: dict[str, str] = {}
+        self.spans: list[Span] = []
+        self.headline: Event | None = None
+        """Of a report that `pdtriage run` printed; believed when its last line is here."""
 
     def first(self, signature: str) -> Event | None:
         return next((e for _, e in self.events if e.signature == signature), None)

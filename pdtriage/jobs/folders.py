@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import NamedTuple
 
 from pdtriage.jobs.pods import (
     Cluster,
@@ -41,27 +41,27 @@ class Log:
         return self.pieces[-1].file.modified
 
 
-@dataclass
 class NodeFolder:
     """All files of one node."""
 
-    folder: str
-    logs: list[Log] = field(default_factory=list)
-    consoles: list[FileFacts] = field(default_factory=list)
-    environments: list[FileFacts] = field(default_factory=list)
-    pods: list[FileFacts] = field(default_factory=list)
-    backups: list[FileFacts] = field(default_factory=list)
-    endpoints: list[FileFacts] = field(default_factory=list)
-    records: list[RunRecord] = field(default_factory=list)
-    pod: Pod | None = None
-    """What Kubernetes says of it, where the node is a pod."""
-    previous: list[FileFacts] = field(default_factory=list)
-    """What its container printed before it was restarted."""
-    by_key: dict[tuple[str, int], Log] = field(default_factory=dict, repr=False, compare=False)
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.logs: list[Log] = []
+        self.consoles: list[FileFacts] = []
+        self.previous: list[FileFacts] = []
+        """What its container printed before it was restarted."""
+        self.environments: list[FileFacts] = []
+        self.pods: list[FileFacts] = []
+        self.backups: list[FileFacts] = []
+        self.endpoints: list[FileFacts] = []
+        self.records: list[RunRecord] = []
+        self.pod: Pod | None = None
+        """What Kubernetes says of it, where the node is a pod."""
+        self._by_key: dict[tuple[str, int], Log] = {}
 
     def add_log(self, role: Role, piece: FileFacts) -> None:
         log = Log(role, piece.file.index, [piece])
-        known = log if log.index is None else self.by_key.setdefault(log.key, log)
+        known = log if log.index is None else self._by_key.setdefault(log.key, log)
         if known is log:
             self.logs.append(log)
         else:
@@ -76,11 +76,10 @@ class _Nodes(dict[str, NodeFolder]):
         return node
 
 
-@dataclass
-class JobFolder:
+class JobFolder(NamedTuple):
     nodes: list[NodeFolder]
     kernel: list[FileFacts]
-    cluster: Cluster = field(default_factory=Cluster)
+    cluster: Cluster
 
 
 def sort_files(

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -39,26 +38,34 @@ class Member:
     ) -> None:
         self.log = log
         self.segment = segment
-        self.times = times_of(segment)  # looked for once, asked for often
+        self.times = times_of(segment)
+        """The first and the last it tells, if it tells any."""
         self.values = values
         self.process = process
         self.death = death
 
 
-@dataclass
 class NodeRun:
     """One run on one node."""
 
-    node: NodeFolder
-    launch: int = 0
-    attempt: int = 0
-    members: list[Member] = field(default_factory=list)
-    console: ConsoleFacts = field(default_factory=ConsoleFacts)
-    record: RunRecord | None = None
-    peers: tuple[EnvBlock, ...] = ()
-    newest: bool = False
-    life: Life | None = None
-    """Of the pod's container, where Kubernetes tells of it."""
+    def __init__(
+        self,
+        node: NodeFolder,
+        launch: int = 0,
+        attempt: int = 0,
+        record: RunRecord | None = None,
+        life: Life | None = None,
+    ) -> None:
+        self.node = node
+        self.launch = launch
+        self.attempt = attempt
+        self.record = record
+        self.life = life
+        """Of the pod's container, where Kubernetes tells of it."""
+        self.members: list[Member] = []
+        self.console = ConsoleFacts()
+        self.peers: tuple[EnvBlock, ...] = ()
+        self.newest = False
 
     @cached_property
     def environments(self) -> list[Mapping[str, str]]:

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from pdtriage.events.pod_names import named_like_a_pod
 from pdtriage.late import late
@@ -22,18 +21,18 @@ _CONSOLE = late(r"console_(?P<container>[^_]+)(?:_previous)?")
 """How `pdtriage collect k8s` calls the output of a container."""
 
 
-@dataclass
 class Cluster:
     """All that the files from kubectl say."""
 
-    pods: dict[str, Pod] = field(default_factory=dict)
-    folders: dict[str, str] = field(default_factory=dict)
-    """The folder of the file that tells of a pod."""
-    alone: dict[str, str] = field(default_factory=dict)
-    """By folder: the pod whose status lies there, where it is the only one."""
-    signs: list[tuple[str, Event]] = field(default_factory=list)
-    jobs: list[PodJob] = field(default_factory=list)
-    notes: list[Text] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.pods: dict[str, Pod] = {}
+        self.folders: dict[str, str] = {}
+        """The folder of the file that tells of a pod."""
+        self.alone: dict[str, str] = {}
+        """By folder: the pod whose status lies there, where it is the only one."""
+        self.signs: list[tuple[str, Event]] = []
+        self.jobs: list[PodJob] = []
+        self.notes: list[Text] = []
 
 
 def read_cluster(facts: Sequence[FileFacts], consoles: Sequence[FileFacts]) -> Cluster:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pdtriage.jobs.folders import Log
 from pdtriage.model import Event, FileFacts, Progress, Stamp
@@ -33,7 +32,8 @@ class Span:
     __slots__ = ("begin", "end", "events", "facts", "progress", "stamps")
 
     def __init__(self, facts: FileFacts, begin: int = 0, end: int | None = None) -> None:
-        self.facts = facts  # of the whole file
+        self.facts = facts
+        """Of the whole file."""
         self.begin = begin
         self.end = end
         self.events: Sequence[Event] = facts.events
@@ -140,8 +140,7 @@ def _goes_on(facts: FileFacts) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Boundary:
+class _Boundary(NamedTuple):
     offset: int
     line: int
     weight: int
