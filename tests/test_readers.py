@@ -4,6 +4,7 @@ stays behind."""
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -55,29 +56,41 @@ def test_nothing_to_do() -> None:
     assert list(spread(square, 0, 2)) == []
 
 
-def test_the_slow_one_holds_nobody_up() -> None:
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+def test_the_slow_one_holds_nobody_up(pipe: tuple[int, int]) -> None:
     """The first task takes until the last is done: by another, who takes what is next."""
-    ready, at_last = os.pipe()
 
     def work(number: int) -> int:
         if number == 0:
-            os.read(ready, 1)
+            os.read(pipe[0], 1)
         if number == 99:
-            os.write(at_last, b".")
+            os.write(pipe[1], b".")
         return os.getpid()
 
-    try:
-        first, *others = spread(work, 100, 2)
-    finally:
-        os.close(ready)
-        os.close(at_last)
+    first, *others = spread(work, 100, 2)
     assert first not in others
 
 
-def test_results_of_any_size_wait_for_a_parent_that_is_busy() -> None:
-    sizes = [0, 1, PIPE, 40 * PIPE, 3, 5 * PIPE]
-    given = spread(lambda number: bytes(sizes[number]), 6, 2, lambda: time.sleep(0.1))
-    assert [len(result) for result in given] == sizes
+def test_nobody_waits_for_a_parent_that_is_busy(pipe: tuple[int, int]) -> None:
+    sizes = [40 * PIPE, 5 * PIPE, PIPE, 3, 0]
+
+    def work(number: int) -> bytes:
+        os.write(pipe[1], b".")
+        return bytes(sizes[number])
+
+    def meanwhile() -> None:
+        for _ in sizes:
+            assert select.select(pipe[:1], [], [], 20)[0], "all is done before anything is taken"
+            os.read(pipe[0], 1)
+
+    assert list(map(len, spread(work, len(sizes), 2, meanwhile))) == sizes
 
 
 def test_whoever_is_killed_leaves_its_work_to_the_parent() -> None:
@@ -120,6 +133,14 @@ def test_where_no_process_is_allowed_the_parent_does_it(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, "fork", refused)
     assert list(spread(square, 10, 2)) == [square(number) for number in range(10)]
+
+
+def test_ctrl_c_is_for_the_parent_alone() -> None:
+    def is_blocked(_number: int) -> bool:
+        return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+    assert list(spread(is_blocked, 10, 2)) == [True] * 10
+    assert not is_blocked(0)
 
 
 def run(program: str, *words: str) -> subprocess.Popen[str]:
