@@ -8,11 +8,16 @@ import sys
 from collections.abc import Sequence
 
 from pdtriage import __version__, exit_codes, streams
+from pdtriage.collector import collector_at_rest, leave, rest_until_exit, rests_until_exit
 from pdtriage.debugging import DEBUG_VARIABLE, debugging
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `pdtriage` and exit; nothing that goes wrong in here shows a traceback."""
+    """Run `pdtriage` and exit; nothing that goes wrong in here shows a traceback.
+
+    Without `arguments` it is the program itself.
+    """
+    is_program = arguments is None
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     streams.make_usable()
     try:
@@ -20,6 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _obey(arguments)
         finally:
             sys.stdout.flush()  # at exit it would be too late to say what went wrong
+    except SystemExit as end:
+        # who wants to debug or to profile gets to see the end
+        if is_program and rests_until_exit() and not debugging():
+            leave(end.code if isinstance(end.code, int) else 1)
+        raise
     except KeyboardInterrupt:
         sys.exit(exit_codes.of_signal(2))
     except BrokenPipeError:
@@ -49,8 +59,6 @@ def _obey(arguments: Sequence[str]) -> None:
         from pdtriage.commands.doctor import doctor  # its flags are those of run
 
         sys.exit(doctor(arguments[1:]))
-    from pdtriage.collector import collector_at_rest, rest_until_exit
-
     if arguments[:1] == ["analyze"]:
         rest_until_exit()
         from pdtriage.commands.analyze import analyze

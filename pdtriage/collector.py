@@ -1,11 +1,17 @@
-"""Python's garbage collector at rest where there is much to walk over and nothing to find."""
+"""No garbage is collected where there is much to walk over and nothing to find.
+
+A process that ends with its analysis leaves all of it to the system, which frees it at once.
+"""
 
 from __future__ import annotations
 
 import atexit
 import gc
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 
 @contextmanager
@@ -29,5 +35,34 @@ def rest_until_exit() -> None:
 
     At exit, too, Python would walk over all there is, several times.
     """
+    global _kept
+    _kept = []
     gc.disable()
     atexit.register(gc.freeze)
+
+
+_kept: list[object] | None = None
+"""None where the process goes on after an analysis."""
+
+
+def rests_until_exit() -> bool:
+    return _kept is not None
+
+
+def keep_until_exit(*things: object) -> None:
+    """What is big and no longer needed, where the process ends soon: to free it piece by piece
+    takes as long as to judge it."""
+    if _kept is not None:
+        _kept.extend(things)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process without taking it apart object by object.
+
+    All that is to be done at exit is done, and what was printed is out.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # our own output was flushed before, where that can be said
+            stream.flush()
+    os._exit(code)

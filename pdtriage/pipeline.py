@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from pdtriage.bilingual import Language, Text
-from pdtriage.collector import collector_at_rest
+from pdtriage.collector import collector_at_rest, keep_until_exit
 from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
@@ -101,7 +101,9 @@ def job_at(
     noted = (*found.notes, *notes)
     if not runs:
         raise NothingToAnalyse(_nothing(paths), noted)
-    return Job(runs, engine.knowledge, noted, found.sources)
+    job = Job(runs, engine.knowledge, noted, found.sources)
+    keep_until_exit(facts, found, job)
+    return job
 
 
 def prepare_judging() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from pdtriage import analyze
+from pdtriage import analyze, exit_codes
 from pdtriage.collector import collector_at_rest
+from pdtriage.debugging import DEBUG_VARIABLE
 from pdtriage.pipeline import NothingToAnalyse
 
 LOG = (
@@ -46,6 +48,31 @@ def test_the_command_rests_until_it_exits(tmp_path: Path) -> None:
     )
 
     assert (ended.stdout, ended.stderr) == ("False True\n", "")
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"), [({}, "done\nleft\n"), ({DEBUG_VARIABLE: "1"}, "done\n")]
+)
+def test_the_program_leaves_with_all_said_and_done(
+    tmp_path: Path, environment: dict[str, str], said: str
+) -> None:
+    program = (
+        "import atexit, os\n"
+        "leave = os._exit\n"
+        "os._exit = lambda code: (os.write(1, b'left\\n'), leave(code))\n"
+        "atexit.register(print, 'done')\n"
+        "from pdtriage.__main__ import main\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", program, "analyze", str(folder_of(tmp_path, 2)), "-q"]
+
+    ended = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+    report, _, rest = ended.stdout.partition("\n")
+    assert "memory" in report
+    assert (rest, ended.stderr, ended.returncode) == (said, "", exit_codes.FAILED)
 
 
 @pytest.mark.parametrize("enabled", [True, False])

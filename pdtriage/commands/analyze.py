@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pdtriage import exit_codes
-from pdtriage.collector import collector_at_rest
+from pdtriage.collector import collector_at_rest, keep_until_exit
 from pdtriage.commands.options import Argument, LanguageOption, Option, Parsers
 from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
@@ -200,6 +200,7 @@ def analyze(
         raise RefusalError(
             said(f"cannot write the report: {error}", f"无法写出报告：{error}"), exit_codes.USAGE
         ) from error
+    keep_until_exit(reports)
     return exit_codes.OK if exit_zero else _exit_code(reports)
 
 
