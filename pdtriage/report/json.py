@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Generic, TextIO, TypeVar
+from typing import TextIO
 
 import pdtriage
 from pdtriage.model import (
@@ -19,14 +19,13 @@ from pdtriage.model import (
     JobRow,
     Language,
     Moment,
-    RankRow,
     Report,
     Restart,
     Run,
     Text,
-    Victim,
 )
 from pdtriage.report.interface import Options
+from pdtriage.report.json_tables import Table, table_of_ranks, table_of_victims
 from pdtriage.report.sanitise import inert_json
 
 SCHEMA = "pdtriage.report/1"
@@ -40,8 +39,8 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 def as_json(report: Report) -> dict[str, object]:
     """The report as plain JSON values, sentences in the report's language."""
-    told = _told(report)
-    return {name: [*value] if isinstance(value, _Table) else value for name, value in told.items()}
+    told = _told(report).items()
+    return {name: value.values() if isinstance(value, Table) else value for name, value in told}
 
 
 def _told(report: Report) -> dict[str, object]:
@@ -56,8 +55,8 @@ def _told(report: Report) -> dict[str, object]:
         "runs": [_run(run, language) for run in report.runs],
         "run": report.run,
         "root_causes": [_cause(cause, language) for cause in report.root_causes],
-        "victims": _Table(report.victims, _victim),
-        "ranks": _Table(report.ranks, lambda row: _rank(row, language)),
+        "victims": table_of_victims(report.victims),
+        "ranks": table_of_ranks(report.ranks, language),
         "timeline": [_moment(moment, language) for moment in report.timeline],
         "redactions": report.redactions,
         "notes": _sentences(report.notes, language),
@@ -84,21 +83,6 @@ class JsonReporter:
 
 reporter = JsonReporter()
 
-_Row = TypeVar("_Row")
-
-
-class _Table(Generic[_Row]):
-    """Rows that become JSON only when they are written: there may be a hundred thousand."""
-
-    def __init__(self, rows: Sequence[_Row], told: Callable[[_Row], dict[str, object]]) -> None:
-        self._rows, self._told = rows, told
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[dict[str, object]]:
-        return map(self._told, self._rows)
-
 
 def _write(pieces: Iterable[str], stream: TextIO) -> None:
     """Whole values only, so that each can be made inert by itself."""
@@ -113,28 +97,22 @@ def _document(told: dict[str, object]) -> Iterator[str]:
     for name, value in told.items():
         yield f"{before}{INDENT}{_encoded(name)}: "
         before = ",\n"
-        if not isinstance(value, _Table):
+        if not isinstance(value, Table):
             yield _readable(value, INDENT)
         elif len(value) <= MANY:
-            yield _readable([*value], INDENT)
+            yield _readable(value.values(), INDENT)
         else:
-            yield from _lines(value, INDENT)
+            yield from _listed(value.lines(), INDENT)
     yield "\n}"
 
 
-def _lines(table: _Table[_Row], indent: str) -> Iterator[str]:
-    """A line for each row. The encoder is asked for many at once: its start takes half its time.
-
-    All rows begin with the same key, and nothing below them does. A quote inside of a string is
-    escaped, so that the beginning of a row cannot be found anywhere else.
-    """
-    inner = indent + INDENT
-    before = f"[\n{inner}"
-    rows = iter(table)
-    while some := list(islice(rows, MANY)):
-        begin = f"{{{_encoded(next(iter(some[0])))}: "
-        yield before + _encoded(some)[1:-1].replace(f"}}, {begin}", f"}},\n{inner}{begin}")
-        before = f",\n{inner}"
+def _listed(lines: Iterator[str], indent: str) -> Iterator[str]:
+    """A line for each item, many at once."""
+    inner = f"\n{indent}{INDENT}"
+    before = "["
+    while some := list(islice(lines, MANY)):
+        yield before + inner + f",{inner}".join(some)
+        before = ","
     yield f"\n{indent}]"
 
 
@@ -250,52 +228,12 @@ def _frame(frame: Frame) -> dict[str, object]:
     return {"file": frame.file, "line": frame.line, "function": frame.function}
 
 
-def _victim(victim: Victim) -> dict[str, object]:
-    return {
-        "rank": victim.rank,
-        "role": victim.role,
-        "host": victim.host,
-        "reason": victim.reason,
-        "because_of": victim.because_of,
-    }
-
-
-def _rank(row: RankRow, language: Language) -> dict[str, object]:
-    return {
-        "rank": row.rank,
-        "role": row.role,
-        "host": row.host,
-        "local_rank": row.local_rank,
-        "device": row.device,
-        "files": list(row.files),
-        "status": row.status,
-        "exit_code": row.exit_code,
-        "signal": row.signal,
-        "last_step": row.last_step,
-        "last_seen": row.last_seen,
-        "first_seen": row.first_seen,
-        "last_progress": row.last_progress,
-        "progress": [[round(time, 3), step] for time, step in row.progress],
-        "moments": [_lived(moment, language) for moment in row.moments],
-    }
-
-
 def _moment(moment: Moment, language: Language) -> dict[str, object]:
     return {
         "t": moment.t,
         "rank": moment.rank,
         "kind": moment.kind,
         "text": moment.text.in_(language),
-    }
-
-
-def _lived(moment: Moment, language: Language) -> dict[str, object]:
-    """A moment of one rank, in whose row it stands."""
-    return {
-        "t": moment.t,
-        "kind": moment.kind,
-        "text": moment.text.in_(language),
-        "about": moment.about,
     }
 
 

@@ -14,6 +14,7 @@ import pdtriage.model as model
 from pdtriage.model import Report
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.json import as_json
+from pdtriage.report.json_tables import table_of_ranks, table_of_victims
 from tests.report import reports
 
 SCHEMA: dict[str, Any] = json.loads(
@@ -97,6 +98,42 @@ def test_of_many_ranks_every_one_is_a_line() -> None:
     assert json.loads(written) == as_json(report)
     lines = [line for line in written.split("\n") if line.startswith('    {"rank": ')]
     assert len(lines) == len(report.victims) + 600
+
+
+ODD = '"\\ \n\x1b[2J\x7f 磁盘 \u2028 \udc80 }, {"rank": '
+ROWS = [
+    model.RankRow(None, "unknown", None, None, None, (), "silent"),
+    model.RankRow(0, "worker", ODD, 0, ODD, (ODD, "b"), "failed", -6, 9, 10**30, 1e21, 0.1, -0.0),
+    model.RankRow(
+        *(7, "server", "", 7, "", ("a",), "victim"),
+        last_seen=float("inf"),
+        progress=((1700000005.26649, 1), (float("nan"), 2)),
+        moments=(
+            model.Moment(None, 7, "start", model.Text(ODD, "启动")),
+            model.Moment(1.5, 7, "exit", model.Text("ended", ODD), about=True),
+        ),
+    ),
+]
+
+
+def test_rows_are_written_as_any_encoder_would() -> None:
+    victims = [
+        model.Victim(None, "unknown", None, "peer", None),
+        model.Victim(3, "worker", ODD, "stopped", 10**30),
+    ]
+    tables = (
+        table_of_ranks(ROWS, "en"),
+        table_of_ranks(ROWS, "zh"),
+        table_of_victims(victims),
+    )
+    for table in tables:
+        for line in table.lines():
+            assert json.dumps(json.loads(line), ensure_ascii=False) == line
+    first, odd, last = table_of_ranks(ROWS, "zh").values()
+    assert list(first) == list(model.RankRow._fields)
+    assert (odd["host"], odd["files"], odd["last_step"]) == (ODD, [ODD, "b"], 10**30)
+    assert last["progress"][0] == [1700000005.266, 1]
+    assert [moment["text"] for moment in last["moments"]] == ["启动", ODD]
 
 
 def test_all_runs_are_an_array() -> None:
