@@ -10,14 +10,16 @@ from pdtriage.events.shapes import Shapes
 from pdtriage.knowledge.signature import Format
 from pdtriage.named import NamedTuple
 
+CR = ord("\r")
+"""`CR in raw` is a glance; `b"\\r" in raw` asks first whether that is a number, and takes longer."""
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
 NEAR = 1 << 10
 """Bytes to the place asked for last from which its line number is counted on; where the next one is
 further away, its number is remembered."""
-TAIL, TAIL_LINES = 1 << 14, 2
-"""Bytes of a file's end, and how many of its lines are kept."""
+SHORT_TAIL, TAIL, TAIL_LINES = 1 << 11, 1 << 14, 2
+"""Bytes of a file's end that mostly suffice, or at most, and how many of its lines are kept."""
 LOOKED_AT, LOOKED_AT_OF_CONSOLE = 30, 60
 """Lines of a file's beginning that are searched for a prefix; one in five may have none. Before the
 lines of its ranks, a wrapper such as mpirun may have much to say itself."""
@@ -65,11 +67,11 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
 
     With `at` the part around that byte is taken, whatever was overwritten later.
     """
-    if b"\r" not in raw and len(raw) <= LONGEST:
+    if CR not in raw and len(raw) <= LONGEST:
         return raw.rstrip(b"\n")
     raw = raw.rstrip(b"\r\n")
     begin, end = 0, len(raw)
-    if b"\r" in raw:
+    if CR in raw:
         if at is None:
             begin = raw.rfind(b"\r") + 1
         else:
@@ -104,7 +106,10 @@ def near_end(buffer: bytes, position: int) -> int:
 def tail_of(buffer: bytes) -> tuple[str, ...]:
     """The last lines that are not empty, for people."""
     texts: list[str] = []
-    for raw in reversed(buffer[-TAIL:].rstrip().rsplit(b"\n", 4 * TAIL_LINES)[-4 * TAIL_LINES :]):
+    raws = buffer[-SHORT_TAIL:].rstrip().rsplit(b"\n", 4 * TAIL_LINES)
+    if len(raws) <= 4 * TAIL_LINES:  # the first of them may be cut
+        raws = buffer[-TAIL:].rstrip().rsplit(b"\n", 4 * TAIL_LINES)
+    for raw in reversed(raws[-4 * TAIL_LINES :]):
         text = shown(clean(visible(raw)).rstrip())
         texts += [text] if text else []
         if len(texts) == TAIL_LINES:
@@ -216,11 +221,11 @@ class Prefixes:
         self._any = _joined(self._patterns)
         self._bare = Shapes(self._patterns, self._has_none)
 
-    def of(self, head: bytes, looked_at: int = LOOKED_AT) -> Prefix | None:
-        """The prefix that most of the first lines carry, if there is one."""
-        if self._are_bare(head, looked_at // 5):
+    def of(self, text: bytes, head: int, looked_at: int = LOOKED_AT) -> Prefix | None:
+        """The prefix that most of the first lines carry, if any; they stand in the `head` bytes."""
+        if self._are_bare(text[:GLANCED_AT], looked_at // 5):
             return None
-        raws = [raw for raw in head.split(b"\n", looked_at)[:looked_at] if raw.strip()]
+        raws = [raw for raw in text[:head].split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = len(raws) // 5
         lines = [clean(visible(raw)) for raw in raws]
         for pattern in map(re.compile, self._patterns if lines else ()):
@@ -234,7 +239,7 @@ class Prefixes:
         Of whole lines only; a No says nothing.
         """
         bare, table, seen = self._bare, self._bare.table, 0
-        for raw in head[:GLANCED_AT].split(b"\n", 3 * may_miss)[:-1]:
+        for raw in head.split(b"\n", 3 * may_miss)[:-1]:
             seen += bare[raw.translate(table)]
             if seen > may_miss:
                 return True

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pdtriage.events.engines import EngineName, database_of
-from pdtriage.events.lines import LONGEST, Lines, near_end, near_start
+from pdtriage.events.lines import CR, LONGEST, Lines, near_end, near_start
 from pdtriage.events.shapes import Shapes
 from pdtriage.named import NamedTuple
 
@@ -53,7 +53,7 @@ class MarkDetector:
         writers: list[Mark] = []
         shapes, table, glog = self._shapes, self._shapes.table, self._glog
         for raw in buffer[at:end].split(b"\n"):
-            for part in (raw,) if b"\r" not in raw and len(raw) <= LONGEST else _parts(raw):
+            for part in (raw,) if CR not in raw and len(raw) <= LONGEST else _parts(raw):
                 fits = shapes[part.translate(table)]
                 if fits and fits[-1] == glog:
                     fits = fits[:-1]

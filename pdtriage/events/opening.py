@@ -42,7 +42,7 @@ class Opening:
         text = head.lstrip()
         end = len(head) - len(text)
         for raw in text.split(b"\n", OPENING_LINES)[:OPENING_LINES]:
-            if first_step <= end + len(raw) or b"Traceback (most" in raw:
+            if first_step <= end + len(raw) or raw.find(b"Traceback (most") >= 0:
                 break
             line = raw.strip()[:LOOKED_AT]
             if len(self._needle) < GOOD_NEEDLE:

@@ -170,8 +170,8 @@ class FileScanner:
     def _prefix_of(self, chunk: bytes) -> Prefix | None:
         prefixes = self._engine.prefixes
         if self.file.kind == "console":
-            return prefixes.of(chunk[: 1 << 16], LOOKED_AT_OF_CONSOLE)
-        return prefixes.of(chunk[: 1 << 14])
+            return prefixes.of(chunk, 1 << 16, LOOKED_AT_OF_CONSOLE)
+        return prefixes.of(chunk, 1 << 14)
 
     def _join(self) -> None:
         if self._parts:
