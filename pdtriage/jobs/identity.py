@@ -29,6 +29,9 @@ class Identification:
     def __init__(self, run: NodeRun, nodes: int) -> None:
         self._run = run
         self._nodes = nodes
+        values = run.console.values
+        self._host = host_of(values.get("PADDLE_CURRENT_ENDPOINT")) or values.get("POD_IP")
+        """As the console tells it."""
 
     def identify(self, member: Member) -> Identity:
         """From the run record, this run's environment block, then what endpoints and logs say."""
@@ -60,12 +63,6 @@ class Identification:
         return {m: rank for m in members if (rank := self_rank(m)) is not None}
 
     @cached_property
-    def _host(self) -> str | None:
-        """As the console tells it."""
-        values = self._run.console.values
-        return host_of(values.get("PADDLE_CURRENT_ENDPOINT")) or values.get("POD_IP")
-
-    @cached_property
     def _first_rank(self) -> int | None:
         """Global rank of this node's first process."""
         run = self._run
@@ -91,7 +88,8 @@ class Identification:
             return told
         local = member.log.index
         if local is not None:
-            return None if self._first_rank is None else self._first_rank + local
+            first = self._first_rank
+            return None if first is None else first + local
         alone = self._nodes == 1 and len(self._run.members) == 1
         return 0 if alone and _world(self._run) == 1 else None
 
