@@ -13,8 +13,6 @@ NEAR = 40
 """Lines between two events that still belong to one failure."""
 LAST_WORDS = 2
 """Lines at the end of a log that count as its last words."""
-TELLING = frozenset({"cause", "symptom", "victim", "end"})
-"""Roles of events that say how a rank ended; context may support them."""
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 
@@ -79,48 +77,54 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     """Sorts the events of a rank by what they mean for it."""
     if not rank.events:  # as most ranks of a big job
         return Reading(rank)
-    found = [
-        Found(file, event, knowledge.signatures[event.signature])
-        for file, event in rank.events
-        if (event.role in TELLING or (event.category and event.role == "context"))
-        and event.signature in knowledge.signatures
-    ]
-    stopped = _stopped(found)
-    telling = _telling(found, rank, stopped)
+    errors: list[Found] = []
+    stops: list[Found] = []
+    context: list[Found] = []
+    ended = None
+    for file, event in rank.events:
+        signature = knowledge.signatures.get(event.signature)
+        if signature is None:
+            continue
+        if event.role in ("cause", "symptom"):
+            errors.append(Found(file, event, signature))
+        elif event.role == "victim":
+            stops.append(Found(file, event, signature))
+        elif event.role == "end":
+            ended = Found(file, event, signature)
+        elif event.role == "context" and event.category:
+            context.append(Found(file, event, signature))
+    stopped = _stopped(stops)
+    telling = _telling(errors, rank, stopped)
+    if not telling:
+        return Reading(rank, context=tuple(context), stopped=stopped, ended=ended)
     unsurvived = _not_survived(telling, rank.progress, knowledge)
     alive = _not_explained(unsurvived, knowledge)
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
     survived = _without(telling, unsurvived)
-    ends = [f for f in found if f.event.role == "end"]
     return Reading(
         rank,
         causes=tuple(_first_failure(_after_symptoms(causes, symptoms))),
         symptoms=symptoms,
         inner=tuple([f for f in alive if f.signature.points == "earlier"]),
         explained=tuple(_without(unsurvived, alive)),
-        context=tuple([f for f in found if f.event.role == "context"]),
+        context=tuple(context),
         survived=tuple([f for f in survived if f.event.role == "cause"]),
         stopped=stopped,
-        ended=ends[-1] if ends else None,
+        ended=ended,
     )
 
 
-def _stopped(found: Sequence[Found]) -> Found | None:
-    """The proof that somebody stopped it; the best one names who."""
-    stops = [f for f in found if f.event.role == "victim" and _came_from_outside(f)]
+def _stopped(said: Sequence[Found]) -> Found | None:
+    """The proof that somebody else stopped it; the best one names who."""
+    stops = [f for f in said if f.event.fields.get("sender") != f.event.fields.get("pid", "-")]
     named = [f for f in stops if "sender" in f.event.fields]
     return named[0] if named else stops[0] if stops else None
 
 
-def _came_from_outside(found: Found) -> bool:
-    fields = found.event.fields
-    return fields.get("sender") != fields.get("pid", "-")
-
-
-def _telling(found: Sequence[Found], rank: Rank, stopped: Found | None) -> list[Found]:
-    """Its errors; what a process says while it is torn down is no news."""
-    telling = _often_enough([f for f in found if f.event.role in ("cause", "symptom")], rank)
+def _telling(errors: list[Found], rank: Rank, stopped: Found | None) -> list[Found]:
+    """What a process says while it is torn down is no news."""
+    telling = _often_enough(errors, rank)
     if stopped is None or rank.mixed:
         return telling
     at = _place(stopped)
