@@ -40,6 +40,8 @@ _Sent = tuple[Any, ...]
 
 CHUNK = 1 << 18
 """Bytes read at once: they are still in the processor's cache when they are scanned."""
+WHOLE = 1 << 20
+"""But a file up to this size is read in one: it need not be put together again."""
 LARGE_CHUNK = 2 << 20
 """The same where a second thread scans: each handing over costs as much as scanning 100 kB."""
 
@@ -140,7 +142,7 @@ def _one_after_another(
 
     for source in fetched_ahead(sources):
         done = before
-        size = CHUNK if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
+        size = _chunk(source) if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
         yield scan(source.file, source.chunks(size), engine, told), source.notes()
         before += source.file.size or 0
 
@@ -186,4 +188,9 @@ def _received(source: Source, sent: _Sent) -> Read:
 
 
 def read_one(source: Source, engine: Engine) -> Read:
-    return scan(source.file, source.chunks(CHUNK), engine), source.notes()
+    return scan(source.file, source.chunks(_chunk(source)), engine), source.notes()
+
+
+def _chunk(source: Source) -> int:
+    size = source.file.size
+    return WHOLE if size is not None and size <= WHOLE else CHUNK

@@ -11,7 +11,7 @@ from pdtriage.knowledge.signature import Format
 from pdtriage.named import NamedTuple
 
 CR = ord("\r")
-"""`CR in raw` is a glance; `b"\\r" in raw` asks first whether that is a number, and takes longer."""
+"""`CR in raw` is a glance; `b"\\r" in raw` first asks whether that is a number: slower."""
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000

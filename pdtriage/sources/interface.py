@@ -12,7 +12,7 @@ from pdtriage.sources.limits import LIMITS, Limits
 from pdtriage.sources.notes import Notes, Reason
 from pdtriage.sources.opening import Disk, Layer, Origin, Unpacked
 
-LOOKED_AT = 4096
+LOOKED_AT = 1024
 """Bytes at the beginning that show whether it is text."""
 
 
