@@ -26,8 +26,8 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
     signatures: dict[str, Signature] = {}
     formats: dict[str, list[Format]] = {name: [] for name in FORMAT_TABLES.values()}
     problems: list[Text] = []
-    for path in _toml_files([shipped_folder()]):
-        _read(path, signatures, formats, shipped=True)
+    for said in _contents([*_toml_files([shipped_folder()])]):  # their patterns are tested
+        _add(said, signatures, formats, shipped=True)
     for folder in _environment_folders():
         if not folder.exists():
             problems.append(
@@ -38,7 +38,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
             )
     for path in _toml_files([*_packages_folders(problems), *_environment_folders()]):
         try:  # a broken parser of another package must not stop the triage of a dead job
-            _read(path, signatures, formats)
+            _add(_tried(path), signatures, formats)
         except KnowledgeError as error:
             problems.append(
                 Text(
@@ -47,7 +47,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
                 )
             )
     for path in _toml_files(extra, must_exist=True):
-        _read(path, signatures, formats)
+        _add(_tried(path), signatures, formats)
     return Knowledge(
         signatures=signatures,
         prefixes=tuple(formats["prefixes"]),
@@ -131,35 +131,45 @@ def _toml_files(folders: Iterable[Path], must_exist: bool = False) -> Iterator[P
             )
 
 
-def _read(
-    path: Path,
+def _add(
+    said: Contents,
     signatures: dict[str, Signature],
     formats: dict[str, list[Format]],
     shipped: bool = False,
 ) -> None:
-    """Adds what a file says, all or nothing; patterns that ship are tested already."""
-    said = _contents(path)
-    if not shipped:
-        _refuse_uncompiled(path, said)
     signatures.update({signature.id: signature for signature in said.signatures})
     for table, name in FORMAT_TABLES.items():
         formats[name].extend(form._replace(shipped=shipped) for form in said.formats[table])
 
 
-def _contents(path: Path) -> Contents:
-    """What a file says; as a rule it was read and checked before, by the same rules."""
+def _tried(path: Path) -> Contents:
+    """What somebody's own file says; all of its patterns compile."""
+    (said,) = _contents([path])
+    _refuse_uncompiled(path, said)
+    return said
+
+
+def _contents(paths: Sequence[Path]) -> list[Contents]:
+    """What files say; as a rule they were read and checked before, by the same rules."""
+    written = [_written(path) for path in paths]
+    names = [path.stem.encode() for path in paths]
+    key = cache.key_of(FORM, _state(entries.__file__), *names, *written)
+    stored = cache.load(_CACHE, key)
+    if stored is not None:
+        return unpacked(stored)
+    found = [
+        _checked(_tables_of(content, path), path)
+        for path, content in zip(paths, written, strict=True)
+    ]
+    cache.store(_CACHE, key, packed(found))
+    return found
+
+
+def _written(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
-        key = cache.key_of(FORM, _state(entries.__file__), path.stem.encode(), content)
-        stored = cache.load(_CACHE, key)
-        if stored is not None:
-            return unpacked(stored)
-        document = _tables_of(content.decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return path.read_bytes()
+    except OSError as error:
         raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
-    contents = _checked(document, path)
-    cache.store(_CACHE, key, packed(contents))
-    return contents
 
 
 def _checked(document: dict[str, Any], path: Path) -> Contents:
@@ -209,10 +219,13 @@ def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, o
     )
 
 
-def _tables_of(text: str) -> dict[str, Any]:
+def _tables_of(content: bytes, path: Path) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib  # as a rule everything is in the cache
     else:
         import tomli as tomllib
 
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error

@@ -1,4 +1,4 @@
-"""What a parsers file says, as it is kept in the cache: checked once, and quick to take up again.
+"""What parsers files say, as it is kept in the cache: checked once, and quick to take up again.
 
 Reading TOML takes a hundred times as long, and checking its tables longer than all else there is
 to do before the first log is opened. `marshal` is what Python keeps its own compiled modules in.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import marshal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdtriage.knowledge.signature import Format, Signature
@@ -29,17 +29,26 @@ class Contents(NamedTuple):
     """By the name of their table."""
 
 
-def packed(contents: Contents) -> bytes:
-    formats = {table: _plain(found) for table, found in contents.formats.items()}
-    return marshal.dumps((_plain(contents.signatures), formats))
-
-
-def unpacked(stored: bytes) -> Contents:
-    signatures, formats = marshal.loads(stored)
-    return Contents(
-        tuple([_signature(list(fields)) for fields in signatures]),
-        {table: tuple(map(Format._make, found)) for table, found in formats.items()},
+def packed(files: Sequence[Contents]) -> bytes:
+    return marshal.dumps(
+        [
+            (
+                _plain(said.signatures),
+                {table: _plain(said.formats[table]) for table in said.formats},
+            )
+            for said in files
+        ]
     )
+
+
+def unpacked(stored: bytes) -> list[Contents]:
+    return [
+        Contents(
+            tuple([_signature(list(fields)) for fields in signatures]),
+            {table: tuple(map(Format._make, found)) for table, found in formats.items()},
+        )
+        for signatures, formats in marshal.loads(stored)
+    ]
 
 
 def _plain(value: Any) -> Any:

@@ -164,8 +164,8 @@ def test_what_was_read_once_comes_from_the_cache(
     monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path))
     read = load_knowledge()
 
-    def tables_of(text: str) -> dict[str, object]:
-        raise AssertionError(text)
+    def tables_of(_: bytes, path: Path) -> dict[str, object]:
+        raise AssertionError(path)
 
     monkeypatch.setattr(load, "_tables_of", tables_of)
     again = load_knowledge()
