@@ -10,9 +10,9 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
+from typing import NamedTuple
 
 from pdtriage.events.detect import STRUCTURE, Hit
 from pdtriage.events.lines import Lines
@@ -31,8 +31,7 @@ HEADERS = len(STRUCTURE)
 _literal = itemgetter(1)
 
 
-@dataclass
-class Worth:
+class Worth(NamedTuple):
     """What is to be read of a piece."""
 
     lines: list[list[Hit]]
@@ -41,20 +40,22 @@ class Worth:
     """Headers of passages."""
 
 
-@dataclass
 class Budget:
     """What is left of a file's share, and what went unread."""
 
-    lines: int = 0
-    read: dict[int, int] = field(default_factory=dict)
-    """How many lines were read because of each literal."""
-    enough: set[int] = field(default_factory=set)
-    """Those that were read `PER_LITERAL` times."""
-    unread: dict[int, int] = field(default_factory=dict)
-    """How often each literal stands where nothing was read."""
+    __slots__ = ("enough", "lines", "read", "unread")
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.read: dict[int, int] = {}  # how many lines were read because of each literal
+        self.enough: set[int] = set()  # those that were read `PER_LITERAL` times
+        self.unread: dict[int, int] = {}  # how often each stands where nothing was read
 
     def copy(self) -> Budget:
-        return Budget(self.lines, self.read.copy(), self.enough.copy(), self.unread.copy())
+        other = Budget()
+        other.lines, other.read = self.lines, self.read.copy()
+        other.enough, other.unread = self.enough.copy(), self.unread.copy()
+        return other
 
     def spend(self, hits: Sequence[Hit], lines: Lines, always_from: int) -> Worth:
         """Choose among hits in rising order; from `always_from` on everything is worth it."""

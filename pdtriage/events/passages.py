@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from pdtriage.events.lines import Line, Lines
 from pdtriage.events.tracebacks import (
@@ -28,19 +28,25 @@ _COLLECTIVE = late(
 _NEXT = late(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
 
 
-@dataclass
 class Passage:
     """Lines that belong together."""
 
-    number: int
-    begin: int
-    """Position of its first line in the buffer."""
-    end: int
-    """Position behind its last line."""
-    tracebacks: list[Traceback] = field(default_factory=list)
-    cpp_stack: str = ""
-    first_line: int = 0
-    last_line: int = 0
+    def __init__(
+        self,
+        number: int,
+        begin: int,
+        end: int,
+        tracebacks: Sequence[Traceback] = (),
+        cpp_stack: str = "",
+        first_line: int = 0,
+        last_line: int = 0,
+    ) -> None:
+        """`begin` is the position of its first line in the buffer, `end` is behind its last."""
+        self.number = number
+        self.begin, self.end = begin, end
+        self.tracebacks = tracebacks
+        self.cpp_stack = cpp_stack
+        self.first_line, self.last_line = first_line, last_line
 
     @property
     def stack(self) -> str:

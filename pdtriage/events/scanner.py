@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from pdtriage.events.ahead import ahead
@@ -91,14 +90,16 @@ def events_of(text: bytes, knowledge: Knowledge, kind: str = "worker") -> tuple[
     return scan(file, [text], Engine(knowledge)).events
 
 
-@dataclass
 class _Found:
     """What was read so far."""
 
-    events: list[Event] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
-    stamps: list[Stamp] = field(default_factory=list)
-    passages: int = 0
+    __slots__ = ("events", "passages", "progress", "stamps")
+
+    def __init__(self, passages: int = 0) -> None:
+        self.events: list[Event] = []
+        self.progress: list[Progress] = []
+        self.stamps: list[Stamp] = []
+        self.passages = passages
 
 
 class FileScanner:
@@ -279,7 +280,7 @@ class FileScanner:
         before = len(found.events)
         end = max([upto, *(min(passage.end, len(self._buffer)) for passage in passages)])
         if end > upto:  # what a passage holds behind the border is decided together with it
-            worth.lines += budget.spend(self._hits_in(upto, end), lines, end).lines
+            worth.lines.extend(budget.spend(self._hits_in(upto, end), lines, end).lines)
         candidates = [
             Candidate(
                 lines.start_of(group[0][0]), group[0][0], frozenset(literals[i] for _, i in group)

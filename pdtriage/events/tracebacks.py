@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from pdtriage.events.lines import Line, Lines
 from pdtriage.late import late
@@ -47,20 +46,24 @@ _LIBRARY = late(
 )
 
 
-@dataclass
 class Traceback:
     """One `Traceback …` with its frames and the exception it ends with."""
 
-    header: Line
-    thread: str | None = None
-    frames: list[Frame] = field(default_factory=list)
-    type: str = ""
-    message: str = ""
-    raised: Line | None = None
-    """The line that names the exception; None where the log breaks off before it."""
-    last: Line | None = None
-    chained: bool = False
-    """It continues the chain of the traceback before it."""
+    def __init__(self, header: Line, thread: str | None = None, chained: bool = False) -> None:
+        """`chained` says that it continues the chain of the traceback before it."""
+        self.header = header
+        self.thread = thread
+        self.chained = chained
+        self.frames: list[Frame] = []
+        self.type = ""
+        self.message = ""
+        self.raised: Line | None = None  # names the exception; the log may break off before it
+        self.last: Line | None = None
+
+    def end(self, line: Line, raised: re.Match[str]) -> None:
+        """With the line that names the exception."""
+        self.raised = self.last = line
+        self.type, self.message = raised["type"], (raised["message"] or "").strip()
 
     @property
     def stack(self) -> str:
@@ -105,14 +108,10 @@ def syntax_error(lines: Lines, position: int) -> Traceback | None:
             return None
         found = _FRAME.match(earlier.text)
         if found:
-            return Traceback(
-                header=earlier,
-                frames=[_frame(found)],
-                type=raised["type"],
-                message=(raised["message"] or "").strip(),
-                raised=line,
-                last=line,
-            )
+            traceback = Traceback(earlier)
+            traceback.frames.append(_frame(found))
+            traceback.end(line, raised)
+            return traceback
     return None
 
 
@@ -205,8 +204,7 @@ class _Reader:
             return True
         raised = _raised(text, sure=self._foreign == 0 and bool(current.frames))
         if raised:
-            current.type, current.message = raised["type"], (raised["message"] or "").strip()
-            current.raised = current.last = line
+            current.end(line, raised)
             self.done.append(self._open.pop())
             self._foreign = self._blank = 0
             return True
@@ -227,8 +225,8 @@ class _Reader:
         if self._grouped and _MARGIN.match(text):
             raised = _raised(_MARGIN.sub("", text), sure=False)
             if raised:  # a member of the group without a traceback of its own
-                member = Traceback(header=line, raised=line, last=line, chained=True)
-                member.type, member.message = raised["type"], (raised["message"] or "").strip()
+                member = Traceback(line, chained=True)
+                member.end(line, raised)
                 self.done.append(member)
             return True
         last = self.done[-1]
