@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-
-import regex
+from typing import TYPE_CHECKING
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.detect import FATAL
@@ -17,6 +16,9 @@ from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Event, FileKind, Frame
 from pdtriage.named import NamedTuple
+
+if TYPE_CHECKING:
+    import regex
 
 COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400
@@ -134,11 +136,17 @@ class Claims:
     def _search(self, pattern: str, text: str) -> regex.Match[str] | None:
         compiled = self._patterns.get(pattern)
         if compiled is None:
-            compiled = self._patterns[pattern] = regex.compile(pattern)
+            compiled = self._patterns[pattern] = _compiled(pattern)
         try:
             return compiled.search(text, timeout=PATTERN_SECONDS)
         except TimeoutError:
             return None
+
+
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    import regex  # of thousands of logs few need it, and who only hands them out never does
+
+    return regex.compile(pattern)
 
 
 def build_event(

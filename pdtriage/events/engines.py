@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Literal, Protocol, cast, get_args
-
-import regex
+from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
 from pdtriage.knowledge.signature import PATTERN_SECONDS
+
+if TYPE_CHECKING:
+    import regex
 
 EngineName = Literal["hyperscan", "re2", "python"]
 ENVIRONMENT_VARIABLE = "PDTRIAGE_SCANNER"
@@ -113,6 +114,8 @@ class _Expression:
 
     def _pattern_ends(self, text: bytes) -> list[int]:
         if self._pattern is None:
+            import regex  # only where nothing faster is installed
+
             self._pattern = regex.compile(self._source, regex.MULTILINE)
         try:
             return self._limited(text)
