@@ -14,6 +14,8 @@ LOOKED_AT = 160
 MOST_ECHOES = 64
 """What comes more often is part of the training, not of the start."""
 SHORTEST_NEEDLE, GOOD_NEEDLE = 4, 24
+MOST_TRIED = 32
+"""Places of its rarest byte; where there are more, it is not rare."""
 DULL = 2
 """Different bytes in what is drawn, like a row of equal signs: it stands everywhere."""
 FARTHEST = 1 << 12
@@ -21,6 +23,11 @@ FARTHEST = 1 << 12
 
 _NUMBER = re.compile(rb"(?:\\?[0-9a-fA-FxX]*\d)+")
 _HEX = b"0123456789abcdefABCDEFxX"
+_COMMON = b" 0123456789etaonrsicl.:_-/,updmghfbvy=[]()|%\"'<>INFOEWAPDTRSLCM"
+"""What logs are made of, the most common first; any other ASCII is rarer."""
+_RARITY = bytes(
+    _COMMON.find(byte) if byte in _COMMON else 255 * (byte < 128) for byte in range(256)
+)
 _CUT_AT_DIGITS = bytes.maketrans(b"0123456789", b"\n" * 10)
 
 
@@ -33,6 +40,7 @@ class Opening:
         self._lines: tuple[bytes, ...] = ()
         self._needle = b""
         self._needle_line = 0
+        self._rarest = 0  # place in the needle
         self._found: list[Echo] = []
 
     def learn(self, head: bytes, first_step: int) -> None:
@@ -53,6 +61,8 @@ class Opening:
             end += len(raw) + 1
         self._lines = tuple(lines)
         self._end = self._begin + end
+        rarity = self._needle.translate(_RARITY)
+        self._rarest = rarity.find(max(rarity, default=0))
 
     def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> None:
         """Takes the next decided region; `line` is the number of its first."""
@@ -85,7 +95,7 @@ class Opening:
             yield from (each.start() for each in found)
             return
         at, tried = start, -1
-        while (at := buffer.find(self._needle, at, end)) >= 0:
+        while (at := self._next(buffer, at, end)) >= 0:
             low = max(start, at - FARTHEST)
             place = max(low, buffer.rfind(b"\n", low, at) + 1)
             for _ in range(self._needle_line if place > low or low == start else 0):
@@ -95,6 +105,16 @@ class Opening:
             if match:
                 yield place
             at = max(at + len(self._needle), match.end() if match else 0)
+
+    def _next(self, buffer: bytes, at: int, end: int) -> int:
+        """Where the needle stands next; one byte is found three times as fast as a word."""
+        needle, behind = self._needle, self._rarest
+        for _ in range(MOST_TRIED):
+            at = buffer.find(needle[behind], at + behind, end) - behind
+            if at < 0 or buffer.startswith(needle, at, end):
+                return at
+            at += 1
+        return buffer.find(needle, at, end)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,36 @@
+"""Given how a file begins, when it begins that way again, then the place is found."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pdtriage.events.opening import Opening
+
+FIRST = "Zebra crossing of the training at port\n"
+
+
+@given(
+    st.lists(st.sampled_from([FIRST, "Z", "Zebra crossing", "\n", "step 1\n" * 9, "Z" * 50, "x"])),
+    st.booleans(),
+)
+def test_every_new_beginning_is_found(parts: list[str], ends_there: bool) -> None:
+    text = FIRST + "reading\n" * 9 + "".join(parts)
+    buffer = text.encode() + (b"" if ends_there else b"\nstep 2\n")
+    opening = Opening()
+    opening.learn(buffer, len(FIRST))
+
+    lines = buffer.split(b"\n")
+    starts = [len(b"\n".join(lines[:n])) + (n > 0) for n in range(len(lines))]
+    fixed = FIRST.strip().encode()
+    expected = [at for at in starts if at > 0 and buffer.startswith(fixed, at)]
+    assert [echo.offset for echo in opening.echoes_with(buffer, 0, 0, 1)] == expected
+
+
+def test_a_byte_that_is_not_rare_here_does_not_hide_it() -> None:
+    buffer = FIRST.encode() + b"Z\n" * 1000 + FIRST.encode()
+    opening = Opening()
+    opening.learn(buffer, len(FIRST))
+
+    [echo] = opening.echoes_with(buffer, 0, 0, 1)
+    assert (echo.offset, echo.line) == (len(buffer) - len(FIRST), 1002)
