@@ -75,12 +75,12 @@ class _Readers:
         # Ctrl-C is for the parent to answer: the others are born with it blocked.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            with suppress(BlockingIOError):  # no more are allowed: fewer will do, or none
+            with suppress(OSError):  # no more are allowed, or fit: fewer will do, or none
                 for _ in range(processes):
                     self._fork(work, to_do)
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.close(to_do)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # here a Ctrl-C may show
 
     def _fork(self, work: Callable[[int], Any], to_do: int) -> None:
         pipe, its_end = os.pipe()
@@ -110,7 +110,8 @@ class _Readers:
     def end(self) -> None:
         """All at once: to give back its memory takes each of them milliseconds."""
         for reader in self._by_pipe.values():
-            os.kill(reader.pid, signal.SIGKILL)  # it only reads: nothing can be left half done
+            with suppress(ProcessLookupError):  # it has ended, and was seen to
+                os.kill(reader.pid, signal.SIGKILL)  # it only reads: nothing is left half done
         for pipe in list(self._by_pipe):
             self._forget(pipe)
 

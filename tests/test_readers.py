@@ -3,6 +3,7 @@ stays behind."""
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -127,12 +128,28 @@ def test_who_wants_no_more_does_not_wait() -> None:
     assert time.monotonic() - begun < 30
 
 
-def test_where_no_process_is_allowed_the_parent_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("why", [errno.EAGAIN, errno.ENOMEM])
+def test_where_no_process_is_allowed_the_parent_does_it(
+    monkeypatch: pytest.MonkeyPatch, why: int
+) -> None:
     def refused() -> int:
-        raise BlockingIOError
+        raise OSError(why, os.strerror(why))
 
     monkeypatch.setattr(os, "fork", refused)
     assert list(spread(square, 10, 2)) == [square(number) for number in range(10)]
+
+
+def test_where_the_system_sees_to_children_that_ended() -> None:
+    """As below a shell with `trap '' CHLD`: they may be gone before they are ended."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        results = spread(square, 20, 2)
+        for number, told in enumerate(results):
+            assert told == square(number)
+            while number == 19 and children():
+                time.sleep(0.001)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_ctrl_c_is_for_the_parent_alone() -> None:
