@@ -69,7 +69,7 @@ def test_who_fails_under_paddles_launcher_is_named(launcher: Launcher, python: P
     assert [victim["rank"] for victim in report["victims"]] == [0]
     codes = {d.rank: (d.code, d.signal) for d in launch.record().deaths if d.role == "worker"}
     assert codes[1] == (1, None)
-    assert codes[0][1] in (6, 15)
+    assert codes[0] != (0, None), "it aborts, is stopped, or leaves with an error of its own"
     assert "FAILED: rank 1 of 2" in launch.err
 
 
