@@ -11,7 +11,8 @@ MOST_SHAPES = 4096
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _AS_THEY_ARE = bytes.maketrans(b"", b"")
 _SAME_AGAIN = re.compile(r"\\[1-9]|\(\?P=")
-_NOT_OF_LINES = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|\{[\d,]+\}")
+_NOT_OF_LINES = re.compile(r"\\(?:x(?!3\d)[0-9a-fA-F]{2}|u(?!003\d)[0-9a-fA-F]{4}|.)|\{[\d,]+\}")
+"""Digits in a pattern that stand for none in a line; `\\x31` is one."""
 
 Answer = TypeVar("Answer")
 

@@ -30,7 +30,10 @@ def test_lines_of_one_shape_are_looked_at_once() -> None:
     assert looked_at == [b"step 0"]
 
 
-@pytest.mark.parametrize("pattern", [r"exit [1-9]", r"(\d)/\1", r"(?P<a>\d) (?P=a)", r"\w4"])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"exit [1-9]", r"(\d)/\1", r"(?P<a>\d) (?P=a)", r"\w4", r"w\x34", r"w\064", r"[\x31-\x34]$"],
+)
 def test_patterns_that_tell_digits_apart_see_each_line(pattern: str) -> None:
     shapes, looked_at = asked(r"\d", pattern)
 
