@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import re
 import typing
+from pathlib import Path
 from typing import get_type_hints
 
+import pdtriage
 from pdtriage.named import NamedTuple
 
 
@@ -56,3 +59,11 @@ def test_it_can_be_sent_to_another_process() -> None:
 def test_a_class_may_be_built_on_it() -> None:
     assert Named("train.py").shown == "train.py:1"
     assert isinstance(Named("train.py"), Place)
+
+
+def test_all_of_the_package_uses_it() -> None:
+    """One that is slow to define costs every start as much as a hundred quick ones."""
+    package = Path(pdtriage.__file__).parent
+    slow = re.compile(r"^from typing import .*\bNamedTuple\b|typing\.NamedTuple\(", re.M)
+    found = [file.name for file in package.rglob("*.py") if slow.search(file.read_text("utf-8"))]
+    assert found == []

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
-from typing import NamedTuple
 
 from pdtriage.events.detect import STRUCTURE, Hit
 from pdtriage.events.lines import Lines
 from pdtriage.model import LogFile, Text
+from pdtriage.named import NamedTuple
 
 FREE_LINES = 4_000
 """Candidate lines of a file that are read whatever they say."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
 from pdtriage.jobs.pods import (
     Cluster,
@@ -16,6 +15,7 @@ from pdtriage.jobs.pods import (
 )
 from pdtriage.launch.record import RunRecord
 from pdtriage.model import FileFacts, Pod, Role
+from pdtriage.named import NamedTuple
 
 PROCESS_KINDS: dict[str, Role] = {
     "worker": "worker",

@@ -6,10 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pdtriage.jobs.folders import Log
 from pdtriage.model import Event, FileFacts, Progress, Stamp
+from pdtriage.named import NamedTuple
 
 ENOUGH = 3
 """Weight a boundary needs where nothing tells how many runs there are."""
