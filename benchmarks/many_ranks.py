@@ -46,7 +46,10 @@ STOPPED_EVERY = 5
 """One leaf of the tree in so many is stopped by its launcher before it notices anything."""
 
 OPENING = "I{glog}.114021  {pid} tcp_utils.cc:130] Successfully connected to {first}\n"
-STEP = "[{date},{milli:03d}] [    INFO] - loss: 2.{milli:03d}, global_step: {step}, epoch: 0\n"
+STEP = (
+    "[{date},{milli:03d}] [    INFO] - loss: 2.{milli:03d}, learning_rate: 0.0003, "
+    "global_step: {step}, current_memory_allocated: 6.1\n"
+)
 ENDINGS: Mapping[str, str] = {
     "io": """Traceback (most recent call last):
   File "/srv/train/train.py", line 88, in <module>
