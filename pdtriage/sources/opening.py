@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
     from pdtriage.sources.remote import Remote
 
 _LEAST_READ = 64 << 10
+_LOOKED_THROUGH = 2 << 20
+"""Bytes at the beginning of a log that seems to have no line feeds."""
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
@@ -134,7 +136,7 @@ class Unpacked(NamedTuple):
         pieces = self.raw(size)
         first = next(pieces, b"")
         pieces = _chained(first, pieces)
-        if len(first) >= MAGIC and b"\n" in first and codec_of(first) is None:
+        if len(first) >= MAGIC and _has_lines(first) and codec_of(first) is None:
             return pieces
         return _in_lines(_sniffed(pieces, size, self.limits), self._ends_without_newline)
 
@@ -156,9 +158,9 @@ class Unpacked(NamedTuple):
         if not isinstance(self.origin, Disk) or not self.origin.whole or self.layers:
             return False
         with open(self.origin.path, "rb") as file:
-            packed = codec_of(file.read(MAGIC)) is not None
+            begin = file.read(_LOOKED_THROUGH)
             file.seek(max(0, file.seek(0, 2) - _LEAST_READ))
-            return not packed and b"\n" not in file.read(_LEAST_READ)
+            return codec_of(begin) is None and b"\n" not in begin + file.read(_LEAST_READ)
 
     def head(self, length: int, trouble: Callable[[Reason], None] = lambda _: None) -> bytes:
         """The first bytes, unpacked; fewer if the content is short or damaged."""
@@ -195,15 +197,21 @@ def _in_lines(pieces: Iterator[bytes], ends_alike: Callable[[], bool]) -> Iterat
     In any other log it belongs to the line: a progress bar goes back to the beginning with it.
     """
     first, pieces = _peeked(pieces, 1)
-    if b"\n" in first or b"\r" not in first:
+    if _has_lines(first):
         return pieces
     first, pieces = _peeked(pieces, _LEAST_READ)
+    first = first[:_LEAST_READ]
     whole = len(first) < _LEAST_READ
-    if b"\n" in first or b"\0" in first or not is_text(first):
+    if b"\n" in first or b"\r" not in first or b"\0" in first or not is_text(first):
         return pieces  # an archive may hold anything
     if not (whole or ends_alike()):
         return pieces
     return (piece.replace(b"\r", b"\n") for piece in pieces)
+
+
+def _has_lines(first: bytes) -> bool:
+    """By as much as is always looked at: what a log is does not depend on the size of pieces."""
+    return first.find(b"\n", 0, _LEAST_READ) >= 0
 
 
 def _peeked(pieces: Iterator[bytes], least: int = MAGIC) -> tuple[bytes, Iterator[bytes]]:

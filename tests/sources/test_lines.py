@@ -38,3 +38,15 @@ def test_a_progress_bar_stays_one_line(tmp_path: Path, text: bytes) -> None:
 def test_a_long_log_is_looked_at_from_both_ends(tmp_path: Path) -> None:
     write_tree(tmp_path, {"log/workerlog.0": OLD_MAC * 4000})
     assert content(one(find([tmp_path]))) == TRACEBACK * 4000
+
+
+@pytest.mark.parametrize("before", [20, 400, 2000])
+def test_how_it_is_read_does_not_matter(tmp_path: Path, before: int) -> None:
+    """Line feeds stand behind a short, a long or a very long bar, and another one at the end."""
+    text = BAR * before + b"\n" * 9 + BAR * 40
+    write_tree(tmp_path, {"log/workerlog.0": text})
+    source = one(find([tmp_path]))
+    given = {
+        b"".join(source.chunks(size)) for size in (1 << 10, 1 << 16, 1 << 18, 1 << 20, 1 << 23)
+    }
+    assert given == {text.replace(b"\r", b"\n") if before == 2000 else text}
