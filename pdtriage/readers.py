@@ -12,7 +12,7 @@ import pickle
 import select
 import signal
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
@@ -72,22 +72,22 @@ class _Readers:
 
     def fork(self, work: Callable[[int], Any], tasks: int, processes: int) -> None:
         to_do = _filled_with(range(tasks))
-        # Ctrl-C is for the parent to answer: the others are born with it blocked.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # Who answers a signal may raise: not before each child is known.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             with suppress(OSError):  # no more are allowed, or fit: fewer will do, or none
                 for _ in range(processes):
-                    self._fork(work, to_do)
+                    self._fork(work, to_do, mask)
         finally:
             os.close(to_do)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # here a Ctrl-C may show
 
-    def _fork(self, work: Callable[[int], Any], to_do: int) -> None:
+    def _fork(self, work: Callable[[int], Any], to_do: int, mask: Iterable[int]) -> None:
         pipe, its_end = os.pipe()
         try:
             pid = os.fork()
             if pid == 0:
-                _serve(work, to_do, its_end, (pipe, *self._by_pipe))
+                _serve(work, to_do, its_end, (pipe, *self._by_pipe), mask)
         except OSError:
             os.close(pipe)
             raise
@@ -146,7 +146,11 @@ def _complete(come: bytearray) -> Iterator[tuple[int, Any]]:
 
 
 def _serve(
-    work: Callable[[int], Any], to_do: int, answers: int, not_ours: tuple[int, ...]
+    work: Callable[[int], Any],
+    to_do: int,
+    answers: int,
+    not_ours: tuple[int, ...],
+    mask: Iterable[int],
 ) -> NoReturn:
     """The life of a child. It ends here, whatever happens, and flushes nothing of its parent's.
 
@@ -154,6 +158,8 @@ def _serve(
     """
     status = 1
     try:
+        # Ctrl-C is for the parent to answer
+        signal.pthread_sigmask(signal.SIG_SETMASK, {*mask, signal.SIGINT})
         for pipe in not_ours:  # as long as they are open here, nobody sees that the parent is gone
             os.close(pipe)
         gc.freeze()  # the collector would write to all that the parent has made, and so copy it

@@ -153,6 +153,37 @@ def test_where_the_system_sees_to_children_that_ended() -> None:
         signal.signal(signal.SIGCHLD, before)
 
 
+def test_an_alarm_that_rings_while_they_are_forked_loses_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fork = os.fork
+
+    def forked() -> int:
+        pid = fork()
+        if pid:
+            signal.raise_signal(signal.SIGALRM)
+        return pid
+
+    def ring(_number: int, _frame: object) -> None:
+        raise RuntimeError("it is time")
+
+    monkeypatch.setattr(os, "fork", forked)
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with pytest.raises(RuntimeError, match="it is time"):
+            list(spread(square, 10, 2))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_others_than_ctrl_c_reach_them() -> None:
+    def blocked(_number: int) -> set[int]:
+        return {*signal.pthread_sigmask(signal.SIG_BLOCK, ())}
+
+    here = blocked(0)
+    assert list(spread(blocked, 10, 2)) == [here | {signal.SIGINT}] * 10
+
+
 def test_ctrl_c_is_for_the_parent_alone() -> None:
     def is_blocked(_number: int) -> bool:
         return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
