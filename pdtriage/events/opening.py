@@ -21,7 +21,7 @@ DULL = 2
 FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
-_NUMBER = re.compile(rb"(?:\\?[0-9a-fA-FxX]*\d)+")
+_NUMBER = re.compile(rb"(?:[0-9a-fA-FxX]*\d)+")
 _HEX = b"0123456789abcdefABCDEFxX"
 _COMMON = b" 0123456789etaonrsicl.:_-/,updmghfbvy=[]()|%\"'<>INFOEWAPDTRSLCM"
 """What logs are made of, the most common first; any other ASCII is rarer."""
@@ -119,5 +119,6 @@ class Opening:
 
 @lru_cache(maxsize=64)
 def _pattern(lines: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    shapes = (_NUMBER.sub(rb"[0-9a-fA-FxX]+", re.escape(line)) + rb"[^\n]*" for line in lines)
+    fixed = (map(re.escape, _NUMBER.split(line)) for line in lines)
+    shapes = (rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
     return re.compile(rb"(?m)^[ \t]*" + rb"\n[ \t]*".join(shapes))

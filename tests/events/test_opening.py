@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,3 +35,13 @@ def test_a_byte_that_is_not_rare_here_does_not_hide_it() -> None:
 
     [echo] = opening.echoes_with(buffer, 0, 0, 1)
     assert (echo.offset, echo.line) == (len(buffer) - len(FIRST), 1002)
+
+
+@pytest.mark.parametrize("first", ["reading C:\\runs\\{} again", "0x7f{} [{}] (a-{}) begins *"])
+def test_numbers_are_left_open_whatever_stands_around_them(first: str) -> None:
+    buffer = "\n".join([first.format(3, 4, 5), *["reading"] * 9, first.format(16, 7, 28)])
+    opening = Opening()
+    opening.learn(buffer.encode(), buffer.index("\n") + 1)
+
+    [echo] = opening.echoes_with(buffer.encode(), 0, 0, 1)
+    assert echo.line == 11
