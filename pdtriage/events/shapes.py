@@ -8,6 +8,8 @@ from typing import TypeVar
 
 MOST_SHAPES = 4096
 """Remembered at a time; a log of which no two lines are alike must not fill the memory."""
+LONGEST_SHAPE = 1 << 10
+"""Bytes; longer lines are seldom alike, and would fill the memory of every process that reads."""
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _AS_THEY_ARE = bytes.maketrans(b"", b"")
 _SAME_AGAIN = re.compile(r"\\[1-9]|\(\?P=")
@@ -30,9 +32,11 @@ class Shapes(dict[bytes, Answer]):
         self.table = _ZEROS if all(map(_takes_any_digit, patterns)) else _AS_THEY_ARE
 
     def __missing__(self, shape: bytes) -> Answer:
-        if len(self) >= MOST_SHAPES:
-            self.clear()
-        answer = self[shape] = self._look(shape)
+        answer = self._look(shape)
+        if len(shape) <= LONGEST_SHAPE:
+            if len(self) >= MOST_SHAPES:
+                self.clear()
+            self[shape] = answer
         return answer
 
 

@@ -51,6 +51,13 @@ def test_counters_and_prefixes_that_ship_take_any_digit() -> None:
         assert b"Epoch: [41] [ 20/902]".translate(shapes.table) == b"Epoch: [00] [ 00/000]"
 
 
+def test_long_lines_are_not_remembered() -> None:
+    shapes, _ = asked(r"a\d")
+    for length in (shaping.LONGEST_SHAPE, shaping.LONGEST_SHAPE + 1):
+        assert shapes[(b"a7".rjust(length)).translate(shapes.table)] == [True]
+    assert [*map(len, shapes)] == [shaping.LONGEST_SHAPE]
+
+
 @given(st.lists(st.binary(max_size=4), max_size=40))
 def test_what_is_remembered_is_bounded_and_right(lines: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
