@@ -64,10 +64,13 @@ class Opening:
         rarity = self._needle.translate(_RARITY)
         self._rarest = rarity.find(max(rarity, default=0))
 
-    def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> None:
-        """Takes the next decided region; `line` is the number of its first."""
-        if len(self._found) <= MOST_ECHOES:
-            self._found.extend(self._in(buffer, start, end, base, line))
+    def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
+        """What is new in the next decided region; `line` is the number of its first line."""
+        if len(self._found) > MOST_ECHOES:
+            return []
+        found = self._in(buffer, start, end, base, line)
+        self._found.extend(found)
+        return found
 
     def echoes_with(self, buffer: bytes, start: int, base: int, line: int) -> list[Echo]:
         """Every place where the file begins anew, the undecided rest included."""

@@ -25,7 +25,7 @@ from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.patterns import Patterns
 from pdtriage.events.progress import STEP_GROUPS, Counters
-from pdtriage.events.samples import DENSE, FAILING, glog_stamps, regions, sample
+from pdtriage.events.samples import DENSE, FAILING, GLANCE, glog_stamps, regions, sample
 from pdtriage.events.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
@@ -196,7 +196,7 @@ class FileScanner:
             self.file,
             events=tuple(events),
             progress=tuple(sampled(progress, events)),
-            stamps=(*self._found.stamps, *rest.stamps),
+            stamps=(*self._found.stamps, *self._with_new_beginnings(rest.stamps, lines, echoes)),
             echoes=tuple(echoes),
             environments=tuple(console_blocks(bytes(self._head))) if self._head else (),
             lines=lines.number_at(len(self._buffer)) - self._ends_with_newline(),
@@ -229,7 +229,10 @@ class FileScanner:
             upto = self._decided + self._piece
         end, lines = self._read(self._found, upto, self._budget)
         self._learn_opening(end, self._found.progress)
-        self._opening.look(self._buffer, self._decided, end, self._base, self._decided_line)
+        echoes = self._opening.look(
+            self._buffer, self._decided, end, self._base, self._decided_line
+        )
+        self._found.stamps = self._with_new_beginnings(self._found.stamps, lines, echoes)
         self._decided_line = lines.number_at(end)
         del self._hits[: bisect_left(self._hits, (self._base + end,))]
         oldest = max(0, end - LONGEST_HISTORY)
@@ -363,6 +366,16 @@ class FileScanner:
         seen = sample(wanted, begin, is_end, told_before, near, find, read)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
+
+    def _with_new_beginnings(
+        self, stamps: list[Stamp], lines: Lines, echoes: Sequence[Echo]
+    ) -> list[Stamp]:
+        """And what glog says first where the file begins anew: a new run may have the old pid."""
+        first = self._base + self._decided
+        for at in (echo.offset - self._base for echo in echoes if echo.offset >= first):
+            writers = self._engine.marks.find(lines, at, at + GLANCE).writers[:1]
+            stamps = [*stamps, *glog_stamps(lines, writers, self._clock, self._base)]
+        return sorted(set(stamps)) if echoes else stamps
 
     def _learn_opening(self, end: int, progress: Sequence[Progress]) -> None:
         """How the file begins, up to its first step; again and again while it is that short."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pdtriage.events.opening import Opening
+
+from .builders import facts_of
 
 FIRST = "Zebra crossing of the training at port\n"
 
@@ -45,3 +49,21 @@ def test_numbers_are_left_open_whatever_stands_around_them(first: str) -> None:
 
     [echo] = opening.echoes_with(buffer.encode(), 0, 0, 1)
     assert echo.line == 11
+
+
+@pytest.mark.parametrize("piece", [200, 1 << 20])
+def test_a_run_with_the_pid_of_the_one_before_tells_when_it_began(piece: int) -> None:
+    """In a container every first process is number 7."""
+
+    def run(hour: int) -> str:
+        began = (
+            f"I0102 {hour}:00:01.000001     7 tcp_store.cc:336] create a server: 57860\n"
+        )
+        steps = "".join(f"epoch 0 step {step} loss 0.5\n" for step in range(30))
+        return f"Modified flags of the training\n{began}{steps}W{began[1:].replace(':01.', ':59.')}"
+
+    facts = facts_of((run(10) + run(12)).encode(), piece=piece)
+
+    told = [time.strftime("%H:%M:%S", time.gmtime(stamp.time)) for stamp in facts.stamps]
+    assert "12:00:01" in told
+    assert told == sorted(told)
