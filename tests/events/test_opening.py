@@ -56,9 +56,7 @@ def test_a_run_with_the_pid_of_the_one_before_tells_when_it_began(piece: int) ->
     """In a container every first process is number 7."""
 
     def run(hour: int) -> str:
-        began = (
-            f"I0102 {hour}:00:01.000001     7 tcp_store.cc:336] create a server: 57860\n"
-        )
+        began = f"I0102 {hour}:00:01.000001     7 tcp_store.cc:336] create a server: 57860\n"
         steps = "".join(f"epoch 0 step {step} loss 0.5\n" for step in range(30))
         return f"Modified flags of the training\n{began}{steps}W{began[1:].replace(':01.', ':59.')}"
 
