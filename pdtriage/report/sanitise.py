@@ -53,7 +53,9 @@ def inert_json(text: str) -> str:
     """
     if not text.isascii() or "\x7f" in text:
         text = _CONTROLS.sub(_escape, text)
-    return _HASH_COMMAND.sub(r"#\\u0023", text) if "##" in text else text
+    if "#" in text and "##" in text:  # a single character is looked for fifty times as fast
+        text = _HASH_COMMAND.sub(r"#\\u0023", text)
+    return text
 
 
 def without_commands(text: str) -> str:

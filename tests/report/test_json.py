@@ -107,7 +107,7 @@ ROWS = [
     model.RankRow(
         *(7, "server", "", 7, "", ("a",), "victim"),
         last_seen=float("inf"),
-        progress=((1700000005.26649, 1), (float("nan"), 2)),
+        progress=((1700000005.26649, 1), (1700000006.0004, 2), (0.5, 3), (float("nan"), 4)),
         moments=(
             model.Moment(None, 7, "start", model.Text(ODD, "启动")),
             model.Moment(1.5, 7, "exit", model.Text("ended", ODD), about=True),
@@ -129,10 +129,14 @@ def test_rows_are_written_as_any_encoder_would() -> None:
     for table in tables:
         for line in table.lines():
             assert json.dumps(json.loads(line), ensure_ascii=False) == line
+    alike = [ROWS[1]._replace(rank=rank, last_seen=rank + 0.5) for rank in range(700)]
+    for rows in (alike, [*alike, ROWS[2]], [alike[0], alike[1]._replace(last_seen=float("nan"))]):
+        written = list(table_of_ranks(rows, "en").lines())
+        assert written == [line for row in rows for line in table_of_ranks([row], "en").lines()]
     first, odd, last = table_of_ranks(ROWS, "zh").values()
     assert list(first) == list(model.RankRow._fields)
     assert (odd["host"], odd["files"], odd["last_step"]) == (ODD, [ODD, "b"], 10**30)
-    assert last["progress"][0] == [1700000005.266, 1]
+    assert last["progress"][:3] == [[1700000005.266, 1], [1700000006.0, 2], [0.5, 3]]
     assert [moment["text"] for moment in last["moments"]] == ["启动", ODD]
 
 
