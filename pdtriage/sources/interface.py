@@ -10,7 +10,7 @@ from pdtriage.sources.compressed import SUFFIXES
 from pdtriage.sources.content import is_text
 from pdtriage.sources.limits import LIMITS, Limits
 from pdtriage.sources.notes import Notes, Reason
-from pdtriage.sources.opening import Disk, Layer, Origin, Unpacked
+from pdtriage.sources.opening import Disk, Layer, Origin, Unpacked, is_plain
 
 LOOKED_AT = 1024
 """Bytes at the beginning that show whether it is text."""
@@ -50,13 +50,29 @@ class Source:
         self._notes = None
         if self.file.path.lower().endswith(SUFFIXES) and self.plain:
             self._trouble("misnamed")
-        pieces = Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
+        whole = self._at_once(size)
+        pieces = (
+            Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
+            if whole is None
+            else iter((whole,))
+        )
         first = next(pieces, b"")
         if not is_text(first[:LOOKED_AT]):
             self._trouble("garbled")
         if first:
             yield first
         yield from pieces
+
+    def _at_once(self, most: int) -> bytes | None:
+        """Almost every log: plain text on disk, as long as it was found to be.
+
+        None for any other, and whenever there is something to tell.
+        """
+        length = self.file.size
+        if not length or length > most or self.layers or not isinstance(self.origin, Disk):
+            return None
+        content = self.origin.content(length)
+        return content if content is not None and is_plain(content) else None
 
     def read_small(self, limit: int) -> bytes:
         """The whole of a small file, at most `limit` bytes."""

@@ -59,6 +59,23 @@ class Disk(NamedTuple):
         except OSError:
             return False
 
+    def content(self, length: int) -> bytes | None:
+        """All of the file by one read, if it is still `length` bytes long; None if not.
+
+        No second read is needed to see the end of it: one byte more was asked for.
+        """
+        if not self.whole:
+            return None
+        try:
+            file = os.open(self.path, _READ)
+            try:
+                content = os.read(file, length + 1)
+            finally:
+                os.close(file)
+        except OSError:
+            return None  # who reads it piece by piece meets it again, and says so
+        return content if len(content) == length else None
+
     def pieces(self, size: int) -> Iterator[bytes]:
         """By the calls of the system: what Python puts around them costs as much as they do."""
         left = self.length
@@ -136,7 +153,7 @@ class Unpacked(NamedTuple):
         pieces = self.raw(size)
         first = next(pieces, b"")
         pieces = _chained(first, pieces)
-        if len(first) >= MAGIC and _has_lines(first) and codec_of(first) is None:
+        if is_plain(first):
             return pieces
         return _in_lines(_sniffed(pieces, size, self.limits), self._ends_without_newline)
 
@@ -170,6 +187,11 @@ class Unpacked(NamedTuple):
             if len(kept) >= length:
                 break
         return kept[:length]
+
+
+def is_plain(first: bytes) -> bool:
+    """Whether content that begins like this is text in lines, packed in nothing."""
+    return len(first) >= MAGIC and _has_lines(first) and codec_of(first) is None
 
 
 def seekable(origin: Origin, layers: tuple[Layer, ...]) -> Disk | Remote | None:

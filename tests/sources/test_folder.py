@@ -242,6 +242,16 @@ def test_the_order_does_not_depend_on_the_file_system(
     assert paths(find([tmp_path / "job"], limits=few)) == before_cut != before
 
 
+def test_what_was_written_since_it_was_found_is_read_as_well(tmp_path: Path) -> None:
+    log = tmp_path / "workerlog.0"
+    for now in (b"one\n" * 9 + b"two\n", b"one\n", b""):
+        log.write_bytes(b"one\n" * 9)
+        source = one(find([tmp_path]))
+        log.write_bytes(now)
+
+        assert content(source) == now
+
+
 def test_a_file_that_vanishes_before_it_is_read(tmp_path: Path) -> None:
     write_tree(tmp_path, {"workerlog.0": b"x"})
     source = one(find([tmp_path]))
