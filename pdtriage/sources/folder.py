@@ -33,11 +33,12 @@ def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator
                 notes.add("entries", shown or ".")
                 return
             try:
-                if entry.is_symlink():
-                    links.append((entry, folder_shown))
-                elif entry.is_file(follow_symlinks=False):
-                    found = entry.stat(follow_symlinks=False)
+                if entry.is_file(follow_symlinks=False):
+                    # Not by the entry, which would hold on to all that is told of it.
+                    found = os.lstat(entry.path)
                     yield _candidate(entry, folder_shown, found, entry.path)
+                elif entry.is_symlink():
+                    links.append((entry, folder_shown))
                 elif not entry.is_dir(follow_symlinks=False):
                     notes.add("special", _shown(entry, folder_shown))
                 elif depth >= limits.depth:

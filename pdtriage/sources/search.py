@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -76,8 +77,10 @@ class _Search:
         self.room = Room(limits.held)
         self.notes = Notes()
         self.missing: list[str] = []
-        self.taken: list[_Taken] = []
-        self.real_paths: set[str] = set()
+        self.logs: dict[str, _Taken] = {}
+        """The first piece of each, by its folder and the name its pieces share."""
+        self.further: dict[str, list[_Taken]] = {}
+        self.real_paths: set[str | None] = set()
         self.unread: list[Candidate] = []
 
     def root(self, path: str, shown: str) -> None:
@@ -117,13 +120,14 @@ class _Search:
 
     def offer(self, candidates: Iterable[Candidate]) -> None:
         """Make logs of them, or of what is in them, unless they were reached before."""
+        real_paths = self.real_paths
         for candidate in candidates:
             real = candidate.real
-            if real is None:
-                self._recognised(candidate)
-            elif real not in self.real_paths and self._recognised(candidate):
-                # Only now: a link may give a name that tells to a file whose own name does not.
-                self.real_paths.add(real)
+            if real in real_paths:
+                continue
+            # Only then: a link may give a name that tells to a file whose own name does not.
+            if self._recognised(candidate) and real is not None:
+                real_paths.add(real)
 
     def found(self) -> Found:
         sources = tuple(self._sources())
@@ -134,7 +138,7 @@ class _Search:
     def _recognised(self, candidate: Candidate) -> bool:
         told = named(candidate.name, candidate.folder)
         if told.kind is not None:
-            self.taken.append((candidate, told, told.kind))
+            self._take(candidate, told, told.kind)
             return True
         by_name = archive_by_name(candidate.name)
         if not (by_name or told.promising or candidate.asked):
@@ -148,7 +152,7 @@ class _Search:
             return False
         recognised = recognise(candidate.name, head, candidate.folder, candidate.asked)
         if recognised is not None:
-            self.taken.append((candidate, told, recognised.kind))
+            self._take(candidate, told, recognised.kind)
         else:
             self.unread.append(candidate)
         return recognised is not None
@@ -194,41 +198,42 @@ class _Search:
         except (OSError, DamagedError, TooMuchError):
             return b""
 
-    def _sources(self) -> Iterator[Source]:
-        logs: dict[str, list[_Taken]] = {}
-        for one in self._last_of_each():
-            candidate, told, _ = one
-            logs.setdefault(joined(candidate.folder, told.stem), []).append(one)
-        shown: set[str] = set()
-        for log in sorted(logs, key=natural):
-            pieces = logs[log]
-            if len(pieces) == 1:
-                yield self._source(*pieces[0], rotation_of(pieces[0][1].piece), shown)
-            else:
-                for rotation, piece in self._numbered(pieces):
-                    yield self._source(*piece, rotation, shown)
+    def _take(self, candidate: Candidate, told: Named, kind: FileKind) -> None:
+        log = joined(candidate.folder, told.stem)
+        piece = candidate, told, kind
+        if self.logs.setdefault(log, piece) is not piece:
+            self.further.setdefault(log, []).append(piece)
 
-    def _last_of_each(self) -> list[_Taken]:
+    def _sources(self) -> Iterator[Source]:
+        shown: set[str] = set()
+        for log in sorted(self.logs, key=natural):
+            piece = self.logs[log]
+            if log not in self.further:
+                yield self._source(*piece, rotation_of(piece[1].piece), shown)
+                continue
+            for rotation, one in self._numbered([piece, *self.further[log]]):
+                yield self._source(*one, rotation, shown)
+
+    def _numbered(self, pieces: list[_Taken]) -> list[tuple[int, _Taken]]:
+        """The pieces of one log with their rotation numbers, the newest first."""
+        pieces = sorted(self._last_of_each(pieces), key=lambda piece: piece[0].path)
+        pieces = self._without_copies(pieces)
+        numbers = rotations([told.piece for _, told, _ in pieces])
+        return sorted(zip(numbers, pieces, strict=True), key=lambda numbered: numbered[0])
+
+    def _last_of_each(self, pieces: list[_Taken]) -> list[_Taken]:
         """Of members of one name the last, as unpacking would leave it: it was added later."""
         last: dict[str, int] = {}
-        for place, (candidate, _, _) in enumerate(self.taken):
+        for place, (candidate, _, _) in enumerate(pieces):
             if candidate.inside:
                 if candidate.path in last:
                     self.notes.add("again", candidate.path)
                 last[candidate.path] = place
-        if not last:
-            return self.taken
         return [
             one
-            for place, one in enumerate(self.taken)
+            for place, one in enumerate(pieces)
             if not one[0].inside or last[one[0].path] == place
         ]
-
-    def _numbered(self, pieces: list[_Taken]) -> list[tuple[int, _Taken]]:
-        """The pieces of one log with their rotation numbers, the newest first."""
-        pieces = self._without_copies(sorted(pieces, key=lambda piece: piece[0].path))
-        numbers = rotations([told.piece for _, told, _ in pieces])
-        return sorted(zip(numbers, pieces, strict=True), key=lambda numbered: numbered[0])
 
     def _without_copies(self, pieces: list[_Taken]) -> list[_Taken]:
         copies = packed_copies([(candidate, told) for candidate, told, _ in pieces], self.limits)
@@ -239,8 +244,10 @@ class _Search:
     def _source(
         self, candidate: Candidate, told: Named, kind: FileKind, rotation: int, shown: set[str]
     ) -> Source:
-        folder = candidate.folder
-        path = _unique(candidate.path, shown)
+        folder, path = candidate.folder, candidate.path
+        if path in shown:
+            path = _unique(path, shown)
+        shown.add(path)
         size = None if told.packed else candidate.size
         if kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
             folder = folder.rpartition("/")[0]
@@ -257,9 +264,4 @@ def _is_pipe(path: str) -> bool:
 
 def _unique(path: str, shown: set[str]) -> str:
     """Two members of an archive may bear one name; in the report every path is one file."""
-    unique, count = path, 1
-    while unique in shown:
-        count += 1
-        unique = f"{path} ({count})"
-    shown.add(unique)
-    return unique
+    return next(name for count in itertools.count(2) if (name := f"{path} ({count})") not in shown)

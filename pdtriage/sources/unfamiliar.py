@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pdtriage.late import late
 from pdtriage.model import FileKind
@@ -25,8 +25,10 @@ _NO_LOGS = late(
 )
 
 
-def unread_beside(candidates: Iterable[Candidate], sources: Iterable[Source]) -> Iterator[str]:
+def unread_beside(candidates: Sequence[Candidate], sources: Iterable[Source]) -> Iterator[str]:
     """Those that lie in a folder with the log of a process, and hold text."""
+    if not candidates:
+        return
     folders = {source.file.folder for source in sources if source.file.kind in _LOGS}
     looked_at = 0
     for candidate in candidates:
