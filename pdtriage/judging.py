@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pdtriage.baseline import GoodRun, earlier_success, unproven
@@ -24,7 +25,7 @@ from pdtriage.report.redact import redacted
 from pdtriage.verdict import Judgement, judge, signatures_told
 from pdtriage.verdict.attempts import attempts_of, row_of
 from pdtriage.verdict.differences import differences_between, differences_of_ranks
-from pdtriage.verdict.lives import with_lives
+from pdtriage.verdict.rows import rank_rows
 from pdtriage.verdict.timeline import timeline_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Job:
     ) -> None:
         """`sources` are the logs, to be looked into again when runs are compared."""
         self.runs = runs
-        self.sources = {source.file.path: source for source in sources}
+        self._sources = sources
         self.knowledge = knowledge
         self.judgements = [judge(run, knowledge) for run in runs]
         self.notes = (*notes, *knowledge.problems)
@@ -66,7 +67,7 @@ class Job:
             run=facts.run.index,
             root_causes=judgement.causes,
             victims=judgement.victims,
-            ranks=with_lives(judgement.ranks, judgement.readings),
+            ranks=rank_rows(judgement),
             timeline=timeline_of(facts, judgement, self.knowledge),
             notes=tuple(dict.fromkeys((*facts.notes, *self.notes, *compared))),
             baseline=good.baseline if good else None,
@@ -74,6 +75,11 @@ class Job:
             attempts=attempts_of(rows, rows[chosen]),
         )
         return redacted(report) if redact else report
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """By the paths of their files."""
+        return {source.file.path: source for source in self._sources}
 
     @property
     def verdicts(self) -> list[VerdictWord]:

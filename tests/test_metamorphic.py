@@ -20,6 +20,7 @@ from pdtriage.model import Report
 from pdtriage.reading import read_sources
 from pdtriage.sources import find
 from pdtriage.verdict import judge
+from pdtriage.verdict.rows import rank_rows
 
 SCENARIOS = Path(__file__).parent / "fixtures" / "scenarios"
 STORIES = (
@@ -82,7 +83,9 @@ def test_files_in_any_order(story: str) -> None:
     for seed in range(5):
         shuffled = list(facts)
         random.Random(seed).shuffle(shuffled)
-        assert judge(assemble(shuffled, records)[-1], knowledge) == straight
+        judgement = judge(assemble(shuffled, records)[-1], knowledge)
+        assert judgement == straight
+        assert rank_rows(judgement) == rank_rows(straight)
 
 
 @pytest.mark.parametrize("seconds", [600, -600])

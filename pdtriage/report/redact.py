@@ -16,7 +16,7 @@ def redacted(report: Report) -> Report:
     masked = report._replace(
         job=report.job._replace(id=report.job.id and masker.text(report.job.id)),
         root_causes=tuple(masker.cause(cause) for cause in report.root_causes),
-        ranks=tuple([masker.row(row) if row.moments else row for row in report.ranks]),
+        ranks=masker.rows(report.ranks),
         timeline=masker.moments(report.timeline),
         notes=masker.sentences(report.notes),
         differences=tuple(masker.difference(found) for found in report.differences),
@@ -54,13 +54,14 @@ class _Masker:
         return tuple(self.sentence(text) for text in texts)
 
     def moments(self, moments: tuple[Moment, ...]) -> tuple[Moment, ...]:
-        if all(self.sentence(moment.text) == moment.text for moment in moments):
-            return moments
         return tuple(moment._replace(text=self.sentence(moment.text)) for moment in moments)
 
-    def row(self, row: RankRow) -> RankRow:
-        moments = self.moments(row.moments)
-        return row if moments is row.moments else row._replace(moments=moments)
+    def rows(self, rows: tuple[RankRow, ...]) -> tuple[RankRow, ...]:
+        """Thousands of ranks say the same few things, and mostly there is nothing to mask."""
+        said = dict.fromkeys([moment.text for row in rows for moment in row.moments])
+        if all(self.sentence(text) == text for text in said):
+            return rows
+        return tuple([row._replace(moments=self.moments(row.moments)) for row in rows])
 
     def run(self, run: Run) -> Run:
         if run.cause is None and run.restart is None:

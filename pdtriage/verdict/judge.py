@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge
-from pdtriage.model import Cause, Event, RankRow, RunFacts, VerdictWord, Victim
+from pdtriage.model import Cause, Event, RunFacts, VerdictWord, Victim
 from pdtriage.named import NamedTuple
 from pdtriage.verdict.accusations import Directory, accusations_of, narrowed
 from pdtriage.verdict.case import Case
@@ -13,9 +13,9 @@ from pdtriage.verdict.causes import causes_from, confidence_notes
 from pdtriage.verdict.ladder import climb
 from pdtriage.verdict.pods import NEVER_STARTED, with_mounts
 from pdtriage.verdict.reading import Found, Reading, read_rank
-from pdtriage.verdict.rows import rank_rows, victims_of
 from pdtriage.verdict.suspects import Suspect, accusers_of
 from pdtriage.verdict.vanished import LAUNCHER_GONE
+from pdtriage.verdict.victims import victims_of
 
 
 class Judgement(NamedTuple):
@@ -24,7 +24,6 @@ class Judgement(NamedTuple):
     verdict: VerdictWord
     causes: tuple[Cause, ...]
     victims: tuple[Victim, ...]
-    ranks: tuple[RankRow, ...]
     readings: tuple[Reading, ...]
 
 
@@ -49,8 +48,7 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
     victims = victims_of(readings, causes, facts, verdict)
-    rows = rank_rows(readings, causes, victims, verdict)
-    return Judgement(verdict, causes, victims, rows, tuple(readings))
+    return Judgement(verdict, causes, victims, tuple(readings))
 
 
 def signatures_told(judgement: Judgement) -> set[str]:

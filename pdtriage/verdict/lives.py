@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
-from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankRow, Text
+from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankStatus, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 
@@ -17,28 +18,29 @@ MOST_LIVES = 4096
 STARTED = Text("started", "启动")
 HEARD = Text("the first time in its log", "日志中最早的时间")
 
+Life = tuple[tuple[tuple[float, int], ...], tuple[Moment, ...]]
+"""Some of its steps with their times, and what happened to it."""
+UNTOLD: Life = ((), ())
 
-def with_lives(rows: Sequence[RankRow], readings: Sequence[Reading]) -> tuple[RankRow, ...]:
-    """The rows of the report, each with what is known of its rank's course; same order."""
-    share = SAMPLES_OF_ALL // max(1, len(rows))
+
+def lives_of(readings: Sequence[Reading], statuses: Sequence[RankStatus]) -> list[Life]:
+    """What is known of each rank's course, in their order."""
+    share = SAMPLES_OF_ALL // max(1, len(readings))
     most = max(FEWEST_SAMPLES, min(MOST_SAMPLES, share))
-    told = _told(rows)
     broken = _first_failure(readings)
-    return tuple(
-        [
-            _lived(row, reading, most, broken) if place in told else row
-            for place, (row, reading) in enumerate(zip(rows, readings, strict=True))
-        ]
-    )
+    lives = [UNTOLD] * len(readings)
+    for place in _told(statuses):
+        lives[place] = _life(readings[place], most, broken)
+    return lives
 
 
-def _told(rows: Sequence[RankRow]) -> Collection[int]:
+def _told(statuses: Sequence[RankStatus]) -> Iterable[int]:
     """Nobody looks at a hundred thousand lanes: the failed ones, and enough of the others."""
-    if len(rows) <= MOST_LIVES:
-        return range(len(rows))
-    failed = [place for place, row in enumerate(rows) if row.status == "failed"]
-    others = [place for place, row in enumerate(rows) if row.status != "failed"]
-    return frozenset([*failed, *others][:MOST_LIVES])
+    if len(statuses) <= MOST_LIVES:
+        return range(len(statuses))
+    failed = [place for place, status in enumerate(statuses) if status == "failed"]
+    others = (place for place, status in enumerate(statuses) if status != "failed")
+    return islice(chain(failed, others), MOST_LIVES)
 
 
 def ending(exit_: Exit) -> Text:
@@ -56,30 +58,32 @@ def _first_failure(readings: Sequence[Reading]) -> float | None:
     return min((e.time for e in failed if e.time is not None), default=None)
 
 
-def _lived(row: RankRow, reading: Reading, most: int, broken: float | None) -> RankRow:
+def _life(reading: Reading, most: int, broken: float | None) -> Life:
     course = _Course(reading.rank, broken)
     samples = _samples(reading.rank.progress, course, most)
-    moments = list(_moments(reading, course))
+    moments = _moments(reading, course)
     if len(moments) > 1:
         moments = [*dict.fromkeys(sorted(moments, key=_order))]
-    # the last two fields; by name it would take three times as long
-    return RankRow(*row[:-2], tuple(samples), tuple(moments))
+    return tuple(samples), tuple(moments)
 
 
 def _order(moment: Moment) -> tuple[bool, float, bool]:
     return moment.t is None, moment.t or 0.0, moment.kind == "exit"
 
 
-def _moments(reading: Reading, course: _Course) -> Iterator[Moment]:
+def _moments(reading: Reading, course: _Course) -> list[Moment]:
     rank = reading.rank
+    ended = rank.exit
+    moments = []
     begun, how = (rank.started, STARTED) if rank.started is not None else (rank.first_time, HEARD)
     if begun is not None:
-        yield Moment(begun, rank.rank, "start", how, rank.role)
+        moments.append(Moment(begun, rank.rank, "start", how, rank.role))
     for kind, found in _happened(reading):
         time, about = course.time_of(found.event)
-        yield Moment(time, rank.rank, kind, _said(found), rank.role, about)
-    if rank.exit and (rank.exit.code is not None or rank.exit.signal is not None):
-        yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
+        moments.append(Moment(time, rank.rank, kind, _said(found), rank.role, about))
+    if ended and (ended.code is not None or ended.signal is not None):
+        moments.append(Moment(ended.time, rank.rank, "exit", ending(ended), rank.role))
+    return moments
 
 
 def _happened(reading: Reading) -> list[tuple[str, Found]]:
@@ -112,10 +116,10 @@ def _said(found: Found) -> Text:
 def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tuple[float, int]]:
     """Spread over its time as evenly as they are known; the first and the last are among them."""
     reached: dict[float, int] = {}  # of steps at one time only the last tells how far it was
-    for step in steps:
-        time = course.between(step) if step.time is None else step.time
+    for _, offset, step, _, _, _, told in steps:
+        time = course.between(offset) if told is None else told
         if time is not None:
-            reached[time] = step.step
+            reached[time] = step
     placed = [*reached.items()]
     if len(placed) > 2:
         first, last = placed[0][0], placed[-1][0]
@@ -149,11 +153,19 @@ class _Course:
 
     def _look(self) -> tuple[list[int], list[float]]:
         rank = self._rank
-        spoken: list[Event | Progress] = [*[event for _, event in rank.events], *rank.progress]
-        known = {one.offset: one.time for one in spoken if one.time is not None}
+        spoken: list[int] = []
+        known: dict[int, float] = {}
+        for _, event in rank.events:
+            spoken.append(event.offset)
+            if event.time is not None:
+                known[event.offset] = event.time
+        for _, offset, _, _, _, _, time in rank.progress:
+            spoken.append(offset)
+            if time is not None:
+                known[offset] = time
         begun = rank.first_time if rank.started is None else rank.started
         if begun is not None and spoken:
-            known.setdefault(min([one.offset for one in spoken]), begun)
+            known.setdefault(min(spoken), begun)
         ended = self._ended()
         if ended is not None and rank.last_offset:
             known.setdefault(rank.last_offset, ended)
@@ -172,18 +184,16 @@ class _Course:
             return min(ended, self._broken)
         return ended
 
-    def between(self, spoken: Event | Progress) -> float | None:
-        """When it was said; without a time of its own, by its place between two that have one."""
-        if spoken.time is not None:
-            return spoken.time
+    def between(self, offset: int) -> float | None:
+        """When something was said that has no time: by its place between two that have one."""
         offsets, times = self._known()
-        after = bisect_right(offsets, spoken.offset)
-        if after and offsets[after - 1] == spoken.offset:
+        after = bisect_right(offsets, offset)
+        if after and offsets[after - 1] == offset:
             return times[after - 1]
         if after in (0, len(offsets)):
             return None
         low, high = offsets[after - 1], offsets[after]
-        share = (spoken.offset - low) / (high - low)
+        share = (offset - low) / (high - low)
         return times[after - 1] + share * (times[after] - times[after - 1])
 
     def time_of(self, event: Event) -> tuple[float | None, bool]:
@@ -193,7 +203,7 @@ class _Course:
         offsets, times = self._known()
         if not times:
             return None, False
-        placed = self.between(event)
+        placed = self.between(event.offset)
         if placed is None:
             placed = times[0] if event.offset < offsets[0] else times[-1]
         return placed, True

@@ -1,90 +1,37 @@
-"""Everybody else: victims with their reason, and one row for every rank."""
+"""One row of the report for every rank: how it ended, how far it came, the course of its life."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pdtriage.model import (
-    Cause,
-    Rank,
-    RankRow,
-    RankStatus,
-    Role,
-    RunFacts,
-    VerdictWord,
-    Victim,
-    VictimReason,
-)
+from pdtriage.model import Rank, RankRow, RankStatus, Role, VerdictWord
+from pdtriage.verdict.judge import Judgement
+from pdtriage.verdict.lives import Life, lives_of
 from pdtriage.verdict.reading import Reading
-from pdtriage.verdict.silent import by_node, launcher_pids
 
 
-def victims_of(
-    readings: Sequence[Reading],
-    causes: Sequence[Cause],
-    facts: RunFacts,
-    verdict: VerdictWord,
-) -> tuple[Victim, ...]:
-    """Ranks that ended only because another one did."""
-    if verdict not in ("failed", "hung", "interrupted") or not causes:
-        return ()
-    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
-    removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
-    launchers = {
-        id(reading): pids
-        for node in by_node([r for r in readings if r.stopped]).values()
-        for pids in (launcher_pids(facts, node),)
-        for reading in node
-    }
-    victims = []
-    for reading in readings:
-        rank = reading.rank
-        if (rank.role, rank.rank) in guilty or not rank.files or rank.host in removed:
-            continue
-        reason = _reason(reading, launchers.get(id(reading)))
-        if reason is not None:
-            victims.append(
-                Victim(rank.rank, rank.role, rank.host, reason, causes[0].rank, rank.local_rank)
-            )
-    return tuple(victims)
+def rank_rows(judgement: Judgement) -> tuple[RankRow, ...]:
+    """In the order of the readings; made only for the run that is reported on."""
+    readings, verdict = judgement.readings, judgement.verdict
+    guilty = {(cause.role, rank) for cause in judgement.causes for rank in cause.ranks}
+    suffered = {(role, rank, local) for rank, role, _, _, _, local in judgement.victims}
+    statuses = [_status(reading, guilty, suffered, verdict) for reading in readings]
+    ranks = [reading.rank for reading in readings]
+    return tuple(map(_row, ranks, statuses, lives_of(readings, statuses)))
 
 
-def _reason(reading: Reading, launchers: frozenset[int] | None) -> VictimReason | None:
-    """`launchers` are the pids of those that may have stopped it, where that is known."""
-    ending = reading.rank.exit
-    if reading.stopped is not None or (ending and ending.stopped):
-        sender = reading.sender
-        return "stopped" if not launchers or sender in (*launchers, None) else "collateral"
-    if reading.symptoms:
-        return "peer"
-    if ending and ending.code == 0:
-        return None
-    return "collateral"
-
-
-def rank_rows(
-    readings: Sequence[Reading],
-    causes: Sequence[Cause],
-    victims: Sequence[Victim],
-    verdict: VerdictWord,
-) -> tuple[RankRow, ...]:
-    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
-    suffered = {(v.role, v.rank, v.local_rank) for v in victims}
-    return tuple([_row(r.rank, _status(r, guilty, suffered, verdict)) for r in readings])
-
-
-def _row(rank: Rank, status: RankStatus) -> RankRow:
-    ending = rank.exit
+def _row(rank: Rank, status: RankStatus, life: Life) -> RankRow:
+    role, number, local_rank, _, host, _, device = rank[:7]
+    ending, progress = rank.exit, rank.progress
     code, signal = (ending.code, ending.signal) if ending else (None, None)
-    last = rank.progress[-1] if rank.progress else None
+    last = progress[-1] if progress else None
     step, time = (last.step, last.time) if last else (None, None)
+    samples, moments = life
     # by place, in the order of the fields: by name it would take twice as long
     return RankRow(
-        rank.rank,
-        rank.role,
-        rank.host,
-        rank.local_rank,
-        rank.device,
+        number,
+        role,
+        host,
+        local_rank,
+        device,
         rank.files,
         status,
         code,
@@ -93,6 +40,8 @@ def _row(rank: Rank, status: RankStatus) -> RankRow:
         rank.last_time,
         _first_seen(rank),
         time,
+        samples,
+        moments,
     )
 
 
@@ -113,9 +62,10 @@ def _status(
     verdict: VerdictWord,
 ) -> RankStatus:
     rank = reading.rank
-    if rank.rank is not None and (rank.role, rank.rank) in guilty:
+    role, number, local_rank = rank[:3]
+    if number is not None and (role, number) in guilty:
         return "failed"
-    if (rank.role, rank.rank, rank.local_rank) in suffered:
+    if (role, number, local_rank) in suffered:
         return "victim"
     if verdict == "succeeded" or reading.ended or (rank.exit and rank.exit.code == 0):
         return "finished"

@@ -7,7 +7,8 @@ import pytest
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.model import RankRow
 from pdtriage.verdict import judge, lives
-from pdtriage.verdict.lives import MOST_SAMPLES, with_lives
+from pdtriage.verdict.lives import MOST_SAMPLES
+from pdtriage.verdict.rows import rank_rows
 
 from ..events.builders import engine
 from ..jobs.builders import runs_of
@@ -21,7 +22,7 @@ def lived(log: str, record: RunRecord | None = None) -> RankRow:
     records = [] if record is None else [("log", record)]
     (run,) = runs_of({"log/workerlog.0": log}, records)
     judgement = judge(run, engine().knowledge)
-    (row,) = with_lives(judgement.ranks, judgement.readings)
+    (row,) = rank_rows(judgement)
     return row
 
 
@@ -76,7 +77,7 @@ def test_an_estimated_error_does_not_stand_behind_what_it_caused() -> None:
     logs = {"log/workerlog.0": steps(20), "log/workerlog.1": log}
     (run,) = runs_of(logs, [("log", record)])
     judgement = judge(run, engine().knowledge)
-    rows = with_lives(judgement.ranks, judgement.readings)
+    rows = rank_rows(judgement)
     (error,) = (m for m in rows[1].moments if m.kind == "error")
     assert error.about
     assert error.t is not None
@@ -105,6 +106,6 @@ def test_of_a_huge_job_the_failed_and_enough_of_the_others(monkeypatch: pytest.M
     files = {f"log/workerlog.{n}": "ok\n" for n in range(4)} | {"log/workerlog.3": TRACEBACK}
     (run,) = runs_of(files, [])
     judgement = judge(run, engine().knowledge)
-    rows = with_lives(judgement.ranks, judgement.readings)
+    rows = rank_rows(judgement)
     assert [row.status for row in rows if row.moments] == ["failed"]
     assert len(rows) == 4

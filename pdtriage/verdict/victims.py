@@ -1,0 +1,52 @@
+"""Everybody else: who ended only because another one did, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
+from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.silent import by_node, launcher_pids
+
+
+def victims_of(
+    readings: Sequence[Reading],
+    causes: Sequence[Cause],
+    facts: RunFacts,
+    verdict: VerdictWord,
+) -> tuple[Victim, ...]:
+    """Ranks that ended only because another one did."""
+    if verdict not in ("failed", "hung", "interrupted") or not causes:
+        return ()
+    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
+    removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
+    launchers = {
+        id(reading): pids
+        for node in by_node([r for r in readings if r.stopped]).values()
+        for pids in (launcher_pids(facts, node),)
+        for reading in node
+    }
+    because_of = causes[0].rank
+    victims = []
+    for reading in readings:
+        rank = reading.rank
+        role, number, local, _, host = rank[:5]
+        if (role, number) in guilty or not rank.files or host in removed:
+            continue
+        reason = _reason(reading, launchers.get(id(reading)))
+        if reason is not None:
+            victims.append(Victim(number, role, host, reason, because_of, local))
+    return tuple(victims)
+
+
+def _reason(reading: Reading, launchers: frozenset[int] | None) -> VictimReason | None:
+    """`launchers` are the pids of those that may have stopped it, where that is known."""
+    ending = reading.rank.exit
+    if reading.stopped is not None or (ending and ending.stopped):
+        sender = reading.sender
+        return "stopped" if not launchers or sender in (*launchers, None) else "collateral"
+    if reading.symptoms:
+        return "peer"
+    if ending and ending.code == 0:
+        return None
+    return "collateral"
