@@ -6,14 +6,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import starmap
-from typing import Any
 
 from pdtriage.events import Engine, scan, side_facts
 from pdtriage.events.scanner import WORTH_A_THREAD
 from pdtriage.events.sidefiles import MOST_BYTES
 from pdtriage.launch.record import RunRecord, parse_record
-from pdtriage.model import FileFacts, Progress, Stamp, Text
+from pdtriage.model import FileFacts, Text
 from pdtriage.sources import Found, Source
 from pdtriage.sources.ahead import fetched_ahead, is_remote
 
@@ -35,8 +33,6 @@ Read = tuple[FileFacts, tuple[Text, ...]]
 """The facts of a file, and what went wrong while it was read."""
 Mapper = Callable[[Sequence[Source], Engine, Tick], Iterator[Read]]
 """Reads files, in the order given; who does it, and where, is its own matter."""
-
-_Sent = tuple[Any, ...]
 
 CHUNK = 1 << 18
 """Bytes read at once: they are still in the processor's cache when they are scanned."""
@@ -115,17 +111,18 @@ def read_here(
     if alone or any(map(is_remote, sources)):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
-    from pdtriage.readers import spread  # small folders must not wait for it
+    from pdtriage.parcels import Parcel, packed, unpacked  # small folders must not wait for it
+    from pdtriage.readers import spread
 
     batches = _batches(sources, max(BATCH, work // MOST_BATCHES))
 
-    def read_batch(number: int) -> list[_Sent]:
-        return [_sent(read_one(source, engine)) for source in batches[number]]
+    def read_batch(number: int) -> Parcel:
+        return packed(read_one(source, engine) for source in batches[number])
 
     done = 0
     several = spread(read_batch, len(batches), _cores(), meanwhile)
-    for batch, sent in zip(batches, several, strict=True):
-        yield from map(_received, batch, sent)
+    for batch, parcel in zip(batches, several, strict=True):
+        yield from unpacked(parcel, batch)
         done += _size(batch)
         tick(done, whole)
 
@@ -171,20 +168,6 @@ def _batches(sources: Sequence[Source], least: int) -> list[Sequence[Source]]:
             batches.append(sources[first:place])
             first, room = place, 0
     return batches
-
-
-def _sent(read: Read) -> _Sent:
-    """The file itself need not travel: whoever asked for its facts has it. Steps and stamps are
-    most of the facts, and plain tuples are pickled in half the time."""
-    facts, notes = read
-    steps, stamps = tuple(map(tuple, facts.progress)), tuple(map(tuple, facts.stamps))
-    return facts.events, steps, stamps, facts[4:], notes
-
-
-def _received(source: Source, sent: _Sent) -> Read:
-    events, steps, stamps, others, notes = sent
-    progress = tuple(starmap(Progress, steps))
-    return FileFacts(source.file, events, progress, tuple(starmap(Stamp, stamps)), *others), notes
 
 
 def read_one(source: Source, engine: Engine) -> Read:

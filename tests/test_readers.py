@@ -178,7 +178,7 @@ def test_an_alarm_that_rings_while_they_are_forked_loses_nobody(
 
 def test_others_than_ctrl_c_reach_them() -> None:
     def blocked(_number: int) -> set[int]:
-        return {*signal.pthread_sigmask(signal.SIG_BLOCK, ())}
+        return set(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, ())))
 
     here = blocked(0)
     assert list(spread(blocked, 10, 2)) == [here | {signal.SIGINT}] * 10

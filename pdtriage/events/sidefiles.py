@@ -6,8 +6,6 @@ ever leave this module.
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Iterator, Mapping
 
 from pdtriage.events.lines import clean
@@ -115,6 +113,8 @@ def _env_blocks(text: str) -> Iterator[EnvBlock]:
 
 
 def _backup_env(text: str) -> EnvBlock:
+    import json  # it takes 3 ms, and most jobs have no such file
+
     document = json.loads(text)
     if not isinstance(document, dict):
         raise ValueError("not an object")
@@ -123,6 +123,8 @@ def _backup_env(text: str) -> EnvBlock:
 
 def _pod_blocks(text: str) -> Iterator[EnvBlock]:
     """Every line that is a peer list: one block per pod of the job, in the order of the list."""
+    import ast  # as above
+
     for number, line in enumerate(text.splitlines(), 1):
         if not _PEERS.match(line):
             continue
