@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from pdtriage.jobs.launches import NodeRun
 from pdtriage.jobs.pod_runs import aligned_pods
@@ -204,9 +205,9 @@ def ended(group: Sequence[NodeRun]) -> list[float]:
 
 
 def _times(group: Sequence[NodeRun]) -> list[float]:
-    members = [member.times for run in group for member in run.members if member.times]
-    times = [time for first_and_last in members for time in first_and_last]
-    return times + [time for run in group for span in run.console.spans for time in span.times]
+    told = [member.times for run in group for member in run.members]
+    told += [span.times for run in group for span in run.console.spans]
+    return list(chain.from_iterable(told))
 
 
 def _in_time(jobs: Sequence[list[Group]]) -> list[Group]:

@@ -19,27 +19,36 @@ _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 def logged_ranks(run: NodeRun, nodes: int) -> list[Rank]:
     """Processes that left a log here."""
     identify = Identification(run, nodes).identify
-    return [_rank_of(member, run, identify(member)) for member in run.members]
+    console = run.console if run.console.spans else None
+    return [_rank_of(member, run.number, identify(member), console) for member in run.members]
 
 
-def _rank_of(member: Member, run: NodeRun, identity: Identity) -> Rank:
+def _rank_of(
+    member: Member, node: int | None, identity: Identity, console: ConsoleFacts | None
+) -> Rank:
     role, rank, local_rank, host, endpoint, device = identity
-    files, events, progress, parts = _told(member.segment)
-    process, death, console = member.process, member.death, run.console
-    last = member.segment[-1]
+    segment, process, death = member.segment, member.process, member.death
+    files, events, progress, parts = _told(segment)
+    last = segment[-1]
     facts = last.facts
     ends_here = last.is_last
     first_time, last_time = member.times or (None, None)
+    pids = last.pids
+    ending = _exit(death) if death else None
+    if console or process or len(segment) > 1:
+        pids = _pids(member, console.pid_of(role, local_rank) if console else None)
+    if console and not ending:
+        ending = console.end_of(role, local_rank, rank)
     # by place, in the order of the fields: by name this alone would take as long as all of the rest
     return Rank(
         role,
         rank,
         local_rank,
-        run.number,
+        node,
         host,
         endpoint,
         device,
-        _pids(member, console.pid_of(role, local_rank)),
+        pids,
         files,
         events,
         progress,
@@ -48,7 +57,7 @@ def _rank_of(member: Member, run: NodeRun, identity: Identity) -> Rank:
         facts.tail if ends_here else (),
         facts.last_line if ends_here else 0,
         facts.last_offset if ends_here else 0,
-        _exit(death) if death else console.end_of(role, local_rank, rank),
+        ending,
         last_time,
         first_time,
         process.started or None if process else None,
@@ -193,15 +202,12 @@ def _told(segment: Segment) -> tuple[_Files, _Events, tuple[Progress, ...], _Par
 
 def _pids(member: Member, shown: int | None) -> tuple[int, ...]:
     """Of its stamps and its record, and the one that a console shows."""
-    pids = set() if shown is None else {shown}
+    pids = {pid for span in member.segment for pid in span.pids}
+    if shown is not None:
+        pids.add(shown)
     if member.process:
         pids.add(member.process.pid)
-    for span in member.segment:
-        for stamp in span.stamps:
-            pid = stamp.pid
-            if pid is not None:
-                pids.add(pid)
-    return tuple(sorted(pids)) if len(pids) > 1 else tuple(pids)
+    return tuple(sorted(pids))
 
 
 def _exit(death: DeathRecord) -> Exit:

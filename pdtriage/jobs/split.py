@@ -20,6 +20,10 @@ SAME_PROCESS = 5.0
 CLOCK_BACK = 120.0
 """Seconds; less is two writers' buffers, not a new run."""
 
+Times = tuple[float, float] | tuple[()]
+"""The first and the last that a log tells, if it tells any."""
+_Heard = tuple[Times, tuple[int, ...]]
+"""Its times, and the pids of its stamps."""
 _Placed = TypeVar("_Placed", Event, Progress, Stamp)
 
 
@@ -30,25 +34,28 @@ class Span:
     quickest to make and to ask.
     """
 
-    __slots__ = ("begin", "end", "events", "facts", "progress", "stamps")
+    __slots__ = ("begin", "end", "events", "facts", "pids", "progress", "times")
 
-    def __init__(self, facts: FileFacts, begin: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self,
+        facts: FileFacts,
+        begin: int = 0,
+        end: int | None = None,
+        heard: _Heard | None = None,
+    ) -> None:
+        """`heard` are its times and pids, where they are known already."""
         self.facts = facts
         """Of the whole file."""
         self.begin = begin
         self.end = end
         self.events: Sequence[Event] = facts.events
         self.progress: Sequence[Progress] = facts.progress
-        self.stamps: Sequence[Stamp] = facts.stamps
+        stamps: Sequence[Stamp] = facts.stamps
         if begin or (end is not None and end < facts.bytes):
             self.events = _own(facts.events, begin, end)
             self.progress = _own(facts.progress, begin, end)
-            self.stamps = _own(facts.stamps, begin, end)
-
-    @property
-    def times(self) -> list[float]:
-        told: tuple[Stamp | Event | Progress, ...] = (*self.stamps, *self.events, *self.progress)
-        return [time for each in told if (time := each.time) is not None]
+            stamps = _own(stamps, begin, end)
+        self.times, self.pids = heard or _heard(stamps, self.events, self.progress)
 
     def holds(self, offset: int) -> bool:
         return self.begin <= offset and (self.end is None or offset < self.end)
@@ -68,29 +75,35 @@ def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed
     return [thing for thing in things if begin <= thing.offset < limit]
 
 
+def _heard(
+    stamps: Sequence[Stamp], events: Sequence[Event], progress: Sequence[Progress]
+) -> _Heard:
+    told: list[Stamp | Event | Progress] = [*stamps, *events, *progress]
+    times = [time for each in told if (time := each.time) is not None]
+    pids = {pid for stamp in stamps if (pid := stamp.pid) is not None}
+    return (min(times), max(times)) if times else (), tuple(sorted(pids))
+
+
 Segment = tuple[Span, ...]
 _Sign = tuple[int, int, str, int]
 """Line, offset, what shows that a run begins there, and how much that weighs."""
 
 
-def times_of(segment: Segment) -> tuple[float, float] | None:
+def times_of(segment: Segment) -> Times:
     """The first and the last it tells, if it tells any."""
-    first, last = inf, -inf
-    told: Sequence[Event | Progress | Stamp]
-    for part in segment:
-        for told in (part.stamps, part.events, part.progress):
-            for each in told:
-                time = each.time
-                if time is not None:
-                    first = time if time < first else first
-                    last = time if time > last else last
-    return (first, last) if first <= last else None
+    if len(segment) == 1:
+        return segment[0].times
+    times = [time for part in segment for time in part.times]
+    return (min(times), max(times)) if times else ()
 
 
 def split(log: Log, expected: int | None = None) -> list[Segment]:
     """The log cut into runs, oldest first; `expected` is how many a side file tells of."""
-    if len(log.pieces) == 1 and _goes_on(log.pieces[0]):
-        return [(Span(log.pieces[0]),)]
+    if len(log.pieces) == 1:
+        piece = log.pieces[0]
+        heard = _heard_in_one_run(piece)
+        if heard:
+            return [(Span(piece, heard=heard),)]
     places: list[tuple[int, _Boundary]] = [
         (number, boundary)
         for number, piece in enumerate(log.pieces)
@@ -120,25 +133,39 @@ def before(log: Log, offset: int) -> Log | None:
     return Log(log.role, log.index, [*older, *([cut] if cut else [])])
 
 
-def _goes_on(facts: FileFacts) -> bool:
-    """Nothing begins anew or goes back in it, as in most files: it holds one run."""
+def _heard_in_one_run(facts: FileFacts) -> _Heard | None:
+    """The times and pids of a file in which nothing begins anew or goes back, as in most files:
+    it holds one run. All of that is seen in one pass, because there are as many as ranks."""
     if facts.echoes or (facts.events and _later_starts(facts)):
-        return False
-    pid, earliest = None, 0.0
-    for _, _, time, writer in facts.stamps:
+        return None
+    first, last, earliest = inf, -inf, 0.0
+    writer = None
+    for _, _, time, pid in facts.stamps:
         if time < earliest:
-            return False
+            return None
         earliest = time - CLOCK_BACK
-        if writer != pid and writer is not None:
-            if pid is not None:
-                return False
-            pid = writer
+        if time < first:
+            first = time
+        if time > last:
+            last = time
+        if pid != writer and pid is not None:
+            if writer is not None:
+                return None
+            writer = pid
     reached = (0, 0)
-    for step in facts.progress:
-        earlier, reached = reached, (step.epoch or 0, step.step)
+    for _, _, step, epoch, _, _, told in facts.progress:
+        earlier, reached = reached, (epoch or 0, step)
         if reached < earlier:
-            return False
-    return True
+            return None
+        if told is not None:
+            if told < first:
+                first = told
+            if told > last:
+                last = told
+    for event in facts.events:
+        if event.time is not None:
+            first, last = min(first, event.time), max(last, event.time)
+    return (first, last) if first <= last else (), () if writer is None else (writer,)
 
 
 class _Boundary(NamedTuple):
