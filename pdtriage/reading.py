@@ -13,7 +13,7 @@ from pdtriage.events.sidefiles import MOST_BYTES
 from pdtriage.launch.record import RunRecord, parse_record
 from pdtriage.model import FileFacts, Text
 from pdtriage.sources import Found, Source
-from pdtriage.sources.ahead import fetched_ahead, is_remote
+from pdtriage.sources.ahead import any_remote, fetched_ahead
 
 SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env", "k8s"})
 SMALL_KINDS = SIDE_KINDS | {"record"}
@@ -68,24 +68,22 @@ def read_sources(
     scanned = (mapper or read_here)(logs, engine, tick or _untold)
     small = fetched_ahead([s for s in unknown if s.file.kind in SMALL_KINDS])
     for source in found.sources:
-        kind = source.file.kind
-        if kind in UNREAD_KINDS:
-            continue
-        if source.file.path in known:
-            facts.append(known[source.file.path])
-        elif kind == "record":
-            source = next(small)
-            record = parse_record(source.read_small(MOST_BYTES), source.file.path)
-            if record is not None:
-                records.append((source.file.folder, record))
-        elif kind in SIDE_KINDS:
-            source = next(small)
-            facts.append(side_facts(source.file, source.read_small(MOST_BYTES)))
-        else:
+        file = source.file
+        if file.path in known:
+            facts.append(known[file.path])
+        elif file.kind not in NO_LOGS:
             own, noted = next(scanned)
             facts.append(own)
             notes.extend(noted)
             continue
+        elif file.kind == "record":
+            source = next(small)
+            record = parse_record(source.read_small(MOST_BYTES), file.path)
+            if record is not None:
+                records.append((file.folder, record))
+        elif file.kind in SIDE_KINDS:
+            source = next(small)
+            facts.append(side_facts(file, source.read_small(MOST_BYTES)))
         notes.extend(source.notes())
     return facts, records, notes
 
@@ -108,7 +106,7 @@ def read_here(
     whole = _size(sources)
     work = whole + len(sources) * FILE_COSTS
     alone = work < WORTH_READERS or len(sources) < 2 or not _may_fork()
-    if alone or any(map(is_remote, sources)):  # a connection does not survive a fork
+    if alone or any_remote(sources):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
     from pdtriage.parcels import Parcel, packed, unpacked  # small folders must not wait for it

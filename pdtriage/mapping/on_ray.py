@@ -25,7 +25,7 @@ from pdtriage.extras import NotAvailableError, missing_package
 from pdtriage.mapping.sighting import Sighting, seen_alike, sighting_of
 from pdtriage.reading import Read, Tick, read_one
 from pdtriage.sources import Source
-from pdtriage.sources.ahead import fetched_ahead, is_remote
+from pdtriage.sources.ahead import any_remote, fetched_ahead
 
 LEAST_BATCH, MOST_BATCH = 4 << 20, 256 << 20
 """Bytes of logs for one task: many times what a task costs, and done in a second or so."""
@@ -187,7 +187,7 @@ def _read_there(source: Source, engine: Engine) -> Read | None:
         read = read_one(source, engine)
     except NotAvailableError:
         return None
-    return None if read[1] and is_remote(source) else read
+    return None if read[1] and any_remote([source]) else read
 
 
 def _bytes_of(batch: Sequence[Wanted]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.sources.interface import Source
@@ -27,8 +27,8 @@ def fetched_ahead(sources: Sequence[Source]) -> Iterator[Source]:
         yield source
 
 
-def is_remote(source: Source) -> bool:
-    return _remote(source) is not None
+def any_remote(sources: Iterable[Source]) -> bool:
+    return not {type(source.origin) for source in sources} <= {Disk, Memory}
 
 
 def _remote(source: Source) -> Remote | None:
