@@ -86,12 +86,19 @@ def sort_files(
     facts: Iterable[FileFacts], records: Sequence[tuple[str, RunRecord]] = ()
 ) -> JobFolder:
     """Nodes in the order of their folder names; `records` come with the folder of their log."""
-    ordered = sorted(facts, key=_place)
     nodes = _Nodes()
+    others: list[FileFacts] = []
+    for found in facts:
+        file = found.file
+        role = PROCESS_KINDS.get(file.kind)
+        if role and file.index is not None:
+            nodes[file.folder].add_log(role, found)
+        else:
+            others.append(found)
     consoles: list[FileFacts] = []
     kernel: list[FileFacts] = []
     told: list[FileFacts] = []
-    for found in ordered:
+    for found in sorted(others, key=_place):
         file = found.file
         kind = file.kind
         if kind in PROCESS_KINDS:
@@ -110,6 +117,7 @@ def sort_files(
             nodes[file.folder].pods.append(found)
         elif kind == "backup_env":
             nodes[file.folder].backups.append(found)
+    nodes = _Nodes(sorted(nodes.items()))
     for folder, record in records:
         nodes[folder].records.append(record)
     cluster = read_cluster(told, consoles)
@@ -119,16 +127,15 @@ def sort_files(
         node.logs.sort(key=attrgetter("key"))
         for log in node.logs:
             if len(log.pieces) > 1:
-                log.pieces.sort(key=lambda piece: -piece.file.rotation)
+                log.pieces.sort(key=lambda piece: (-piece.file.rotation, piece.file.path))
         node.records.sort(key=lambda record: record.number)
     return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
 
 
 def _place(facts: FileFacts) -> tuple[str, int, str]:
-    """By number before name, as they were found: then there is little left to sort."""
+    """By folder, number and name; processes with a number are sorted as logs of their node."""
     file = facts.file
-    index = file.index
-    return file.folder, -1 if index is None else index, file.path
+    return file.folder, -1 if file.index is None else file.index, file.path
 
 
 def _without_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) -> list[FileFacts]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
+from math import inf
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankStatus, Text
 from pdtriage.verdict import words
@@ -117,7 +117,7 @@ def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tupl
     """Spread over its time as evenly as they are known; the first and the last are among them."""
     reached: dict[float, int] = {}  # of steps at one time only the last tells how far it was
     for _, offset, step, _, _, _, told in steps:
-        time = course.between(offset) if told is None else told
+        time = course.known().get(offset) if told is None else told
         if time is not None:
             reached[time] = step
     placed = [*reached.items()]
@@ -132,7 +132,7 @@ def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tupl
 
 
 class _Course:
-    """Places of one log whose time is known; looked for only where something has no time.
+    """Places of one log and when it came there; looked for only where something has no time.
 
     Of several files the places cannot be compared: only times that are told count.
 
@@ -142,40 +142,31 @@ class _Course:
 
     def __init__(self, rank: Rank, broken: float | None = None) -> None:
         self._rank, self._broken = rank, broken
-        self._looked_for: tuple[list[int], list[float]] | None = None
+        self._known: dict[int, float] | None = None
 
-    def _known(self) -> tuple[list[int], list[float]]:
-        """Offsets and times, both in order."""
-        if self._looked_for is None:
+    def known(self) -> dict[int, float]:
+        """Times by the offsets, in order, of all that was said; where none is told, by its place
+        between two that are."""
+        if self._known is None:
             alone = len(self._rank.files) == 1 and not self._rank.mixed
-            self._looked_for = self._look() if alone else ([], [])
-        return self._looked_for
+            self._known = _between(self._told()) if alone else {}
+        return self._known
 
-    def _look(self) -> tuple[list[int], list[float]]:
+    def _told(self) -> dict[int, float | None]:
+        """By offset the time of all that was said, and of the beginning and the end."""
         rank = self._rank
-        spoken: list[int] = []
-        known: dict[int, float] = {}
-        for _, event in rank.events:
-            spoken.append(event.offset)
-            if event.time is not None:
-                known[event.offset] = event.time
+        told = {event.offset: event.time for _, event in rank.events} if rank.events else {}
         for _, offset, _, _, _, _, time in rank.progress:
-            spoken.append(offset)
-            if time is not None:
-                known[offset] = time
-        begun = rank.first_time if rank.started is None else rank.started
-        if begun is not None and spoken:
-            known.setdefault(min(spoken), begun)
-        ended = self._ended()
-        if ended is not None and rank.last_offset:
-            known.setdefault(rank.last_offset, ended)
-        offsets: list[int] = []
-        times: list[float] = []
-        for offset, time in sorted(known.items()):
-            if not times or time >= times[-1]:  # a clock that goes back tells nothing
-                offsets.append(offset)
-                times.append(time)
-        return offsets, times
+            if time is not None or offset not in told:
+                told[offset] = time
+        if told:
+            first = min(told)
+            if told[first] is None:
+                told[first] = rank.first_time if rank.started is None else rank.started
+        last = rank.last_offset
+        if last and told.get(last) is None:
+            told[last] = self._ended()
+        return told
 
     def _ended(self) -> float | None:
         rank = self._rank
@@ -184,26 +175,33 @@ class _Course:
             return min(ended, self._broken)
         return ended
 
-    def between(self, offset: int) -> float | None:
-        """When something was said that has no time: by its place between two that have one."""
-        offsets, times = self._known()
-        after = bisect_right(offsets, offset)
-        if after and offsets[after - 1] == offset:
-            return times[after - 1]
-        if after in (0, len(offsets)):
-            return None
-        low, high = offsets[after - 1], offsets[after]
-        share = (offset - low) / (high - low)
-        return times[after - 1] + share * (times[after] - times[after - 1])
-
     def time_of(self, event: Event) -> tuple[float | None, bool]:
-        """The same, or else the nearest time there is; and whether it had to be guessed."""
+        """The time it tells, or else the nearest there is; and whether it had to be guessed."""
         if event.time is not None:
             return event.time, False
-        offsets, times = self._known()
-        if not times:
+        known = self.known()
+        if not known:
             return None, False
-        placed = self.between(event.offset)
-        if placed is None:
-            placed = times[0] if event.offset < offsets[0] else times[-1]
-        return placed, True
+        if event.offset in known:
+            return known[event.offset], True
+        first, last = min(known), max(known)
+        return known[first if event.offset < first else last], True
+
+
+def _between(told: dict[int, float | None]) -> dict[int, float]:
+    """Places with their times; those without one where they lie between two that have one."""
+    known: dict[int, float] = {}
+    waiting: list[int] = []
+    low, since = 0, -inf
+    for offset in sorted(told):
+        time = told[offset]
+        if time is None or time < since:  # a clock that goes back tells nothing
+            waiting.append(offset)
+            continue
+        if waiting:
+            for place in waiting if known else ():
+                known[place] = since + (place - low) / (offset - low) * (time - since)
+            waiting = []
+        known[offset] = time
+        low, since = offset, time
+    return known
