@@ -23,17 +23,21 @@ class TooMuchError(Exception):
 
 def codec_of(head: bytes) -> Codec | None:
     """What the content is packed with; UTF-16, as PowerShell redirects it, counts as packing."""
-    if head.startswith(b"\x1f\x8b\x08"):
-        return "gz"
-    if head.startswith(b"\xfd7zXZ\x00"):
-        return "xz"
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        return "zst"
-    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return "bz2"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf16"
-    return None
+    codec, magic = _MAGICS.get(head[:2], (None, b""))
+    if codec == "bz2" and head[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
+        return None
+    return codec if head.startswith(magic) else None
+
+
+_MAGICS: dict[bytes, tuple[Codec, bytes]] = {
+    b"\x1f\x8b": ("gz", b"\x1f\x8b\x08"),
+    b"\xfd7": ("xz", b"\xfd7zXZ\x00"),
+    b"\x28\xb5": ("zst", b"\x28\xb5\x2f\xfd"),
+    b"BZ": ("bz2", b"BZh"),
+    b"\xff\xfe": ("utf16", b""),
+    b"\xfe\xff": ("utf16", b""),
+}
+"""By the first two bytes."""
 
 
 def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:

@@ -50,13 +50,11 @@ class Source:
         self._notes = None
         if self.file.path.lower().endswith(SUFFIXES) and self.plain:
             self._trouble("misnamed")
-        whole = self._at_once(size)
-        pieces = (
-            Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
-            if whole is None
-            else iter((whole,))
-        )
-        first = next(pieces, b"")
+        first = self._at_once(size)
+        pieces: Iterator[bytes] = iter(())
+        if first is None:
+            pieces = Unpacked(self.origin, self.layers, self.limits).pieces(size, self._trouble)
+            first = next(pieces, b"")
         if not is_text(first[:LOOKED_AT]):
             self._trouble("garbled")
         if first:
