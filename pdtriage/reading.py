@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pdtriage.events import Engine, scan, side_facts
 from pdtriage.events.scanner import WORTH_A_THREAD
 from pdtriage.events.sidefiles import MOST_BYTES
-from pdtriage.launch.record import RunRecord, parse_record
 from pdtriage.model import FileFacts, Text
 from pdtriage.sources import Found, Source
 from pdtriage.sources.ahead import any_remote, fetched_ahead
+
+if TYPE_CHECKING:
+    from pdtriage.launch.record import RunRecord
 
 SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env", "k8s"})
 SMALL_KINDS = SIDE_KINDS | {"record"}
@@ -77,6 +79,8 @@ def read_sources(
             notes.extend(noted)
             continue
         elif file.kind == "record":
+            from pdtriage.launch.record import parse_record  # others' jobs have none
+
             source = next(small)
             record = parse_record(source.read_small(MOST_BYTES), file.path)
             if record is not None:
@@ -153,7 +157,8 @@ def _cores() -> int:
 
 def _may_fork() -> bool:
     """A fork shares the engine; beside other threads it may hang."""
-    return _cores() > 1 and threading.active_count() == 1
+    threads = sys.modules.get("threading")  # where nobody imported it, nobody started one
+    return _cores() > 1 and (threads is None or threads.active_count() == 1)
 
 
 def _batches(sources: Sequence[Source], least: int) -> list[Sequence[Source]]:
