@@ -7,7 +7,18 @@ check types it is `typing.NamedTuple` itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+_Noun = TypeVar("_Noun", bound="tuple[Any, ...]")
+
+
+def maker(noun: type[_Noun]) -> Callable[[tuple[Any, ...]], _Noun]:
+    """Makes a noun of a tuple of all its fields, in half the time: for those that there are
+    thousands of. Nobody counts or checks the fields."""
+    return partial(tuple.__new__, noun)
+
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pdtriage
-from pdtriage.named import NamedTuple
+from pdtriage.named import NamedTuple, maker
 
 
 class Place(NamedTuple):
@@ -54,6 +54,12 @@ def test_it_can_be_sent_to_another_process() -> None:
     again = pickle.loads(pickle.dumps(place))
     assert again == place
     assert type(again) is Place
+
+
+def test_one_made_of_a_tuple_of_all_fields_is_the_same() -> None:
+    made = maker(Place)(("train.py", 7, ()))
+    assert type(made) is Place
+    assert made == Place("train.py", 7)
 
 
 def test_a_class_may_be_built_on_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
+from pdtriage.collector import keep_until_exit
 from pdtriage.jobs.alignment import aligned, apart_notes, ended, launches_of, started
 from pdtriage.jobs.ends import ended_by_record, launcher_pids, vanished
 from pdtriage.jobs.folders import JobFolder, sort_files
@@ -67,6 +68,7 @@ def assemble(
         for record in (run.record for run in group if run.record and knowledge):
             facts_of_run = with_peers(facts_of_run, record, cast("Knowledge", knowledge))
         found.append(facts_of_run._replace(partial=is_partial(group, grouped)))
+    keep_until_exit(job, grouped)
     return found
 
 

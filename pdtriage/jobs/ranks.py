@@ -8,11 +8,13 @@ from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.jobs.split import Segment
 from pdtriage.launch.record import DeathRecord
 from pdtriage.model import Event, Exit, Progress, Rank, Role
+from pdtriage.named import maker
 
 MOST_MISSING = 200_000
 _Files = tuple[str, ...]
 _Events = tuple[tuple[str, Event], ...]
 _Parts = tuple[tuple[str, int, int | None], ...]
+_made = maker(Rank)
 _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 
 
@@ -39,31 +41,33 @@ def _rank_of(
         pids = _pids(member, console.pid_of(role, local_rank) if console else None)
     if console and not ending:
         ending = console.end_of(role, local_rank, rank)
-    # by place, in the order of the fields: by name this alone would take as long as all of the rest
-    return Rank(
-        role,
-        rank,
-        local_rank,
-        node,
-        host,
-        endpoint,
-        device,
-        pids,
-        files,
-        events,
-        progress,
-        facts.lines if last.begin == 0 else int(last.size > 0),
-        False,
-        facts.tail if ends_here else (),
-        facts.last_line if ends_here else 0,
-        facts.last_offset if ends_here else 0,
-        ending,
-        last_time,
-        first_time,
-        process.started or None if process else None,
-        parts,
-        facts.file.modified if ends_here else None,
-        member.values,
+    return _made(
+        (
+            role,
+            rank,
+            local_rank,
+            node,
+            host,
+            endpoint,
+            device,
+            pids,
+            files,
+            events,
+            progress,
+            facts.lines if last.begin == 0 else int(last.size > 0),
+            False,
+            facts.tail if ends_here else (),
+            facts.last_line if ends_here else 0,
+            facts.last_offset if ends_here else 0,
+            ending,
+            last_time,
+            first_time,
+            process.started or None if process else None,
+            parts,
+            facts.file.modified if ends_here else None,
+            member.values,
+            (),
+        )
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, Progress, Rank
-from pdtriage.named import NamedTuple
+from pdtriage.named import NamedTuple, maker
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
@@ -73,10 +73,14 @@ class Reading(NamedTuple):
         return not (self.causes or self.symptoms or self.inner)
 
 
+_made = maker(Reading)
+_NOTHING_TOLD = ((), (), (), (), (), (), None, None)
+
+
 def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     """Sorts the events of a rank by what they mean for it."""
     if not rank.events:  # as most ranks of a big job
-        return Reading(rank)
+        return _made((rank, *_NOTHING_TOLD))
     errors: list[Found] = []
     stops: list[Found] = []
     context: list[Found] = []

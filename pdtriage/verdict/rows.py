@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pdtriage.model import Rank, RankRow, RankStatus, Role, VerdictWord
+from pdtriage.named import maker
 from pdtriage.verdict.judge import Judgement
 from pdtriage.verdict.lives import Life, lives_of
 from pdtriage.verdict.reading import Reading
+
+_made = maker(RankRow)
 
 
 def rank_rows(judgement: Judgement) -> tuple[RankRow, ...]:
@@ -24,34 +27,35 @@ def _row(rank: Rank, status: RankStatus, life: Life) -> RankRow:
     code, signal = (ending.code, ending.signal) if ending else (None, None)
     last = progress[-1] if progress else None
     step, time = (last.step, last.time) if last else (None, None)
-    samples, moments = life
-    # by place, in the order of the fields: by name it would take twice as long
-    return RankRow(
-        number,
-        role,
-        host,
-        local_rank,
-        device,
-        rank.files,
-        status,
-        code,
-        signal,
-        step,
-        rank.last_time,
-        _first_seen(rank),
-        time,
-        samples,
-        moments,
+    return _made(
+        (
+            number,
+            role,
+            host,
+            local_rank,
+            device,
+            rank.files,
+            status,
+            code,
+            signal,
+            step,
+            rank.last_time,
+            _first_seen(rank),
+            time,
+            *life,
+        )
     )
 
 
 def _first_seen(rank: Rank) -> float | None:
     first = rank.first_time
     step = rank.progress[0].time if rank.progress else None
-    events = [event.time for _, event in rank.events] if rank.events else ()
-    for time in (rank.started, step, *events):
+    for time in (rank.started, step):
         if time is not None and (first is None or time < first):
             first = time
+    for _, event in rank.events:
+        if event.time is not None and (first is None or event.time < first):
+            first = event.time
     return first
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
+from pdtriage.named import maker
 from pdtriage.verdict.reading import Reading
 from pdtriage.verdict.silent import by_node, launcher_pids
+
+_made = maker(Victim)
 
 
 def victims_of(
@@ -35,7 +38,7 @@ def victims_of(
             continue
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:
-            victims.append(Victim(number, role, host, reason, because_of, local))
+            victims.append(_made((number, role, host, reason, because_of, local)))
     return tuple(victims)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.model import Rank, RankRow, Victim
 from pdtriage.verdict import Judgement, judge
+from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.rows import rank_rows
 
 from ..events.builders import engine
 from ..jobs.builders import environment, runs_of
@@ -50,6 +53,19 @@ def test_the_accused_with_an_error_of_its_own_is_the_cause() -> None:
         (0, "peer", 1),
         (2, "peer", 1),
     }
+
+
+def test_what_is_made_of_tuples_has_every_field_in_its_place() -> None:
+    found = judged(STEPS, STEPS + ERROR)
+    (victim,) = found.victims
+    quiet = found.readings[0]
+    assert victim == Victim(0, "worker", HOST, "collateral", 1, 0)
+    assert quiet == Reading(quiet.rank)
+    assert quiet.rank == Rank(*quiet.rank)
+    row = rank_rows(found)[0]
+    assert row == RankRow(
+        *(0, "worker", HOST, 0, None, ("log/workerlog.0",), "victim"), last_step=1
+    )
 
 
 def test_code_that_a_traceback_quotes_accuses_nobody() -> None:
