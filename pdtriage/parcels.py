@@ -8,11 +8,11 @@ which are most of the facts, as the numbers in them, and only what few files hav
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from pdtriage.model import Echo, FileFacts, Progress, Stamp
+from pdtriage.named import maker
 
 if TYPE_CHECKING:
     from pdtriage.reading import Read
@@ -38,8 +38,7 @@ def unpacked(parcel: Parcel, sources: Sequence[Source]) -> Iterator[Read]:
     """The same again, of files in the same order."""
     *columns, notes = map(_received, (*_COLUMNS, "notes"), parcel)
     files = [source.file for source in sources]
-    # A noun is made of a tuple of all its fields in half the time it takes to name them.
-    facts = map(partial(tuple.__new__, FileFacts), zip(files, *columns, strict=False))
+    facts = map(maker(FileFacts), zip(files, *columns, strict=False))
     return zip(facts, notes, strict=False)
 
 
@@ -71,5 +70,5 @@ def _received(name: str, sent: Any) -> Iterable[Any]:
 def _regrouped(noun: Any, lengths: Sequence[int], numbers: Sequence[Any]) -> Iterator[Any]:
     """As many of the nouns for each file as it has."""
     fields = zip(*[iter(numbers)] * len(noun._fields), strict=True)
-    nouns = map(partial(tuple.__new__, noun), fields)
+    nouns = map(maker(noun), fields)
     return (tuple(islice(nouns, length)) for length in lengths)
