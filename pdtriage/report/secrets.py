@@ -85,6 +85,10 @@ _SECRET_NAME = (
     r"(?:api|access|account|auth|private|encryption|signing)[_-]?key(?:[_-]?(?:id|secret))?|"
     r"credentials?|(?<![a-z])(?:ak|sk))"
 )
+_SECRET_ENDS: tuple[str, ...] = (  # in small letters, what each of these ends with
+    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"),
+    *("key", "keyid", "key_id", "key-id", "ak", "sk"),
+)
 _SECRET_VALUE = r"""(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'",;&)\]}]+)"""
 _NAMED = late(
     rf"""(?P<keep>(?P<name>{_SECRET_NAME})['"]?\s*[:=]\s*(?P<quote>['"]?))""" + _SECRET_VALUE,
@@ -96,11 +100,19 @@ _KEY_NAME = late(
     r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~-]{20,})""",
     re.I,
 )
+_KEY_ENDS = (
+    *("key", "auth", "sas", "sig", "signature", "session", "sessionid", "session_id", "session-id"),
+    *("webhook", "client-key-data", "client-certificate-data", "passcode", "salt", "seed_phrase"),
+)
 _FLAG = late(
     rf"""(?P<keep>(?P<name>{_SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
 _NAME_CHARACTERS = ascii_letters + digits + "_.-"
+_FLAG_ENDS = (
+    *(name for name in _SECRET_ENDS if len(name) > 2),
+    *(before + name for before in digits + "_.-" for name in ("ak", "sk")),  # no letter
+)
 _DASHES = late(r"--?\w")
 _HARMLESS_NAME = late(
     r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
@@ -178,6 +190,30 @@ def _groups(pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool
             return keep + mask(secret)
 
         return pattern.sub(_one, text)
+
+    return _substitute
+
+
+def _assigned(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
+    """Only in a text in which a colon or an equals sign follows one of the names."""
+    return _followed(names, (":", "=", "':", "'=", '":', '"='), "", substitute)
+
+
+def _flagged(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
+    """Only in a text in which a value may follow one of the names."""
+    return _followed(names, (" ", "',", '",'), " ", substitute)
+
+
+def _followed(
+    names: tuple[str, ...], marks: tuple[str, ...], space: str, substitute: _Substitute
+) -> _Substitute:
+    """Nearly every message has a colon, and patterns of names take longer to compile than all else
+    that is done to it. White space counts as `space`."""
+    told = tuple(name + mark for name in names for mark in marks)
+
+    def _substitute(text: str, mask: _Mask) -> str:
+        folded = space.join(text.casefold().split())
+        return substitute(text, mask) if any(words in folded for words in told) else text
 
     return _substitute
 
@@ -263,9 +299,9 @@ _SUBSTITUTIONS: tuple[tuple[tuple[str, ...], _Substitute], ...] = (
     (("authorization", "bearer"), _groups(_HEADER, _always)),
     (("cookie",), _groups(_COOKIE, _always)),
     (("?", "&"), _groups(_PARAMETER, _always)),
-    (("=", ":"), _groups(_NAMED, _named_like_a_secret)),
-    (("-",), _groups(_FLAG, _flag_like_a_secret)),
-    (("=", ":"), _groups(_KEY_NAME, _looks_random)),
+    (("=", ":"), _assigned(_SECRET_ENDS, _groups(_NAMED, _named_like_a_secret))),
+    (("-",), _flagged(_FLAG_ENDS, _groups(_FLAG, _flag_like_a_secret))),
+    (("=", ":"), _assigned(_KEY_ENDS, _groups(_KEY_NAME, _looks_random))),
 )
 """Each with words of which a text must have one, in small letters or capitals.
 

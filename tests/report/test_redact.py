@@ -56,6 +56,26 @@ KEYS = [
     *("12345678:AA" + A[:33], "eyJhbGciOiJI.eyJzdWIiOiIx." + A),
 ]
 
+NAMES = [
+    *(
+        "password",
+        "PassWd",
+        "passphrase",
+        "pwd",
+        "secret",
+        "SECRET_KEY",
+        "secret-access-key",
+        "token",
+    ),
+    *("api_key", "AccessKey", "account-key", "authkey", "private_key", "encryption-key"),
+    *("signing_key", "access_key_id", "accessKeyId", "api-key-secret", "credential", "credentials"),
+    *("ak", "SK", "my_sk", "\u017fecret", "to\u212aen"),
+]
+KEY_NAMES = [
+    *("key", "auth", "sas", "sig", "Signature", "session", "sessionid", "session_id", "session-id"),
+    *("webhook", "client-key-data", "client-certificate-data", "passcode", "salt", "seed_phrase"),
+]
+
 HARMLESS = [
     "OSError: [Errno 5] Input/output error: '/mnt/ds/train/00017.jpg'",
     "KeyError: 'token'",
@@ -76,6 +96,19 @@ HARMLESS = [
     'File "/opt/lib/site-packages/paddle/nn/layer/common.py", line 1779, in forward',
     "Exit code: 1, task-id=1234567890123456789012345678901234567890",
 ]
+
+
+@pytest.mark.parametrize("between", ["=", ":", " = ", "\t:\n", "': '", '" :"', "\u00a0="])
+@pytest.mark.parametrize("name", [*NAMES, *KEY_NAMES])
+def test_whatever_is_given_to_a_secret_name_is_masked(name: str, between: str) -> None:
+    assert A not in masked_text(f"x, {name}{between}{A}")[0]
+
+
+@pytest.mark.parametrize("between", [" ", "\t", "\n", "', '", '", "', " '"])
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_follows_a_secret_flag_is_masked(name: str, between: str) -> None:
+    for flag in (f"--{name}", f"-{name}", f"--my_{name}", f"--hub.{name}", f"--v2{name}"):
+        assert A not in masked_text(f"x {flag}{between}{A}")[0]
 
 
 @pytest.mark.parametrize("key", KEYS)
