@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
@@ -22,6 +23,9 @@ Result = TypeVar("Result")
 
 PIPE = 1 << 16
 """Bytes that a pipe holds."""
+PAUSE = 0.04
+"""Seconds between answers, unless they are long: each wakes the parent, which takes a core from a
+reader, and finds nothing of its own left in the processor's caches."""
 _TASK = struct.Struct("=I")
 _ANSWER = struct.Struct("=IQ")
 """The number of a task, and how long its result is, which follows."""
@@ -168,13 +172,17 @@ def _serve(
         gc.freeze()  # the collector would write to all that the parent has made, and so copy it
         os.set_blocking(answers, False)
         unsent = bytearray()
+        due = 0.0
         while task := os.read(to_do, _TASK.size):
             (number,) = _TASK.unpack(task)
             result = marshal.dumps(work(number), _UNSHARED)
             unsent += _ANSWER.pack(number, len(result))
             unsent += result
-            with suppress(BlockingIOError):
-                del unsent[: os.write(answers, unsent)]
+            now = time.monotonic()
+            if now >= due or len(unsent) > PIPE // 2:
+                due = now + PAUSE
+                with suppress(BlockingIOError):
+                    del unsent[: os.write(answers, unsent)]
         os.set_blocking(answers, True)
         while unsent:
             del unsent[: os.write(answers, unsent)]
