@@ -7,6 +7,7 @@ import time
 from functools import cached_property, lru_cache
 
 from pdtriage.events.patterns import Groups, Patterns
+from pdtriage.events.shapes import Kind
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160
@@ -17,6 +18,9 @@ STAMP_GROUPS = (
     *("hour", "minute", "second", "fraction", "offset"),
 )
 
+Moment = tuple[float, int | None]
+"""Seconds since 1970, and the pid of who wrote it, where that is told."""
+
 
 class Clock:
     """Reads stamps of one file; `modified` gives the year to formats that have none."""
@@ -25,38 +29,45 @@ class Clock:
         self._patterns = patterns
         self._newest = modified
 
-    def read(self, text: str) -> tuple[float, int | None] | None:
+    def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
         head = text[:LOOKED_AT]
         found = self._patterns.first(head)
         if found is None:
             return None
         place, groups = found
-        stamp = self._stamp(groups)
+        stamp = self._moment(groups)
         while stamp is None and (place := place + 1) < len(self._patterns):  # a 13th month
             groups = self._patterns.groups(place, head) or ()
-            stamp = self._stamp(groups) if groups else None
+            stamp = self._moment(groups) if groups else None
         return stamp
 
-    def _stamp(self, groups: Groups) -> tuple[float, int | None] | None:
-        unix, pid, *told = groups
-        stamp = float(unix) if unix else self._seconds(*told)
+    def read_kind(self, text: str, kind: Kind) -> Moment | None:
+        """The same for a line of this kind."""
+        cut = kind.dated
+        if cut is None:
+            cut = kind.dated = self._patterns.first_cut(text[:LOOKED_AT]) or False
+        return self._moment(cut(text)) or self.read(text) if cut else None
+
+    def _moment(self, groups: Groups) -> Moment | None:
+        """What the groups of a stamp say; None if there is no such day."""
+        unix, pid, year, *told = groups
+        if unix:
+            stamp: float | None = float(unix)
+        elif year:
+            stamp = _seconds(int(year) + (2000 if len(year) == 2 else 0), *told)
+        else:
+            stamp = _seconds(self._year, *told)
+            if stamp is not None and self._newest is not None and stamp > self._newest + DAY:
+                stamp = _seconds(self._year - 1, *told)  # December, read in January
         return None if stamp is None else (stamp, int(pid) if pid else None)
-
-    def _seconds(self, year: str | None, *told: str | None) -> float | None:
-        if year:
-            return _moment(int(year) + (2000 if len(year) == 2 else 0), *told)
-        stamp = _moment(self._year, *told)
-        if stamp is not None and self._newest is not None and stamp > self._newest + DAY:
-            return _moment(self._year - 1, *told)  # December, read in January
-        return stamp
 
     @cached_property
     def _year(self) -> int:
         return 1970 if self._newest is None else time.gmtime(self._newest).tm_year
 
 
-def _moment(
+def _seconds(
     year: int,
     month: str | None,
     day: str | None,
@@ -66,21 +77,26 @@ def _moment(
     fraction: str | None,
     offset: str | None,
 ) -> float | None:
-    begin = _begin_of_day(year, month, day)
+    begin = _begin_of_minute(year, month, day, hour, minute)
     if begin is None:
         return None
-    minutes = int(hour or 0) * 60 + int(minute or 0)
-    stamp = float(begin + minutes * 60 + int(second or 0))
+    stamp = float(begin + int(second or 0))
     if fraction:
         stamp += float("0." + fraction)
     return stamp - _offset(offset) if offset else stamp
 
 
-@lru_cache(maxsize=64)
-def _begin_of_day(year: int, named: str | None, day: str | None) -> int | None:
+@lru_cache(maxsize=256)
+def _begin_of_minute(
+    year: int, named: str | None, day: str | None, hour: str | None, minute: str | None
+) -> int | None:
+    """Remembered: all ranks write in the same minutes."""
     month = _month(named)
+    if month is None:
+        return None
     try:
-        return None if month is None else calendar.timegm((year, month, int(day or 1), 0, 0, 0))
+        whole = (year, month, int(day or 1), int(hour or 0), int(minute or 0), 0)
+        return calendar.timegm(whole)
     except (ValueError, OverflowError):
         return None
 

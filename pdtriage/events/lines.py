@@ -6,7 +6,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 
-from pdtriage.events.shapes import Shapes
+from pdtriage.events.shapes import Kind, Shapes
 from pdtriage.knowledge.signature import Format
 from pdtriage.named import NamedTuple
 
@@ -211,6 +211,10 @@ class Lines:
         if self._prefix is None:
             return Line(number, start, text)
         return Line(number, start, *self._prefix.strip(text))
+
+    def bare(self, kind: Kind) -> Kind:
+        """The same for lines without the prefix; where things stand in those is not known."""
+        return kind if self._prefix is None else Kind(kind.fits)
 
 
 class Prefixes:

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 
 from pdtriage.events.engines import EngineName, database_of
 from pdtriage.events.lines import CR, LONGEST, Lines, near_end, near_start
-from pdtriage.events.shapes import Shapes
+from pdtriage.events.shapes import Kind, Shapes
 from pdtriage.named import NamedTuple
 
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 _OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
-
-Fits = tuple[int, ...]
-"""Places of the counters that may fit a line."""
 
 
 class Mark(NamedTuple):
@@ -24,7 +21,7 @@ class Mark(NamedTuple):
     start: int
     """Where the whole line begins in the buffer."""
     raw: bytes
-    fits: Fits
+    kind: Kind
 
 
 class Marks(NamedTuple):
@@ -38,11 +35,17 @@ class Marks(NamedTuple):
 class MarkDetector:
     """Finds marks; asked only where progress is sampled."""
 
-    def __init__(self, counters: Sequence[str], engine: EngineName | None = None) -> None:
+    def __init__(
+        self,
+        counters: Sequence[str],
+        clocks: Sequence[str] = (),
+        engine: EngineName | None = None,
+    ) -> None:
+        """Lines that neither counters nor clocks can tell apart are of one kind."""
         expressions = [_detecting(pattern).encode() for pattern in counters]
         self._glog = len(expressions)
         self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
-        self._shapes = Shapes(counters, self._fitting)
+        self._shapes = Shapes([*counters, *clocks], self._kind)
 
     def find(self, lines: Lines, begin: int, end: int) -> Marks:
         """Those of all lines that reach into the part of the buffer from `begin` to `end`."""
@@ -51,29 +54,30 @@ class MarkDetector:
         start, number = lines.start_of(at), lines.number_at(at)
         counters: list[Mark] = []
         writers: list[Mark] = []
-        shapes, table, glog = self._shapes, self._shapes.table, self._glog
+        shapes, table = self._shapes, self._shapes.table
         for raw in buffer[at:end].split(b"\n"):
             for part in (raw,) if CR not in raw and len(raw) <= LONGEST else _parts(raw):
-                fits = shapes[part.translate(table)]
-                if fits and fits[-1] == glog:
-                    fits = fits[:-1]
-                    writers.append(Mark(number, start, part, fits))
-                if fits:
-                    counters.append(Mark(number, start, part, fits))
+                if kind := shapes[part.translate(table)]:
+                    mark = Mark(number, start, part, kind)
+                    if kind.is_glog:
+                        writers.append(mark)
+                    if kind.fits:
+                        counters.append(mark)
             at += len(raw) + 1
             start = at
             number += 1
         return Marks(counters, writers)
 
-    def _fitting(self, line: bytes) -> Fits:
-        """Behind all counters stands glog."""
+    def _kind(self, line: bytes) -> Kind | None:
+        """None if it is of no interest. Behind all counters stands glog."""
         found: set[int] = set()
 
         def on_match(index: int, _start: int, _end: int, _flags: int, _context: object) -> None:
             found.add(index)
 
         self._database.scan(line, on_match)
-        return tuple(sorted(found))
+        fits = sorted(found - {self._glog})
+        return Kind(fits, self._glog in found) if found else None
 
 
 def _parts(raw: bytes) -> list[bytes]:

@@ -5,50 +5,92 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
+from typing import Any
 
 from pdtriage.knowledge.signature import PATTERN_SECONDS, Format
+from pdtriage.named import NamedTuple
 
 Groups = tuple[str | None, ...]
-"""What the named groups of a match hold, in the order they were asked for."""
-Search = Callable[[str], Groups | None]
+"""What the named groups of a match hold, in the order they were asked for; those that hold nothing
+are None or empty."""
+Cut = Callable[[str], Groups]
+"""Takes the groups out of any text that differs from another one in its digits only."""
 
 _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]")
 _NAMED = re.compile(r"\(\?P<(\w+)>")
+
+
+class _OfOthers(NamedTuple):
+    """A match of a pattern that need not have all the groups, and may write them otherwise."""
+
+    match: Any
+    groups: dict[str, str | None]
+
+    def group(self, *names: str) -> Groups:
+        return tuple(map(self.groups.get, names))
+
+    def span(self, name: str) -> tuple[int, int]:
+        return self.match.span(name) if name in self.groups else (-1, -1)
+
+
+_Match = re.Match[str] | _OfOthers
+_Find = Callable[[str], _Match | None]
+_First = tuple[int, _Match, tuple[str, ...]]
+"""Place of the pattern, its match, and the names of the groups there."""
 
 
 class Patterns:
     """Compiling takes a millisecond each, and most logs need only a few."""
 
     def __init__(self, formats: Sequence[Format], names: Sequence[str]) -> None:
-        """`names` are those of the groups that are of interest."""
+        """`names` are those of the groups that are of interest, two or more."""
         self._formats = tuple(formats)
         self._names = tuple(names)
-        self._searches: list[Search | None] = [None] * len(self._formats)
+        self._finds: list[_Find | None] = [None] * len(self._formats)
 
     def __len__(self) -> int:
         return len(self._formats)
 
     def groups(self, place: int, text: str) -> Groups | None:
         """What the pattern finds first; None if it finds nothing."""
-        search = self._searches[place]
-        if search is None:
-            form = self._formats[place]
-            made = _quick if form.shipped else _limited
-            search = self._searches[place] = made(form.pattern, self._names)
-        return search(text)
+        match = self._find(place, text)
+        return match.group(*self._names) if match else None
+
+    def cut(self, place: int, text: str) -> Cut | None:
+        """How to find the same in texts that look like this one."""
+        match = self._find(place, text)
+        return _cut(match, self._names) if match else None
 
     def first(self, text: str) -> tuple[int, Groups] | None:
         """The first pattern of all that finds something, and what."""
+        first = self._first(text)
+        return (first[0], first[1].group(*first[2])) if first else None
+
+    def first_cut(self, text: str) -> Cut | None:
+        """How to find the same in texts that look like this one."""
+        first = self._first(text)
+        return _cut(first[1], first[2]) if first else None
+
+    def _find(self, place: int, text: str) -> _Match | None:
+        find = self._finds[place]
+        if find is None:
+            form = self._formats[place]
+            made = _quick if form.shipped else _limited
+            find = self._finds[place] = made(form.pattern, self._names)
+        return find(text)
+
+    def _first(self, text: str) -> _First | None:
         found = self._joined(text)
         for place in self._others:
             if found and found[0] < place:
                 break
-            if groups := self.groups(place, text):
-                return place, groups
+            if match := self._find(place, text):
+                return place, match, self._names
         return found
 
     @cached_property
-    def _joined(self) -> Callable[[str], tuple[int, Groups] | None]:
+    def _joined(self) -> Callable[[str], _First | None]:
         """All that fit at the beginning of a text or nowhere, in one match."""
         return _alternatives(
             {
@@ -68,10 +110,15 @@ class Patterns:
         ]
 
 
+def _cut(match: _Match, names: Sequence[str]) -> Cut:
+    """A group that holds nothing stands at -1, and nothing stands between that and -1."""
+    return itemgetter(*(slice(*match.span(name)) for name in names))
+
+
 def _alternatives(
     patterns: Mapping[int, str], names: tuple[str, ...]
-) -> Callable[[str], tuple[int, Groups] | None]:
-    """Which of the patterns fits first, and its groups; each has names of its own for them."""
+) -> Callable[[str], _First | None]:
+    """Which of the patterns fits first, and its match; each has names of its own for its groups."""
     if not patterns:
         return lambda _text: None
     parts = []
@@ -85,24 +132,33 @@ def _alternatives(
         for place in patterns
     }
 
-    def first(text: str) -> tuple[int, Groups] | None:
+    def first(text: str) -> _First | None:
         found = match(text)
         if found is None:
             return None
         place, own = wanted[found.lastindex or 0]
-        return place, found.group(*own)
+        return place, found, own
 
     return first
 
 
-def _quick(pattern: str, names: tuple[str, ...]) -> Search:
+def _quick(pattern: str, names: Sequence[str]) -> _Find:
     """For what ships and is known not to run away: ten times faster than with a time limit."""
     compiled = re.compile(_with_all(pattern, names))
-    find = compiled.match if _is_anchored(pattern) else compiled.search
+    return compiled.match if _is_anchored(pattern) else compiled.search
 
-    def search(text: str) -> Groups | None:
-        found = find(text)
-        return found.group(*names) if found else None
+
+def _limited(pattern: str, _names: Sequence[str]) -> _Find:
+    import regex  # only for parsers of others
+
+    find = regex.compile(pattern).search
+
+    def search(text: str) -> _Match | None:
+        try:
+            found = find(text, timeout=PATTERN_SECONDS)
+        except TimeoutError:
+            return None
+        return _OfOthers(found, found.groupdict()) if found else None
 
     return search
 
@@ -122,18 +178,3 @@ def _is_anchored(pattern: str) -> bool:
         if char == "|" and depth == 0:
             return False
     return plain.startswith("^")
-
-
-def _limited(pattern: str, names: tuple[str, ...]) -> Search:
-    import regex  # only for parsers of others
-
-    find = regex.compile(pattern).search
-
-    def search(text: str) -> Groups | None:
-        try:
-            found = find(text, timeout=PATTERN_SECONDS)
-        except TimeoutError:
-            return None
-        return tuple(map(found.groupdict().get, names)) if found else None
-
-    return search

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Line
-from pdtriage.events.patterns import Patterns
+from pdtriage.events.patterns import Cut, Patterns
+from pdtriage.events.shapes import Kind
 from pdtriage.model import Progress
 
 STEP_GROUPS = ("step", "epoch", "total", "loss")
 LONGEST_COUNTER = 12
 """Digits; a longer number is an id, not a step."""
-NO_TIME_IN = 4
-"""Lines of a counter without a time before no other is searched for one."""
 
 
 class Counters:
@@ -22,38 +21,39 @@ class Counters:
     def __init__(self, patterns: Patterns) -> None:
         self._patterns = patterns
         self._last: int | None = None
-        self._unstamped: dict[int, int] = {}
 
-    def read(self, line: Line, base: int, clock: Clock, likely: Sequence[int]) -> Progress | None:
-        """The step a line tells; `likely` are the only patterns worth trying.
+    def read(self, line: Line, base: int, clock: Clock, kind: Kind) -> Progress | None:
+        """The step a line of this kind tells.
 
         `base` is where the buffer of the line begins in the file.
         """
-        for number in self._order(likely):
-            groups = self._patterns.groups(number, line.text)
-            if groups is None or (step := _whole(groups[0])) is None:
+        text = line.text
+        for number in self._order(kind.fits):
+            cut = self._cut(kind, number, text)
+            if cut is None:
+                continue
+            step, epoch, total, loss = cut(text)
+            if (count := _whole(step)) is None:
                 continue
             self._last = number
-            stamp = self._stamp(number, line.stamp or line.text, clock)
+            moment = clock.read_kind(line.stamp or text, kind)
             return Progress(
                 line.number,
                 base + line.start,
-                step,
-                _whole(groups[1]),
-                _whole(groups[2]),
-                _real(groups[3]),
-                stamp[0] if stamp else None,
+                count,
+                _whole(epoch),
+                _whole(total),
+                _real(loss),
+                moment[0] if moment else None,
             )
         return None
 
-    def _stamp(self, number: int, text: str, clock: Clock) -> tuple[float, int | None] | None:
-        """Lines of one counter look alike: if the first ones carry no time, the others do not."""
-        if self._unstamped.get(number, 0) >= NO_TIME_IN:
-            return None
-        stamp = clock.read(text)
-        if stamp is None:
-            self._unstamped[number] = self._unstamped.get(number, 0) + 1
-        return stamp
+    def _cut(self, kind: Kind, number: int, text: str) -> Cut | None:
+        try:
+            return kind.steps[number]
+        except KeyError:
+            cut = kind.steps[number] = self._patterns.cut(number, text)
+            return cut
 
     def _order(self, likely: Sequence[int]) -> Sequence[int]:
         """As they come, but what fitted the last time comes first."""

@@ -226,6 +226,6 @@ def glog_stamps(lines: Lines, writers: Sequence[Mark], clock: Clock, base: int) 
     stamps = []
     for mark in kept:
         line = lines.line(mark.number, mark.start, mark.raw)
-        if stamp := clock.read(line.text):
-            stamps.append(Stamp(line.number, base + line.start, *stamp))
+        if moment := clock.read_kind(line.text, lines.bare(mark.kind)):
+            stamps.append(Stamp(line.number, base + line.start, *moment))
     return stamps

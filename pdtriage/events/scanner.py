@@ -57,10 +57,13 @@ class Engine:
     def __init__(self, knowledge: Knowledge, engine: EngineName | None = None) -> None:
         self.knowledge = knowledge
         self.detector = Detector(literals_of(knowledge), engine)
-        self.marks = MarkDetector([form.pattern for form in knowledge.counters], engine)
+        counters, clocks = knowledge.counters, knowledge.clocks
+        self.marks = MarkDetector(
+            [form.pattern for form in counters], [form.pattern for form in clocks], engine
+        )
         self.prefixes = Prefixes(knowledge.prefixes)
-        self.clocks = Patterns(knowledge.clocks, STAMP_GROUPS)
-        self.counters = Patterns(knowledge.counters, STEP_GROUPS)
+        self.clocks = Patterns(clocks, STAMP_GROUPS)
+        self.counters = Patterns(counters, STEP_GROUPS)
         self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
 
 
@@ -357,7 +360,7 @@ class FileScanner:
     ) -> None:
         def read(mark: Mark) -> Progress | None:
             line = lines.line(mark.number, mark.start, mark.raw)
-            return self._counters.read(line, self._base, self._clock, mark.fits)
+            return self._counters.read(line, self._base, self._clock, lines.bare(mark.kind))
 
         wanted = regions(self._base, begin, upto, events, is_end)
         near = [event.offset - self._base for event in events if event.role in FAILING]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TypeVar
+
+from pdtriage.events.patterns import Cut
 
 MOST_SHAPES = 4096
 """Remembered at a time; a log of which no two lines are alike must not fill the memory."""
@@ -38,6 +40,21 @@ class Shapes(dict[bytes, Answer]):
                 self.clear()
             self[shape] = answer
         return answer
+
+
+class Kind:
+    """What is known of the lines of one shape: the same stands at the same places of all of them.
+
+    The places are found in the first one that is read.
+    """
+
+    __slots__ = ("dated", "fits", "is_glog", "steps")
+
+    def __init__(self, fits: Sequence[int], is_glog: bool = False) -> None:
+        self.fits = fits  # places of the counters that may fit
+        self.is_glog = is_glog
+        self.steps: dict[int, Cut | None] = {}  # of a counter's groups, None where it does not fit
+        self.dated: Cut | Literal[False] | None = None  # of a stamp; False where there is none
 
 
 def _takes_any_digit(pattern: str) -> bool:
