@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.events import Engine, scan, side_facts
-from pdtriage.events.scanner import WORTH_A_THREAD
 from pdtriage.events.sidefiles import MOST_BYTES
+from pdtriage.events.whole import WORTH_A_THREAD, begun
 from pdtriage.model import FileFacts, Text
 from pdtriage.sources import Found, Source
 from pdtriage.sources.ahead import any_remote, fetched_ahead
@@ -119,7 +119,9 @@ def read_here(
     batches = _batches(sources, max(BATCH, work // MOST_BATCHES))
 
     def read_batch(number: int) -> Parcel:
-        return packed(read_one(source, engine) for source in batches[number])
+        sources = batches[number]
+        tell = [begun(source.file, source.chunks(_chunk(source)), engine) for source in sources]
+        return packed((one(), source.notes()) for one, source in zip(tell, sources, strict=True))
 
     done = 0
     several = spread(read_batch, len(batches), _cores(), meanwhile)

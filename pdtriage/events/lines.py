@@ -103,6 +103,14 @@ def near_end(buffer: bytes, position: int) -> int:
     return high if end < 0 else end + 1
 
 
+def last_start(buffer: bytes) -> int:
+    """Where the last line begins that is not empty."""
+    end = buffer[-SHORT_TAIL:]
+    end = buffer if end.isspace() else end
+    said = len(buffer) - len(end) + len(end.rstrip())
+    return buffer.rfind(b"\n", 0, said) + 1
+
+
 def tail_of(buffer: bytes) -> tuple[str, ...]:
     """The last lines that are not empty, for people."""
     texts: list[str] = []
@@ -130,13 +138,18 @@ class Lines:
         self._numbers = [number]
         self._prefix = prefix
 
-    def number_end(self) -> None:
-        """Remember the number there at once; a copy for counting is spared where all is counted."""
+    def number_end(self, breaks: int | None = None) -> None:
+        """Remember the number there at once; a copy for counting is spared where all is counted.
+
+        `breaks` are the newlines up to there, if somebody knows.
+        """
         begin, number = self._places[-1], self._numbers[-1]
-        rest = self.buffer[begin:] if begin else self.buffer
-        if rest:
-            self._places.append(len(self.buffer))
-            self._numbers.append(number + newlines(rest))
+        if begin == len(self.buffer):
+            return
+        if breaks is None:
+            breaks = newlines(self.buffer[begin:] if begin else self.buffer)
+        self._places.append(len(self.buffer))
+        self._numbers.append(number + breaks)
 
     def number_at(self, start: int) -> int:
         """Line number of a position, counted from a place near by where it is known."""
@@ -212,9 +225,16 @@ class Lines:
             return Line(number, start, text)
         return Line(number, start, *self._prefix.strip(text))
 
-    def bare(self, kind: Kind) -> Kind:
-        """The same for lines without the prefix; where things stand in those is not known."""
-        return kind if self._prefix is None else Kind(kind.fits)
+    def told(self, raw: bytes, kind: Kind) -> tuple[str, str, Kind]:
+        """Text and stamp as of a `Line`, and the kind of that text.
+
+        Where things stand in lines that had a prefix is not known.
+        """
+        text = clean(raw)
+        if self._prefix is None:
+            return text, "", kind
+        text, _, stamp = self._prefix.strip(text)
+        return text, stamp, Kind(kind.fits)
 
 
 class Prefixes:
@@ -225,7 +245,13 @@ class Prefixes:
         self._any = _joined(self._patterns)
         self._bare = Shapes(self._patterns, self._has_none)
 
-    def of(self, text: bytes, head: int, looked_at: int = LOOKED_AT) -> Prefix | None:
+    def of_log(self, text: bytes) -> Prefix | None:
+        return self._of(text, 1 << 14, LOOKED_AT)
+
+    def of_console(self, text: bytes) -> Prefix | None:
+        return self._of(text, 1 << 16, LOOKED_AT_OF_CONSOLE)
+
+    def _of(self, text: bytes, head: int, looked_at: int) -> Prefix | None:
         """The prefix that most of the first lines carry, if any; they stand in the `head` bytes."""
         if self._are_bare(text[:GLANCED_AT], looked_at // 5):
             return None

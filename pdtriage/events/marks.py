@@ -14,14 +14,9 @@ _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 _OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
 
 
-class Mark(NamedTuple):
-    """A line of interest, or the part of one that a carriage return left standing alone."""
-
-    number: int
-    start: int
-    """Where the whole line begins in the buffer."""
-    raw: bytes
-    kind: Kind
+Mark = tuple[int, int, bytes, Kind]
+"""A line of interest, or the part of one that a carriage return left standing alone: its number,
+where the whole line begins in the buffer, its bytes and what is known of such lines."""
 
 
 class Marks(NamedTuple):
@@ -58,7 +53,7 @@ class MarkDetector:
         for raw in buffer[at:end].split(b"\n"):
             for part in (raw,) if CR not in raw and len(raw) <= LONGEST else _parts(raw):
                 if kind := shapes[part.translate(table)]:
-                    mark = Mark(number, start, part, kind)
+                    mark = number, start, part, kind
                     if kind.is_glog:
                         writers.append(mark)
                     if kind.fits:

@@ -45,7 +45,7 @@ class Opening:
 
     def learn(self, head: bytes, first_step: int) -> None:
         """The first lines up to the first step, numbers left open."""
-        self._needle = b""
+        needle = b""
         lines: list[bytes] = []
         text = head.lstrip()
         end = len(head) - len(text)
@@ -53,15 +53,16 @@ class Opening:
             if first_step <= end + len(raw) or raw.find(b"Traceback (most") >= 0:
                 break
             line = raw.strip()[:LOOKED_AT]
-            if len(self._needle) < GOOD_NEEDLE:
+            if len(needle) < GOOD_NEEDLE:
                 fixed = max(line.translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
-                if len(fixed) > len(self._needle) and len(set(fixed)) > DULL:
-                    self._needle, self._needle_line = fixed, len(lines)
+                if len(fixed) > len(needle) and len(set(fixed)) > DULL:
+                    needle, self._needle_line = fixed, len(lines)
             lines.append(line)
             end += len(raw) + 1
+        self._needle = needle
         self._lines = tuple(lines)
         self._end = self._begin + end
-        rarity = self._needle.translate(_RARITY)
+        rarity = needle.translate(_RARITY)
         self._rarest = rarity.find(max(rarity, default=0))
 
     def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.events.clock import Clock
-from pdtriage.events.lines import Line
+from pdtriage.events.lines import Lines
+from pdtriage.events.marks import Mark
 from pdtriage.events.patterns import Cut, Patterns
 from pdtriage.events.shapes import Kind
 from pdtriage.model import Progress
@@ -22,24 +23,23 @@ class Counters:
         self._patterns = patterns
         self._last: int | None = None
 
-    def read(self, line: Line, base: int, clock: Clock, kind: Kind) -> Progress | None:
-        """The step a line of this kind tells.
-
-        `base` is where the buffer of the line begins in the file.
-        """
-        text = line.text
-        for number in self._order(kind.fits):
-            cut = self._cut(kind, number, text)
+    def read(self, lines: Lines, mark: Mark, base: int, clock: Clock) -> Progress | None:
+        """The step a line tells; `base` is where the buffer begins in the file."""
+        number, start, raw, kind = mark
+        text, stamp, kind = lines.told(raw, kind)
+        fits = kind.fits
+        for counter in fits if len(fits) == 1 else self._order(fits):
+            cut = self._cut(kind, counter, text)
             if cut is None:
                 continue
             step, epoch, total, loss = cut(text)
             if (count := _whole(step)) is None:
                 continue
-            self._last = number
-            moment = clock.read_kind(line.stamp or text, kind)
+            self._last = counter
+            moment = clock.read_kind(stamp or text, kind)
             return Progress(
-                line.number,
-                base + line.start,
+                number,
+                base + start,
                 count,
                 _whole(epoch),
                 _whole(total),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, starmap
+from operator import itemgetter
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Lines
@@ -121,6 +122,21 @@ def sample(
     return Sampled(_refined(steps, places, read), writers)
 
 
+def glance(size: int, find: Find, read: Read) -> Sampled | None:
+    """The same for a file in which nothing happened, if both its ends tell steps at once.
+
+    None for one that must be looked at more closely.
+    """
+    if not 2 * DENSE < size <= STRIDE:
+        return None
+    early, late = find(0, GLANCE), find(size - LAST_GLANCE, size)
+    first = read(early.counters[0]) if early.counters else None
+    last = [step for mark in late.counters[-READ_OF_END:] if (step := read(mark))]
+    if first is None or not last or any(starmap(_falls, pairwise([first, *last]))):
+        return None
+    return Sampled([first, *last], [*early.writers, *late.writers])
+
+
 def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
     """A glance first, where nothing happened and few lines are read."""
     inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
@@ -181,25 +197,26 @@ def chosen(places: Sequence[Mark], near: Sequence[int], most: int) -> list[int]:
     picked = {*range(most // 4), *range(count - most // 2, count)}
     picked.update(range(0, count, count // READ_BETWEEN + 1))
     for position in near:
-        after = bisect_left(places, position, key=lambda place: place.start)
+        after = bisect_left(places, position, key=itemgetter(1))
         picked.update(range(max(0, after - 1), min(count, after + READ_AFTER)))
     return sorted(picked)
 
 
 def _refined(steps: dict[int, Progress], places: Sequence[Mark], read: Read) -> list[Progress]:
-    """The steps in their order, and those around a fall that were read now."""
+    """These steps, whose places rise, and those around a fall that were read now."""
     for _ in range(MOST_REFINED):
         gap = _fall(steps)
         if gap is None:
             break
         middle = sum(gap) // 2
         steps[middle] = read(places[middle]) or steps[gap[0]]
-    return list({id(step): step for _, step in sorted(steps.items())}.values())
+        steps = dict(sorted(steps.items()))
+    return list({id(step): step for step in steps.values()}.values())
 
 
 def _fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
     """Two places with others between them where the later step is the smaller one."""
-    for earlier, later in pairwise(sorted(steps)):
+    for earlier, later in pairwise(steps):
         if later - earlier > 1 and _falls(steps[earlier], steps[later]):
             return earlier, later
     return None
@@ -217,15 +234,15 @@ def glog_stamps(lines: Lines, writers: Sequence[Mark], clock: Clock, base: int) 
     kept: list[Mark] = []
     pid, last = b"", None
     for mark in writers:
-        writer = mark.raw.split(None, 3)[2]
+        writer = mark[2].split(None, 3)[2]
         if writer != pid:
             kept += [last, mark] if last and last is not kept[-1] else [mark]
         pid, last = writer, mark
     if last and last is not kept[-1]:
         kept.append(last)
     stamps = []
-    for mark in kept:
-        line = lines.line(mark.number, mark.start, mark.raw)
-        if moment := clock.read_kind(line.text, lines.bare(mark.kind)):
-            stamps.append(Stamp(line.number, base + line.start, *moment))
+    for number, start, raw, kind in kept:
+        text, _, kind = lines.told(raw, kind)
+        if moment := clock.read_kind(text, kind):
+            stamps.append(Stamp(number, base + start, *moment))
     return stamps

@@ -23,8 +23,7 @@ def spread(lines: list[int], most: int) -> list[int]:
 
 def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
     """At most `MOST_PROGRESS` of them, but always those next to an event."""
-    unique = list({p.line: p for p in progress}.values())
-    unique.sort(key=lambda p: p.line)
+    unique = sorted({p.line: p for p in progress}.values())
     if len(unique) <= MOST_PROGRESS:
         return unique
     wanted = sorted(e.line for e in events if e.role in ("cause", "symptom", "start", "end"))

@@ -1,30 +1,22 @@
-"""One file to its facts, in one pass over its bytes. Knows nothing of other files."""
+"""A file that comes piece by piece to its facts, in one pass over its bytes."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Sequence
+from functools import partial
 
-from pdtriage.events.ahead import ahead
 from pdtriage.events.budget import Budget, Worth, unread_note
-from pdtriage.events.claims import Candidate, Claims, Stamps, build_event, fold
-from pdtriage.events.clock import STAMP_GROUPS, Clock
+from pdtriage.events.claims import Candidate, Stamps, build_event, fold
+from pdtriage.events.clock import Clock
+from pdtriage.events.compiled import Engine
 from pdtriage.events.console_tables import console_blocks
-from pdtriage.events.detect import Detector, Hit, Stream, literals_of
-from pdtriage.events.engines import EngineName
-from pdtriage.events.lines import (
-    LOOKED_AT_OF_CONSOLE,
-    Lines,
-    Prefix,
-    Prefixes,
-    tail_of,
-)
-from pdtriage.events.marks import Mark, MarkDetector
+from pdtriage.events.detect import Hit, Stream
+from pdtriage.events.lines import Lines, Prefix, last_start, tail_of
+from pdtriage.events.marks import Mark
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
-from pdtriage.events.patterns import Patterns
-from pdtriage.events.progress import STEP_GROUPS, Counters
+from pdtriage.events.progress import Counters
 from pdtriage.events.samples import DENSE, FAILING, GLANCE, glog_stamps, regions, sample
 from pdtriage.events.sampling import (
     MOST_EVENTS,
@@ -36,61 +28,17 @@ from pdtriage.events.sampling import (
     sampled,
     turning,
 )
-from pdtriage.knowledge import Knowledge
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
 
 PIECE = 1 << 20
 """Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
 AHEAD = 1 << 16
-WORTH_A_THREAD = 4 << 20
 HISTORY = 1 << 14
 """Bytes kept of what is already decided, for looking back …"""
 LONGEST_HISTORY = 1 << 18
 """… with the beginning of the line there, unless that one is longer than any sensible line."""
 CONSOLE_HEAD = 4 << 20
 """Bytes of a console that are searched for the launcher's tables."""
-
-
-class Engine:
-    """What is compiled once and serves all files."""
-
-    def __init__(self, knowledge: Knowledge, engine: EngineName | None = None) -> None:
-        self.knowledge = knowledge
-        self.detector = Detector(literals_of(knowledge), engine)
-        counters, clocks = knowledge.counters, knowledge.clocks
-        self.marks = MarkDetector(
-            [form.pattern for form in counters], [form.pattern for form in clocks], engine
-        )
-        self.prefixes = Prefixes(knowledge.prefixes)
-        self.clocks = Patterns(clocks, STAMP_GROUPS)
-        self.counters = Patterns(counters, STEP_GROUPS)
-        self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
-
-
-def scan(
-    file: LogFile,
-    chunks: Iterable[bytes],
-    engine: Engine,
-    told: Callable[[int], None] | None = None,
-) -> FileFacts:
-    """All facts of one file; `told` hears of the bytes of each chunk.
-
-    With somebody to tell, one file is all there is to do: a second thread reads and scans ahead.
-    """
-    scanner = FileScanner(file, engine)
-    stream = Stream(engine.detector, 0)
-    found = ((chunk, stream.take(chunk)) for chunk in chunks)
-    for chunk, hits in ahead(found) if told and (file.size or 0) >= WORTH_A_THREAD else found:
-        scanner.take(chunk, hits)
-        if told:
-            told(len(chunk))
-    return scanner.facts()
-
-
-def events_of(text: bytes, knowledge: Knowledge, kind: str = "worker") -> tuple[Event, ...]:
-    """The events of a piece of log by itself."""
-    file = LogFile(path="-", kind=kind, folder="")  # type: ignore[arg-type]
-    return scan(file, [text], Engine(knowledge)).events
 
 
 class _Found:
@@ -173,9 +121,7 @@ class FileScanner:
 
     def _prefix_of(self, chunk: bytes) -> Prefix | None:
         prefixes = self._engine.prefixes
-        if self.file.kind == "console":
-            return prefixes.of(chunk, 1 << 16, LOOKED_AT_OF_CONSOLE)
-        return prefixes.of(chunk, 1 << 14)
+        return prefixes.of_console(chunk) if self.file.kind == "console" else prefixes.of_log(chunk)
 
     def _join(self) -> None:
         if self._parts:
@@ -359,8 +305,7 @@ class FileScanner:
         is_end: bool,
     ) -> None:
         def read(mark: Mark) -> Progress | None:
-            line = lines.line(mark.number, mark.start, mark.raw)
-            return self._counters.read(line, self._base, self._clock, lines.bare(mark.kind))
+            return self._counters.read(lines, mark, self._base, self._clock)
 
         wanted = regions(self._base, begin, upto, events, is_end)
         near = [event.offset - self._base for event in events if event.role in FAILING]
@@ -389,8 +334,5 @@ class FileScanner:
 
     def _last_line(self, lines: Lines) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
-        end = self._buffer[-DENSE:]
-        end = self._buffer if end.isspace() else end
-        said = len(self._buffer) - len(end) + len(end.rstrip())
-        start = self._buffer.rfind(b"\n", 0, said) + 1
+        start = last_start(self._buffer)
         return lines.number_at(start), self._base + start

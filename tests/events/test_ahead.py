@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.events import scan
-from pdtriage.events import scanner as scanning
+from pdtriage.events import whole as scanning
 from pdtriage.events.ahead import DEPTH, ahead
 from pdtriage.events.detect import Stream
 from pdtriage.model import FileFacts, LogFile
@@ -23,6 +23,7 @@ LOG = Path(__file__).parents[1] / "fixtures/scenarios/data-errno5-worker/log/wor
 def test_a_log_scanned_ahead_has_the_same_facts(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[int] = set()
     monkeypatch.setattr(scanning, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(scanning, "PIECE", 0)
 
     def chunks() -> Iterator[bytes]:
         threads.add(threading.get_ident())

@@ -76,9 +76,9 @@ def test_every_engine_hits_the_same_places(parts: list[bytes], other: EngineName
     marks, expected = (
         engine(name).marks.find(Lines(raw, 1), 0, len(raw)) for name in (other, "hyperscan")
     )
-    lines, candidates = ({mark.number for mark in it.counters} for it in (marks, expected))
+    lines, candidates = ({mark[0] for mark in it.counters} for it in (marks, expected))
     assert lines <= candidates, "what is no exact match may be a candidate, never more"
-    assert marks.writers == expected.writers
+    assert [mark[:3] for mark in marks.writers] == [mark[:3] for mark in expected.writers]
 
 
 def test_the_environment_may_choose(monkeypatch: pytest.MonkeyPatch) -> None:
