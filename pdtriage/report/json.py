@@ -34,7 +34,7 @@ INDENT = "  "
 MANY = 256
 """A longer list has one line for each item, however wide: to be searched, not to be read."""
 
-_encoded = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def as_json(report: Report) -> dict[str, object]:
@@ -130,6 +130,12 @@ def _readable(value: object, indent: str = "") -> str:
         return f"{{\n{inner}" + f",\n{inner}".join(rows) + f"\n{indent}}}"
     rows = [_encoded(item) if len(value) > MANY else _readable(item, inner) for item in value]
     return f"[\n{inner}" + f",\n{inner}".join(rows) + f"\n{indent}]"
+
+
+def _encoded(value: object) -> str:
+    if value is None:
+        return "null"
+    return repr(value) if type(value) is int else _encode(value)  # which makes an encoder for each
 
 
 def _is_flat(value: dict[str, object] | list[object]) -> bool:

@@ -57,11 +57,13 @@ def differences_of_ranks(facts: RunFacts) -> tuple[Difference, ...]:
     found = []
     for role in dict.fromkeys(rank.role for rank in facts.ranks):
         ranks = [rank for rank in facts.ranks if rank.role == role and rank.environment]
-        for name in sorted({n for rank in ranks for n in rank.environment} - _OF_ONE_RANK):
-            values: dict[str, list[str]] = {}
-            for rank in ranks:
-                values.setdefault(rank.environment.get(name, ""), []).append(_name(rank))
-            if len(values) > 1:
+        environments = [rank.environment for rank in ranks]
+        for name in sorted(set().union(*environments) - _OF_ONE_RANK):
+            told = [environment.get(name, "") for environment in environments]
+            if len(set(told)) > 1:
+                values: dict[str, list[Rank]] = {}
+                for rank, value in zip(ranks, told, strict=True):
+                    values.setdefault(value, []).append(rank)
                 found.append(_unlike(name, values))
     return tuple(found)
 
@@ -143,7 +145,7 @@ def _arguments(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
 def _environment(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
     """The same change on many ranks is told once."""
     theirs = {(rank.role, rank.rank): rank.environment for rank in good.ranks}
-    changes: dict[tuple[str, str, str], list[str]] = {}
+    changes: dict[tuple[str, str, str], list[Rank]] = {}
     for rank in bad.ranks:
         before = theirs.get((rank.role, rank.rank))
         if not before or not rank.environment:
@@ -151,7 +153,7 @@ def _environment(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
         for name in sorted({*before, *rank.environment} - _OF_ONE_RUN):
             values = (before.get(name, ""), rank.environment.get(name, ""))
             if values[0] != values[1]:
-                changes.setdefault((name, *values), []).append(_name(rank))
+                changes.setdefault((name, *values), []).append(rank)
     for (name, old, new), ranks in changes.items():
         yield from _changed("environment", {name: new}, {name: old}, _few(ranks))
 
@@ -214,7 +216,7 @@ def _spoken(facts: RunFacts) -> dict[str, tuple[str, Event]]:
     return found
 
 
-def _unlike(name: str, values: Mapping[str, list[str]]) -> Difference:
+def _unlike(name: str, values: Mapping[str, list[Rank]]) -> Difference:
     parts = [f"{value[:SHOWN] or '-'} ({_few(ranks)})" for value, ranks in values.items()]
     shown = "; ".join(parts[:4])
     return Difference(
@@ -227,5 +229,7 @@ def _name(rank: Rank) -> str:
     return f"{'rank' if rank.role == 'worker' else rank.role} {'?' if number is None else number}"
 
 
-def _few(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} ... {len(names)}"
+def _few(ranks: list[Rank]) -> str:
+    if len(ranks) <= 4:
+        return ", ".join(map(_name, ranks))
+    return f"{', '.join(map(_name, ranks[:3]))} ... {len(ranks)}"
