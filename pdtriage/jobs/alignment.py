@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 from pdtriage.jobs.launches import NodeRun
 from pdtriage.jobs.pod_runs import aligned_pods
@@ -205,9 +204,7 @@ def ended(group: Sequence[NodeRun]) -> list[float]:
 
 
 def _times(group: Sequence[NodeRun]) -> list[float]:
-    told = [member.times for run in group for member in run.members]
-    told += [span.times for run in group for span in run.console.spans]
-    return list(chain.from_iterable(told))
+    return [time for run in group for time in run.times]
 
 
 def _in_time(jobs: Sequence[list[Group]]) -> list[Group]:

@@ -7,12 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 
 from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.jobs.folders import Log, NodeFolder
-from pdtriage.jobs.split import Segment, before, part_of, split, times_of
+from pdtriage.jobs.split import Segment, Times, before, part_of, split, times_of
 from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
@@ -82,6 +82,14 @@ class NodeRun:
             if rank and size and rank.isdecimal() and size.isdecimal() and int(size):
                 return int(rank) // int(size)
         return None
+
+    @cached_property
+    def times(self) -> Times:
+        """The first and the last that its logs and its console tell."""
+        told = [member.times for member in self.members]
+        told += [span.times for span in self.console.spans]
+        times = list(chain.from_iterable(told))
+        return (min(times), max(times)) if times else ()
 
     @cached_property
     def endpoints(self) -> tuple[str, ...]:

@@ -36,8 +36,9 @@ def furthest(facts: RunFacts) -> tuple[int | None, int] | None:
     last = [rank.progress[-1] for rank in facts.ranks if rank.progress]
     if not last:
         return None
-    reached = max(last, key=lambda progress: (progress.epoch or 0, progress.step))
-    return reached.epoch, reached.step
+    reached = [(epoch or 0, step) for _, _, step, epoch, _, _, _ in last]
+    first = last[reached.index(max(reached))]
+    return first.epoch, first.step
 
 
 def attempts_of(runs: Sequence[Run], chosen: Run) -> Attempts | None:
