@@ -18,8 +18,10 @@ SHOWN = 2_000
 NEAR = 1 << 10
 """Bytes to the place asked for last from which its line number is counted on; where the next one is
 further away, its number is remembered."""
-SHORT_TAIL, TAIL, TAIL_LINES = 1 << 11, 1 << 14, 2
-"""Bytes of a file's end that mostly suffice, or at most, and how many of its lines are kept."""
+SHORT_TAIL = 1 << 8
+"""Bytes of a file's end in which mostly something stands."""
+TAIL, TAIL_LINES = 1 << 14, 2
+"""Bytes of it that are looked at, and how many of its lines are kept."""
 LOOKED_AT, LOOKED_AT_OF_CONSOLE = 30, 60
 """Lines of a file's beginning that are searched for a prefix; one in five may have none. Before the
 lines of its ranks, a wrapper such as mpirun may have much to say itself."""
@@ -105,22 +107,25 @@ def near_end(buffer: bytes, position: int) -> int:
 
 def last_start(buffer: bytes) -> int:
     """Where the last line begins that is not empty."""
+    return buffer.rfind(b"\n", 0, _end_of_text(buffer)) + 1
+
+
+def _end_of_text(buffer: bytes) -> int:
     end = buffer[-SHORT_TAIL:]
     end = buffer if end.isspace() else end
-    said = len(buffer) - len(end) + len(end.rstrip())
-    return buffer.rfind(b"\n", 0, said) + 1
+    return len(buffer) - len(end) + len(end.rstrip())
 
 
 def tail_of(buffer: bytes) -> tuple[str, ...]:
     """The last lines that are not empty, for people."""
     texts: list[str] = []
-    raws = buffer[-SHORT_TAIL:].rstrip().rsplit(b"\n", 4 * TAIL_LINES)
-    if len(raws) <= 4 * TAIL_LINES:  # the first of them may be cut
-        raws = buffer[-TAIL:].rstrip().rsplit(b"\n", 4 * TAIL_LINES)
-    for raw in reversed(raws[-4 * TAIL_LINES :]):
-        text = shown(clean(visible(raw)).rstrip())
-        texts += [text] if text else []
-        if len(texts) == TAIL_LINES:
+    low, end = max(0, len(buffer) - TAIL), _end_of_text(buffer)
+    for _ in range(4 * TAIL_LINES):
+        start = max(low, buffer.rfind(b"\n", low, end) + 1)
+        if text := shown(clean(visible(buffer[start:end])).rstrip()):
+            texts.append(text)
+        end = start - 1
+        if len(texts) == TAIL_LINES or end < low:
             break
     return tuple(reversed(texts))
 

@@ -46,11 +46,11 @@ class MarkDetector:
         """Those of all lines that reach into the part of the buffer from `begin` to `end`."""
         buffer = lines.buffer
         at, end = near_start(buffer, begin), near_end(buffer, end)
-        start, number = lines.start_of(at), lines.number_at(at)
+        start = lines.start_of(at)
         counters: list[Mark] = []
         writers: list[Mark] = []
         shapes, table = self._shapes, self._shapes.table
-        for raw in buffer[at:end].split(b"\n"):
+        for number, raw in enumerate(buffer[at:end].split(b"\n"), lines.number_at(at)):
             for part in (raw,) if CR not in raw and len(raw) <= LONGEST else _parts(raw):
                 if kind := shapes[part.translate(table)]:
                     mark = number, start, part, kind
@@ -58,9 +58,7 @@ class MarkDetector:
                         writers.append(mark)
                     if kind.fits:
                         counters.append(mark)
-            at += len(raw) + 1
-            start = at
-            number += 1
+            start = at = at + len(raw) + 1
         return Marks(counters, writers)
 
     def _kind(self, line: bytes) -> Kind | None:

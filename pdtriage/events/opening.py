@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pdtriage.model import Echo
@@ -44,25 +44,19 @@ class Opening:
         self._found: list[Echo] = []
 
     def learn(self, head: bytes, first_step: int) -> None:
-        """The first lines up to the first step, numbers left open."""
-        needle = b""
-        lines: list[bytes] = []
+        """The first lines up to the first step or traceback, numbers left open."""
         text = head.lstrip()
         end = len(head) - len(text)
+        lines: list[bytes] = []
         for raw in text.split(b"\n", OPENING_LINES)[:OPENING_LINES]:
             if first_step <= end + len(raw) or raw.find(b"Traceback (most") >= 0:
                 break
-            line = raw.strip()[:LOOKED_AT]
-            if len(needle) < GOOD_NEEDLE:
-                fixed = max(line.translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
-                if len(fixed) > len(needle) and len(set(fixed)) > DULL:
-                    needle, self._needle_line = fixed, len(lines)
-            lines.append(line)
+            lines.append(raw)
             end += len(raw) + 1
-        self._needle = needle
         self._lines = tuple(lines)
         self._end = self._begin + end
-        rarity = needle.translate(_RARITY)
+        self._needle, self._needle_line = _needle_in(lines)
+        rarity = self._needle.translate(_RARITY)
         self._rarest = rarity.find(max(rarity, default=0))
 
     def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
@@ -121,8 +115,24 @@ class Opening:
         return buffer.find(needle, at, end)
 
 
+def _needle_in(lines: Sequence[bytes]) -> tuple[bytes, int]:
+    """The first good piece of a line that has no digits, or the longest, and the line's place."""
+    needle, place = b"", 0
+    for number, raw in enumerate(lines):
+        fixed = max(_compared(raw).translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
+        if len(fixed) > len(needle) and len(set(fixed)) > DULL:
+            needle, place = fixed, number
+            if len(needle) >= GOOD_NEEDLE:
+                break
+    return needle, place
+
+
+def _compared(raw: bytes) -> bytes:
+    return raw.strip()[:LOOKED_AT]
+
+
 @lru_cache(maxsize=64)
 def _pattern(lines: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    fixed = (map(re.escape, _NUMBER.split(line)) for line in lines)
+    fixed = (map(re.escape, _NUMBER.split(_compared(raw))) for raw in lines)
     shapes = (rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
     return re.compile(rb"(?m)^[ \t]*" + rb"\n[ \t]*".join(shapes))

@@ -110,7 +110,7 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
         file,
         progress=tuple(sampled(seen.steps, [])),
         stamps=tuple(glog_stamps(lines, seen.writers, clock, 0)),
-        lines=lines.number_at(size) - (not text or text.endswith(b"\n")),
+        lines=breaks + (text[-1:] not in (b"", b"\n")),
         bytes=size,
         tail=tail_of(text),
         last_line=lines.number_at(last),

@@ -47,3 +47,12 @@ def test_december_in_a_file_of_january() -> None:
 def test_no_stamp(line: str) -> None:
     found = Clock(engine().clocks, MOMENT).read(line)
     assert found is None or isinstance(found[0], float)
+
+
+def test_every_month_begins_where_the_calendar_says() -> None:
+    clock = Clock(engine().clocks, None)
+    for year in (1, 4, 100, 400, 1900, 1969, 1970, 1999, 2000, 2024, 2100, 9999):
+        for month in range(1, 13):
+            expected = float(calendar.timegm((year, month, 1, 0, 0, 0)))
+            assert clock.read(f"{year:04}-{month:02}-01 00:00:00 x") == (expected, None)
+    assert clock.read("0000-01-01 00:00:00 x") is None
