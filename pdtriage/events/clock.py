@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from pdtriage.events.patterns import Groups, Patterns
 from pdtriage.events.shapes import Kind
@@ -30,6 +30,7 @@ class Clock:
     def __init__(self, patterns: Patterns, modified: float | None) -> None:
         self._patterns = patterns
         self._newest = modified
+        self._year = str(1970 if modified is None else time.gmtime(modified).tm_year)
 
     def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
@@ -53,50 +54,33 @@ class Clock:
 
     def _moment(self, groups: Groups) -> Moment | None:
         """What the groups of a stamp say; None if there is no such day."""
-        unix, pid, year, *told = groups
+        unix, pid, year, month, day, hour, minute, second, fraction, offset = groups
+        writer = int(pid) if pid else None
         if unix:
-            stamp: float | None = float(unix)
-        elif year:
-            stamp = _seconds(int(year) + (2000 if len(year) == 2 else 0), *told)
-        else:
-            stamp = _seconds(self._year, *told)
-            if stamp is not None and self._newest is not None and stamp > self._newest + DAY:
-                stamp = _seconds(self._year - 1, *told)  # December, read in January
-        return None if stamp is None else (stamp, int(pid) if pid else None)
-
-    @cached_property
-    def _year(self) -> int:
-        return 1970 if self._newest is None else time.gmtime(self._newest).tm_year
-
-
-def _seconds(
-    year: int,
-    month: str | None,
-    day: str | None,
-    hour: str | None,
-    minute: str | None,
-    second: str | None,
-    fraction: str | None,
-    offset: str | None,
-) -> float | None:
-    begin = _begin_of_minute(year, month, day, hour, minute)
-    if begin is None:
-        return None
-    stamp = float(begin + int(second or 0))
-    if fraction:
-        stamp += float("0." + fraction)
-    return stamp - _offset(offset) if offset else stamp
+            return float(unix), writer
+        begin = _begin_of_minute(year or self._year, month, day, hour, minute)
+        if begin is None:
+            return None
+        stamp = float(begin + int(second or 0))
+        if fraction:
+            stamp += float("0." + fraction)
+        if offset:
+            stamp -= _offset(offset)
+        if not year and self._newest is not None and stamp > self._newest + DAY:
+            last = str(int(self._year) - 1)  # December, read in January
+            return self._moment((unix, pid, last, *groups[3:]))
+        return stamp, writer
 
 
 @lru_cache(maxsize=256)
 def _begin_of_minute(
-    year: int, named: str | None, day: str | None, hour: str | None, minute: str | None
+    year: str, named: str | None, day: str | None, hour: str | None, minute: str | None
 ) -> int | None:
     """Remembered: all ranks write in the same minutes."""
-    month = _month(named)
-    if month is None or not FIRST_YEAR <= year <= LAST_YEAR:
+    number, month = int(year) + (2000 if len(year) == 2 else 0), _month(named)
+    if month is None or not FIRST_YEAR <= number <= LAST_YEAR:
         return None
-    hours = 24 * (_days(year, month) + int(day or 1) - 1) + int(hour or 0)
+    hours = 24 * (_days(number, month) + int(day or 1) - 1) + int(hour or 0)
     return 60 * (60 * hours + int(minute or 0))
 
 

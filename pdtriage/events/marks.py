@@ -18,6 +18,9 @@ Mark = tuple[int, int, bytes, Kind]
 """A line of interest, or the part of one that a carriage return left standing alone: its number,
 where the whole line begins in the buffer, its bytes and what is known of such lines."""
 
+TORN = Kind(())
+"""Lines that must be looked at in parts: a carriage return is in them, or they are too long."""
+
 
 class Marks(NamedTuple):
     """All of one part of a buffer, rising."""
@@ -25,6 +28,12 @@ class Marks(NamedTuple):
     counters: list[Mark]
     writers: list[Mark]
     """Lines of glog."""
+
+    def add(self, mark: Mark, kind: Kind) -> None:
+        if kind.is_glog:
+            self.writers.append(mark)
+        if kind.fits:
+            self.counters.append(mark)
 
 
 class MarkDetector:
@@ -42,27 +51,35 @@ class MarkDetector:
         self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
         self._shapes = Shapes([*counters, *clocks], self._kind)
 
-    def find(self, lines: Lines, begin: int, end: int) -> Marks:
-        """Those of all lines that reach into the part of the buffer from `begin` to `end`."""
-        buffer = lines.buffer
+    def find(self, lines: Lines, begin: int, end: int, first_only: bool = False) -> Marks:
+        """Those of all lines that reach into the part of the buffer from `begin` to `end`.
+
+        Or, with `first_only`, of those up to the first counter.
+        """
+        buffer, shapes = lines.buffer, self._shapes
         at, end = near_start(buffer, begin), near_end(buffer, end)
-        start = lines.start_of(at)
-        counters: list[Mark] = []
-        writers: list[Mark] = []
-        shapes, table = self._shapes, self._shapes.table
-        for number, raw in enumerate(buffer[at:end].split(b"\n"), lines.number_at(at)):
-            for part in (raw,) if CR not in raw and len(raw) <= LONGEST else _parts(raw):
-                if kind := shapes[part.translate(table)]:
-                    mark = number, start, part, kind
-                    if kind.is_glog:
-                        writers.append(mark)
-                    if kind.fits:
-                        counters.append(mark)
-            start = at = at + len(raw) + 1
-        return Marks(counters, writers)
+        number, start = lines.number_at(at), lines.start_of(at)
+        marks = Marks([], [])
+        lined = buffer[at:end].translate(shapes.table).split(b"\n")
+        for kind, length in zip(map(shapes.__getitem__, lined), map(len, lined), strict=True):
+            if kind:
+                raw = buffer[at : at + length]
+                if kind is TORN:
+                    for part in _parts(raw):
+                        if own := shapes[part.translate(shapes.table)]:
+                            marks.add((number, start, part, own), own)
+                else:
+                    marks.add((number, start, raw, kind), kind)
+                if first_only and marks.counters:
+                    break
+            start = at = at + length + 1
+            number += 1
+        return marks
 
     def _kind(self, line: bytes) -> Kind | None:
         """None if it is of no interest. Behind all counters stands glog."""
+        if CR in line or len(line) > LONGEST:
+            return TORN
         found: set[int] = set()
 
         def on_match(index: int, _start: int, _end: int, _flags: int, _context: object) -> None:

@@ -56,8 +56,7 @@ class Opening:
         self._lines = tuple(lines)
         self._end = self._begin + end
         self._needle, self._needle_line = _needle_in(lines)
-        rarity = self._needle.translate(_RARITY)
-        self._rarest = rarity.find(max(rarity, default=0))
+        self._rarest = _rarest_in(self._needle)
 
     def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
         """What is new in the next decided region; `line` is the number of its first line."""
@@ -119,12 +118,26 @@ def _needle_in(lines: Sequence[bytes]) -> tuple[bytes, int]:
     """The first good piece of a line that has no digits, or the longest, and the line's place."""
     needle, place = b"", 0
     for number, raw in enumerate(lines):
-        fixed = max(_compared(raw).translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
-        if len(fixed) > len(needle) and len(set(fixed)) > DULL:
+        fixed = _fixed_in(raw)
+        if len(fixed) > len(needle):
             needle, place = fixed, number
             if len(needle) >= GOOD_NEEDLE:
                 break
     return needle, place
+
+
+@lru_cache(maxsize=256)
+def _fixed_in(raw: bytes) -> bytes:
+    """Remembered: many ranks begin with the same words."""
+    fixed = max(_compared(raw).translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
+    return fixed if len(set(fixed)) > DULL else b""
+
+
+@lru_cache(maxsize=64)
+def _rarest_in(needle: bytes) -> int:
+    """The place of its rarest byte."""
+    rarity = needle.translate(_RARITY)
+    return rarity.find(max(rarity, default=0))
 
 
 def _compared(raw: bytes) -> bytes:

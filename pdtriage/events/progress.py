@@ -41,9 +41,9 @@ class Counters:
                 number,
                 base + start,
                 count,
-                _whole(epoch),
-                _whole(total),
-                _real(loss),
+                _whole(epoch) if epoch else None,
+                _whole(total) if total else None,
+                _real(loss) if loss else None,
                 moment[0] if moment else None,
             )
         return None

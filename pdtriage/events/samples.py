@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import pairwise, starmap
 from operator import itemgetter
+from typing import TYPE_CHECKING, Protocol
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Lines
@@ -49,7 +50,14 @@ FAILING = frozenset({"cause", "symptom", "victim", "end"})
 """Events behind which steps are read one by one: did training go on?"""
 TELLING = FAILING | {"start"}
 
-Find = Callable[[int, int], Marks]
+if TYPE_CHECKING:
+
+    class Find(Protocol):
+        """`MarkDetector.find` in some buffer."""
+
+        def __call__(self, begin: int, end: int, first_only: bool = False) -> Marks: ...
+
+
 Read = Callable[[Mark], Progress | None]
 
 
@@ -129,7 +137,7 @@ def glance(size: int, find: Find, read: Read) -> Sampled | None:
     """
     if not 2 * DENSE < size <= STRIDE:
         return None
-    early, late = find(0, GLANCE), find(size - LAST_GLANCE, size)
+    early, late = find(0, GLANCE, first_only=True), find(size - LAST_GLANCE, size)
     first = read(early.counters[0]) if early.counters else None
     last = [step for mark in late.counters[-READ_OF_END:] if (step := read(mark))]
     if first is None or not last or any(starmap(_falls, pairwise([first, *last]))):
@@ -144,7 +152,7 @@ def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: 
         if is_last:
             seen = find(region.end - LAST_GLANCE, region.end)
         else:
-            seen = find(region.begin, region.begin + GLANCE)
+            seen = find(region.begin, region.begin + GLANCE, first_only=region.most == 1)
         look = _read(seen, inside, region.most, read)
         if look.told:
             return look
@@ -231,17 +239,14 @@ def _falls(earlier: Progress, later: Progress) -> bool:
 
 def glog_stamps(lines: Lines, writers: Sequence[Mark], clock: Clock, base: int) -> list[Stamp]:
     """The first glog line, the last one, and those on both sides of a new process."""
-    kept: list[Mark] = []
-    pid, last = b"", None
-    for mark in writers:
-        writer = mark[2].split(None, 3)[2]
-        if writer != pid:
-            kept += [last, mark] if last and last is not kept[-1] else [mark]
-        pid, last = writer, mark
-    if last and last is not kept[-1]:
-        kept.append(last)
+    pids = [raw.split(None, 3)[2] for _, _, raw, _ in writers]
+    kept = {0, len(pids) - 1} if pids else set()
+    if len(set(pids)) > 1:
+        for place, (earlier, later) in enumerate(pairwise(pids)):
+            kept |= {place, place + 1} if earlier != later else set()
     stamps = []
-    for number, start, raw, kind in kept:
+    for place in sorted(kept):
+        number, start, raw, kind = writers[place]
         text, _, kind = lines.told(raw, kind)
         if moment := clock.read_kind(text, kind):
             stamps.append(Stamp(number, base + start, *moment))
