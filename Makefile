@@ -8,6 +8,7 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 VENV := .venv
 DEMO_VENV := .venv-demo
 PS_VENV := .venv-paddle26
+WHEEL_VENV := .venv-wheel
 # The last Paddle whose CPU wheel holds the parameter-server core, and what it needs to import.
 PS_WHEELS := paddlepaddle==2.6.2 'numpy<2' setuptools protobuf==4.25.3
 SOURCES := pdtriage tests
@@ -42,13 +43,15 @@ docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 	$(VENV)/bin/python -m pdtriage.knowledge.catalogue docs/failures
 	$(VENV)/bin/python scripts/readme_samples.py
 
-wheel: $(VENV)/.ready ## build dist/*.whl
-	$(VENV)/bin/python -m build --wheel
+wheel: $(VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed
+	@command -v cc > /dev/null || { echo "no C compiler: apt-get install gcc" >&2; exit 1; }
+	@rm -rf dist
+	HATCH_BUILD_HOOKS_ENABLE=true $(VENV)/bin/python -m build
 
-bench: $(VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
+bench: $(WHEEL_VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS)
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Scan
-	$(VENV)/bin/python benchmarks/scan.py a b c d small --into $(RESULTS)
+	$(VENV)/bin/python benchmarks/scan.py a b c d small --wheel $(WHEEL_VENV)/bin/pdtriage --into $(RESULTS)
 	$(VENV)/bin/python benchmarks/growth.py --into $(RESULTS)
 	$(VENV)/bin/python benchmarks/live.py follow --into $(RESULTS)
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Blame
@@ -58,7 +61,7 @@ bench: $(VENV)/.ready ## measure speed and blame on this machine; writes benchma
 	$(VENV)/bin/python scripts/readme_benchmarks.py
 
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(WHEEL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready: pyproject.toml
@@ -69,6 +72,12 @@ $(VENV)/.ready: pyproject.toml
 $(DEMO_VENV)/.ready: pyproject.toml
 	$(call make_venv,$(DEMO_VENV))
 	$(DEMO_VENV)/bin/pip install $(PIP_FLAGS) --editable .
+	@touch $@
+
+$(WHEEL_VENV)/.ready: pyproject.toml $(shell find pdtriage parsers -name '*.py' -o -name '*.toml')
+	@$(MAKE) --no-print-directory wheel
+	$(call make_venv,$(WHEEL_VENV))
+	$(WHEEL_VENV)/bin/pip install $(PIP_FLAGS) --force-reinstall dist/*.whl
 	@touch $@
 
 # Without it the tests with real servers are skipped and say why; everything else runs.

@@ -59,15 +59,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--into", type=Path, help="append the tables to this file, too")
+    parser.add_argument(
+        "--wheel", type=Path, help="`pdtriage` of the compiled wheel, measured beside the sources"
+    )
     arguments = parser.parse_args()
+    installed = [str(arguments.wheel)] if arguments.wheel else OURS
     scratch = Path(tempfile.mkdtemp(prefix="pdtriage-bench-", dir=arguments.scratch))
     try:
         tables = [about()]
         sets = [name for name in arguments.what if name in ("a", "b", "c", "d")]
         if sets:
-            tables.append(scan_table(sets, scratch, arguments.mb, arguments.rounds))
+            tables.append(scan_table(sets, scratch, arguments.mb, arguments.rounds, installed))
         if "small" in arguments.what:
-            tables.append(small_table(scratch, 4 * arguments.rounds))
+            tables.append(small_table(scratch, 4 * arguments.rounds, installed))
     finally:
         shutil.rmtree(scratch)
     text = "\n\n".join(tables) + "\n"
@@ -77,21 +81,23 @@ def main() -> None:
             file.write(text + "\n")
 
 
-def scan_table(sets: Sequence[str], scratch: Path, megabytes: int, rounds: int) -> str:
+def scan_table(
+    sets: Sequence[str], scratch: Path, megabytes: int, rounds: int, installed: list[str]
+) -> str:
     patterns, literals = _pattern_files(scratch)
     rg = ["rg", "-a", "--no-unicode", "--regex-size-limit=1G", "--dfa-size-limit=1G", "-c"]
     rows = [
-        "| set | MB | pdtriage | peak MB | rg, patterns | rg, literals | grep -F "
-        "| lnav, first 4 MB | ratio to rg |"
+        "| set | MB | pdtriage | peak MB | not compiled | rg, patterns | rg, literals | grep -F "
+        "| lnav, first 4 MB | ratio to rg | not compiled, ratio |"
     ]
-    rows.append("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    rows.append("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name in sets:
         folder = write_set(name, scratch / name, megabytes)
         size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
-        ours = _analysing(folder)
         taken = best(
             [
-                ours,
+                _analysing(folder, installed),
+                _analysing(folder, OURS),
                 [*rg, "-f", str(patterns), str(folder)],
                 ["rg", "-c", "-a", "-F", "-f", str(literals), str(folder)],
                 ["grep", "-r", "-c", "-a", "-F", "-f", str(literals), str(folder)],
@@ -101,20 +107,21 @@ def scan_table(sets: Sequence[str], scratch: Path, megabytes: int, rounds: int) 
         )
         cells = [_seconds(it) for it in taken]
         cells.insert(1, f"{taken[0].megabytes:.0f}")
-        rows.append(f"| {name} | {size:.0f} | {' | '.join(cells)} | {_ratio(taken[1], taken[0])} |")
+        ratios = f"{_ratio(taken[2], taken[0])} | {_ratio(taken[2], taken[1])}"
+        rows.append(f"| {name} | {size:.0f} | {' | '.join(cells)} | {ratios} |")
         shutil.rmtree(folder)
     return "\n".join(rows)
 
 
-def small_table(scratch: Path, rounds: int) -> str:
+def small_table(scratch: Path, rounds: int, installed: list[str]) -> str:
     folder = write_set("small", scratch / "small", 1)
     hello = scratch / "hello.py"
     hello.write_text(HELLO)
     taken = best(
         [
             [sys.executable, str(hello)],
-            _analysing(folder),
-            [*OURS, "--version"],
+            _analysing(folder, installed),
+            [*installed, "--version"],
         ],
         rounds,
     )
@@ -126,10 +133,10 @@ def small_table(scratch: Path, rounds: int) -> str:
     return "\n".join(rows)
 
 
-def _analysing(folder: Path) -> list[str]:
+def _analysing(folder: Path, pdtriage: list[str]) -> list[str]:
     """End to end; the second round must not profit from what the first one remembered."""
     flags = ["--exit-zero", "--no-cache", "-f", "json", "-o", os.devnull]
-    return [*OURS, "analyze", str(folder), *flags]
+    return [*pdtriage, "analyze", str(folder), *flags]
 
 
 def _lnav(scratch: Path, literals: Path, folder: Path) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -48,6 +47,12 @@ class Patterns:
         self._formats = tuple(formats)
         self._names = tuple(names)
         self._finds: list[_Find | None] = [None] * len(self._formats)
+        self._joined: Callable[[str], _First | None] | None = None
+        self._others = [
+            place
+            for place, form in enumerate(self._formats)
+            if not (form.shipped and _is_anchored(form.pattern))
+        ]
 
     def __len__(self) -> int:
         return len(self._formats)
@@ -81,6 +86,8 @@ class Patterns:
         return find(text)
 
     def _first(self, text: str) -> _First | None:
+        if self._joined is None:
+            self._joined = self._join()
         found = self._joined(text)
         for place in self._others:
             if found and found[0] < place:
@@ -89,25 +96,14 @@ class Patterns:
                 return place, match, self._names
         return found
 
-    @cached_property
-    def _joined(self) -> Callable[[str], _First | None]:
+    def _join(self) -> Callable[[str], _First | None]:
         """All that fit at the beginning of a text or nowhere, in one match."""
-        return _alternatives(
-            {
-                place: form.pattern
-                for place, form in enumerate(self._formats)
-                if place not in self._others
-            },
-            self._names,
-        )
-
-    @cached_property
-    def _others(self) -> list[int]:
-        return [
-            place
+        patterns = {
+            place: form.pattern
             for place, form in enumerate(self._formats)
-            if not (form.shipped and _is_anchored(form.pattern))
-        ]
+            if place not in self._others
+        }
+        return _alternatives(patterns, self._names)
 
 
 def _cut(match: _Match, names: Sequence[str]) -> Cut:

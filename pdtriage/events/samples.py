@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import pairwise, starmap
 from operator import itemgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pdtriage.events.clock import Clock
 from pdtriage.events.lines import Lines
@@ -50,12 +50,11 @@ FAILING = frozenset({"cause", "symptom", "victim", "end"})
 """Events behind which steps are read one by one: did training go on?"""
 TELLING = FAILING | {"start"}
 
-if TYPE_CHECKING:
 
-    class Find(Protocol):
-        """`MarkDetector.find` in some buffer."""
+class Find(Protocol):
+    """`MarkDetector.find` in some buffer."""
 
-        def __call__(self, begin: int, end: int, first_only: bool = False) -> Marks: ...
+    def __call__(self, begin: int, end: int, first_only: bool = False) -> Marks: ...
 
 
 Read = Callable[[Mark], Progress | None]

@@ -148,7 +148,7 @@ class _Reader:
         self.done: list[Traceback] = []
         self._open: list[Traceback] = []
         self._glue = False
-        self._thread: str | None = None
+        self._in_thread: str | None = None
         self._foreign = 0
         self._blank = 0
         self._taken = 0
@@ -189,8 +189,8 @@ class _Reader:
         self._grouped = self._grouped or "Exception Group" in before
         nested = bool(self.done) and not self._open and _is_nested(self.done[-1], line)
         chained = self._glue or nested or (self._grouped and bool(self.done))
-        self._open.append(Traceback(header=line, thread=self._thread, chained=chained))
-        self._glue, self._thread, self._foreign, self._after_frame = False, None, 0, False
+        self._open.append(Traceback(header=line, thread=self._in_thread, chained=chained))
+        self._glue, self._in_thread, self._foreign, self._after_frame = False, None, 0, False
 
     def _inside(self, line: Line, text: str) -> bool:
         current = self._open[-1]
@@ -242,12 +242,12 @@ class _Reader:
     def _thread_named(self, text: str) -> bool:
         found = re.search(r"Exception in thread ([^\s:]+(?: \([^)]*\))?):?", text)
         if found:
-            self._thread = found[1]
+            self._in_thread = found[1]
         return bool(found)
 
     def _passed_over(self) -> bool:
         self._foreign += 1
-        return self._foreign <= MOST_FOREIGN and bool(self._open or self._glue or self._thread)
+        return self._foreign <= MOST_FOREIGN and bool(self._open or self._glue or self._in_thread)
 
 
 def _is_nested(outer: Traceback, line: Line) -> bool:
