@@ -95,12 +95,14 @@ def _cells(row: str) -> list[str]:
 def _scan(table: Table) -> Iterator[Line]:
     for row in table.named():
         what, target = SETS[row["set"]]
-        ratio = row["ratio to rg"]
+        ratio, plain = row["ratio to rg"], row["not compiled, ratio"]
         yield Line(
             Text(what.en.format(row["MB"]), what.zh.format(row["MB"])),
             Text(
-                f"{row['pdtriage']}, {ratio} as fast as `rg`, {row['peak MB']} MB of memory",
-                f"{row['pdtriage']}，速度为 `rg` 的 {ratio}，内存 {row['peak MB']} MB",
+                f"{row['pdtriage']}, {ratio} as fast as `rg` ({plain} not compiled), "
+                f"{row['peak MB']} MB of memory",
+                f"{row['pdtriage']}，速度为 `rg` 的 {ratio}（未编译 {plain}），"
+                f"内存 {row['peak MB']} MB",
             ),
             f"≥ {target}, ≤ 150 MB",
         )
