@@ -44,11 +44,12 @@ docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 	$(VENV)/bin/python scripts/readme_samples.py
 
 wheel: $(VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed
-	@command -v cc > /dev/null || { echo "no C compiler: apt-get install gcc" >&2; exit 1; }
-	@rm -rf dist
-	HATCH_BUILD_HOOKS_ENABLE=true $(VENV)/bin/python -m build
+	@compiler=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))'); \
+	command -v $${compiler%% *} > /dev/null || { echo "no C compiler: apt-get install gcc" >&2; exit 1; }
+	HATCH_BUILD_HOOKS_ENABLE=true $(VENV)/bin/python -m build --outdir build/dist
+	@rm -rf dist && mv build/dist dist
 
-bench: $(WHEEL_VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
+bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS)
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Scan
 	$(VENV)/bin/python benchmarks/scan.py a b c d small --wheel $(WHEEL_VENV)/bin/pdtriage --into $(RESULTS)

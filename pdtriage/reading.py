@@ -168,7 +168,8 @@ def _batches(sources: Sequence[Source], least: int) -> list[Sequence[Source]]:
     batches: list[Sequence[Source]] = []
     first = room = 0
     for place, source in enumerate(sources, 1):
-        room += (source.file.size or 0) + FILE_COSTS
+        size = source.file.size
+        room += (WHOLE if size is None else size) + FILE_COSTS  # that much is held of a packed one
         if room >= least or place == len(sources):
             batches.append(sources[first:place])
             first, room = place, 0

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -24,18 +25,36 @@ from pdtriage.report.json import as_json
 
 reports = {
     folder.name: [as_json(report) for report in analyze_all_runs(folder)]
-    for folder in sorted(Path(sys.argv[1]).iterdir())
+    for parent in sys.argv[1:]
+    for folder in sorted(Path(parent).iterdir())
     if folder.is_dir()
 }
 print(json.dumps({"read by": whole.__file__, "reports": reports}, default=str))
 """
+ODD = {
+    "blank end": b"hello\n" + b"\n" * 20_000,
+    "only newlines": b"\n" * 20_000,
+    "only carriage returns": b"\r" * 20_000,
+    "bar": b"epoch 0:  22%|##   | 10/5000 [00:41<01:10]\r" * 2_000,
+    "no end": b"x" * 100_000,
+    "zeros": b"\x00" * 5_000 + b"\nstep: 1, loss: 0.5\n",
+    "not text": b"\xff\xfe\xe8\xae\nstep: \xe8\xae\xad 1\n" * 900,
+    "numbers": b"step: "
+    + b"9" * 40
+    + b", loss: 1e9999\nI1399 99:99:99.999999 "
+    + b"7" * 38
+    + b" a] x\n",
+    "years": b"[0000-00-00 00:00:00,000] step: 1\n[9999-12-31 23:59:59,999] step: 2, loss: nan\n",
+    "failing": b"Traceback (most recent call last):\n" * 3
+    + b"OSError: [Errno 5] Input/output error\n",
+}
 
 
 def told_by(packages: Path, scratch: Path) -> dict[str, object]:
-    """What the package in this folder says of all scenarios."""
+    """What the package in this folder says of all scenarios, and of logs like no other."""
     environment = {**os.environ, "PYTHONPATH": str(packages)}
     done = subprocess.run(
-        [sys.executable, "-c", REPORTS, str(SCENARIOS)],
+        [sys.executable, "-c", REPORTS, str(SCENARIOS), str(scratch / "odd")],
         cwd=scratch,
         env=environment,
         capture_output=True,
@@ -45,7 +64,10 @@ def told_by(packages: Path, scratch: Path) -> dict[str, object]:
     return told
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler: apt-get install gcc")
+COMPILER = str(sysconfig.get_config_var("CC") or "cc").split()[0]
+
+
+@pytest.mark.skipif(shutil.which(COMPILER) is None, reason=f"needs the C compiler {COMPILER}")
 def test_the_compiled_wheel_says_the_same(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "build", "--outdir", str(tmp_path / "dist"), str(ROOT)],
@@ -56,6 +78,11 @@ def test_the_compiled_wheel_says_the_same(tmp_path: Path) -> None:
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path / "wheel")
+
+    for name, text in ODD.items():
+        (tmp_path / "odd" / name).mkdir(parents=True)
+        for rank in (0, 1):
+            (tmp_path / "odd" / name / f"workerlog.{rank}").write_bytes(text)
 
     compiled, source = told_by(tmp_path / "wheel", tmp_path), told_by(ROOT, tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -145,3 +146,17 @@ def test_a_file_that_is_truncated_while_it_is_read_just_ends(tmp_path: Path) -> 
     os.truncate(log, read + 1000)
     assert sum(map(len, chunks)) == 1000
     assert source.notes() == ()
+
+
+def test_of_packed_files_fewer_are_read_together(tmp_path: Path) -> None:
+    """What they unpack to is held until all of them are read."""
+    for number in range(40):
+        (tmp_path / f"workerlog.{number}").write_bytes(b"step: 1, loss: 0.5\n")
+        (tmp_path / f"workerlog.{number + 40}.gz").write_bytes(gzip.compress(b"step: 1\n"))
+    sources = find([tmp_path]).sources
+    plain = [source for source in sources if source.file.size is not None]
+    packed = [source for source in sources if source.file.size is None]
+    assert len(plain) == len(packed) == 40
+    sizes = [[*map(len, reading._batches(some, reading.BATCH))] for some in (plain, packed)]
+    assert max(sizes[0]) == 32
+    assert max(sizes[1]) == 4

@@ -30,7 +30,10 @@ class Clock:
     def __init__(self, patterns: Patterns, modified: float | None) -> None:
         self._patterns = patterns
         self._newest = modified
-        self._year = str(1970 if modified is None else time.gmtime(modified).tm_year)
+        try:
+            self._year = str(time.gmtime(modified or 0).tm_year)
+        except (ValueError, OverflowError, OSError):  # an archive may tell of any time
+            self._newest, self._year = None, "1970"
 
     def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""

@@ -121,12 +121,12 @@ def tail_of(buffer: bytes) -> tuple[str, ...]:
     texts: list[str] = []
     low, end = max(0, len(buffer) - TAIL), _end_of_text(buffer)
     for _ in range(4 * TAIL_LINES):
+        if len(texts) == TAIL_LINES or end <= low:
+            break
         start = max(low, buffer.rfind(b"\n", low, end) + 1)
         if text := shown(clean(visible(buffer[start:end])).rstrip()):
             texts.append(text)
         end = start - 1
-        if len(texts) == TAIL_LINES or end < low:
-            break
     return tuple(reversed(texts))
 
 

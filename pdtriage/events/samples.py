@@ -136,12 +136,21 @@ def glance(size: int, find: Find, read: Read) -> Sampled | None:
     """
     if not 2 * DENSE < size <= STRIDE:
         return None
-    early, late = find(0, GLANCE, first_only=True), find(size - LAST_GLANCE, size)
-    first = read(early.counters[0]) if early.counters else None
+    early, first = _first_step(0, find, read)
+    late = find(size - LAST_GLANCE, size)
     last = [step for mark in late.counters[-READ_OF_END:] if (step := read(mark))]
     if first is None or not last or any(starmap(_falls, pairwise([first, *last]))):
         return None
     return Sampled([first, *last], [*early.writers, *late.writers])
+
+
+def _first_step(begin: int, find: Find, read: Read) -> tuple[Marks, Progress | None]:
+    """What a glance sees up to the first step; farther, where that has no time but glog may."""
+    seen = find(begin, begin + GLANCE, first_only=True)
+    step = read(seen.counters[0]) if seen.counters else None
+    if step and step.time is None:
+        seen = find(begin, begin + GLANCE)
+    return seen, step
 
 
 def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
@@ -149,10 +158,10 @@ def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: 
     inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
     if region.most <= READ_OF_END and not inside and region.end - region.begin > GLANCE:
         if is_last:
-            seen = find(region.end - LAST_GLANCE, region.end)
+            look = _read(find(region.end - LAST_GLANCE, region.end), inside, region.most, read)
         else:
-            seen = find(region.begin, region.begin + GLANCE, first_only=region.most == 1)
-        look = _read(seen, inside, region.most, read)
+            seen, step = _first_step(region.begin, find, read)
+            look = _Look(seen, {0: step} if step else {})
         if look.told:
             return look
     return _read(find(region.begin, region.end), inside, region.most, read)

@@ -14,9 +14,12 @@ LONGEST_SHAPE = 1 << 10
 """Bytes; longer lines are seldom alike, and would fill the memory of every process that reads."""
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _AS_THEY_ARE = bytes.maketrans(b"", b"")
-_SAME_AGAIN = re.compile(r"\\[1-9]|\(\?P=")
-_NOT_OF_LINES = re.compile(r"\\(?:x(?!3\d)[0-9a-fA-F]{2}|u(?!003\d)[0-9a-fA-F]{4}|.)|\{[\d,]+\}")
-"""Digits in a pattern that stand for none in a line; `\\x31` is one."""
+_CERTAIN = re.compile(r"\\[1-9]|\\g<|\(\?P=|\\N\{")
+"""What asks for the same text again, or for a character by its name."""
+_NOT_OF_LINES = re.compile(
+    r"\\(?:x(?!3\d)[0-9a-fA-F]{2}|u(?!003\d)[0-9a-fA-F]{4}|.)|\{[\d,]+\}|\[\^?[^]\\\d]*0-9"
+)
+"""Digits in a pattern that stand for none in a line (`\\x31` does), or for any."""
 
 Answer = TypeVar("Answer")
 
@@ -60,4 +63,4 @@ class Kind:
 def _takes_any_digit(pattern: str) -> bool:
     """Whether it asks for digits only as such, so that lines of one shape are alike to it."""
     own = _NOT_OF_LINES.sub("", pattern)
-    return not _SAME_AGAIN.search(pattern) and not any(map(str.isdigit, own))
+    return not _CERTAIN.search(pattern) and not any(map(str.isdigit, own))

@@ -91,16 +91,12 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
     size = len(text)
     lines = Lines(text, 1, engine.prefixes.of_log(text))
     lines.number_end(breaks)
-    clock, counters = Clock(engine.clocks, file.modified), Counters(engine.counters)
-
-    def read(mark: Mark) -> Progress | None:
-        return counters.read(lines, mark, 0, clock)
-
+    clock = Clock(engine.clocks, file.modified)
     find = partial(engine.marks.find, lines)
-    seen = glance(size, find, read)
+    seen = glance(size, find, _reader(lines, clock, engine))
     if seen is None:
         wanted = regions(0, 0, size, (), is_end=True)
-        seen = sample(wanted, 0, True, False, (), find, read)
+        seen = sample(wanted, 0, True, False, (), find, _reader(lines, clock, engine))
     opening = Opening()
     opening.learn(text[:DENSE], seen.steps[0].offset if seen.steps else size)
     if opening.echoes_with(text, 0, 0, 1):  # it begins anew
@@ -116,3 +112,13 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
         last_line=lines.number_at(last),
         last_offset=last,
     )
+
+
+def _reader(lines: Lines, clock: Clock, engine: Engine) -> Callable[[Mark], Progress | None]:
+    """A new one each time: which counter fits depends on what was read before."""
+    counters = Counters(engine.counters)
+
+    def read(mark: Mark) -> Progress | None:
+        return counters.read(lines, mark, 0, clock)
+
+    return read

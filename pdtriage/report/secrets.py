@@ -204,6 +204,10 @@ def _flagged(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
     return _followed(names, (" ", "',", '",'), " ", substitute)
 
 
+_DOTS = str.maketrans({"ı": "i", "\u0307": ""})
+"""To a pattern that ignores case, an i is an i with or without its dot."""
+
+
 def _followed(
     names: tuple[str, ...], marks: tuple[str, ...], space: str, substitute: _Substitute
 ) -> _Substitute:
@@ -212,7 +216,7 @@ def _followed(
     told = tuple(name + mark for name in names for mark in marks)
 
     def _substitute(text: str, mask: _Mask) -> str:
-        folded = space.join(text.casefold().split())
+        folded = space.join(text.casefold().translate(_DOTS).split())
         return substitute(text, mask) if any(words in folded for words in told) else text
 
     return _substitute

@@ -56,3 +56,10 @@ def test_every_month_begins_where_the_calendar_says() -> None:
             expected = float(calendar.timegm((year, month, 1, 0, 0, 0)))
             assert clock.read(f"{year:04}-{month:02}-01 00:00:00 x") == (expected, None)
     assert clock.read("0000-01-01 00:00:00 x") is None
+
+
+@pytest.mark.parametrize("modified", [1e18, -1e17, float("inf"), float("nan")])
+def test_an_archive_may_tell_of_any_time(modified: float) -> None:
+    clock = Clock(engine().clocks, modified)
+    assert clock.read("[2023-11-14 22:13:20,000] x") == (MOMENT, None)
+    assert clock.read("I0101 00:00:01.000000 5 a.cc:1] x") == (1.0, 5)

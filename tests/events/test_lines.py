@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdtriage.events import lines as reading
-from pdtriage.events.lines import Lines, near_end, near_start, newlines, tail_of
+from pdtriage.events.lines import TAIL, Lines, near_end, near_start, newlines, tail_of
 
 from .builders import facts_of, telling
 
@@ -71,3 +71,9 @@ def test_a_prefix_that_few_lines_have_is_none() -> None:
     raw = b"step 1 loss 0.5\n" * 30 + b"[1,2]<stderr>:RuntimeError: CUDA out of memory\n"
     (event,) = telling(facts_of(raw, kind="console"))
     assert event.writer is None
+
+
+@pytest.mark.parametrize("blank", [b"\n", b" ", b"\r"])
+def test_nothing_is_told_of_an_end_that_is_blank_for_too_long(blank: bytes) -> None:
+    assert tail_of(b"said\n" + blank * (TAIL - 5)) == ("said",)
+    assert tail_of(b"said\n" + blank * 2 * TAIL) == ()

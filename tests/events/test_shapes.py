@@ -66,3 +66,19 @@ def test_what_is_remembered_is_bounded_and_right(lines: list[bytes]) -> None:
         for line in lines:
             assert shapes[line.translate(shapes.table)] == [bool(re.search(rb"a\d", line))]
             assert len(shapes) <= 3
+
+
+@pytest.mark.parametrize(
+    ("pattern", "takes_any"),
+    [
+        (r"(?P<a>\d):\g<a>", False),
+        (r"v\N{DIGIT FIVE}", False),
+        (r"[3-50-9]", False),
+        (r"0-9", False),
+        (r"\[0-9", False),
+        (r"step [0-9]+ of [^0-9] [a-f0-9]{4,8}", True),
+    ],
+)
+def test_what_asks_for_certain_digits_is_seen(pattern: str, takes_any: bool) -> None:
+    table = Shapes([pattern], len).table
+    assert b"5".translate(table) == (b"0" if takes_any else b"5")

@@ -110,3 +110,30 @@ def test_a_line_with_and_without_a_prefix_of_its_log() -> None:
         file = LogFile("workerlog.0", "worker", "", 0, size=len(text), modified=MODIFIED)
         last = scan(file, [text], fresh).progress[-1]
         assert (last.step, last.loss) == (1234, 2.5)
+
+
+def test_what_a_glance_has_read_does_not_tell_how_the_first_line_is_read() -> None:
+    """It fits two counters, and the last lines fit one of them."""
+    first = b"global step 100, epoch: 1, batch: 99, loss: 0.5\n"
+    last = b"epoch: 0 step: 11 loss: 0.52\nepoch: 0 step: 12 loss: 0.52\n"
+    text = first + b"nothing of interest here\n" * 500 + last
+    file = LogFile("workerlog.0", "worker", "", 0, size=len(text), modified=MODIFIED)
+    facts = scan(file, [text], engine())
+    assert facts == in_full(file, text)
+    assert facts.progress[0].step == 100
+
+
+def test_where_steps_have_no_time_glog_behind_the_first_tells_it() -> None:
+    text = b"step: 1, loss: 1.0\nI1101 10:00:00.000001  77 a.cc:1] x\n" + b"".join(
+        b"step: %d, loss: 1.0\n" % step for step in range(2, 900)
+    )
+    file = LogFile("workerlog.0", "worker", "", 0, size=len(text), modified=MODIFIED)
+    facts = scan(file, [text], engine())
+    assert facts == in_full(file, text)
+    assert [(stamp.line, stamp.pid) for stamp in facts.stamps] == [(2, 77)]
+
+
+def test_steps_without_a_time_do_not_hide_the_time_of_a_later_one() -> None:
+    text = b"step: 1, loss: 1.0\n" * 4 + b"[2023-11-14 22:13:20,000] step: 5, loss: 1.0\n"
+    file = LogFile("workerlog.0", "worker", "", 0, size=len(text), modified=MODIFIED)
+    assert scan(file, [text], engine()).progress[-1].time == MODIFIED

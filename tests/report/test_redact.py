@@ -187,3 +187,8 @@ def test_every_sentence_of_a_report_is_looked_at() -> None:
 
 def test_a_report_without_secrets_is_the_same() -> None:
     assert redacted(reports.failed()) == reports.failed()
+
+
+@pytest.mark.parametrize("name", ["api_key_ıd", "credentıals", "access_key_İd", "API_KEY_ID"])
+def test_an_i_is_an_i_with_or_without_its_dot(name: str) -> None:
+    assert "hunter2abc" not in masked_text(f"{name}=hunter2abc")[0]
