@@ -19,7 +19,9 @@ SCENARIOS = ROOT / "tests/fixtures/scenarios"
 REPORTS = """
 import json, sys
 from pathlib import Path
-from pdtriage.events import whole
+from pdtriage.events import Engine, whole
+from pdtriage.knowledge import load_knowledge
+from pdtriage.model import LogFile
 from pdtriage.pipeline import analyze_all_runs
 from pdtriage.report.json import as_json
 
@@ -29,7 +31,18 @@ reports = {
     for folder in sorted(Path(parent).iterdir())
     if folder.is_dir()
 }
-print(json.dumps({"read by": whole.__file__, "reports": reports}, default=str))
+
+given, taken = [], []
+
+def chunks():
+    for number in range(6):
+        given.append(number)
+        yield b"step: 1, loss: 0.5\\n" * 100_000
+
+file = LogFile("workerlog.0", "worker", "", 0)
+whole.scan(file, chunks(), Engine(load_knowledge()), lambda _: taken.append(len(given)))
+told = {"read by": whole.__file__, "reports": reports, "taken": taken}
+print(json.dumps(told, default=str))
 """
 ODD = {
     "blank end": b"hello\n" + b"\n" * 20_000,
@@ -91,4 +104,5 @@ def test_the_compiled_wheel_says_the_same(tmp_path: Path) -> None:
     assert isinstance(source["reports"], dict)
     assert len(source["reports"]) > 90
     assert compiled["reports"] == source["reports"]
+    assert compiled["taken"] == source["taken"] == [2, 2, 3, 4, 5, 6], "chunks are not heaped up"
     assert not [*(ROOT / "pdtriage").rglob("*.so")], "nothing compiled is left among the sources"

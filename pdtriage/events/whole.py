@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 
@@ -54,13 +54,18 @@ def begun(
             told(len(begin[0]))
         return _begun_short(file, begin[0], engine)
     scanner = FileScanner(file, engine)
-    stream = Stream(engine.detector, 0)
-    found = ((chunk, stream.take(chunk)) for chunk in chain(begin, pieces))
+    found = _searched(chain(begin, pieces), Stream(engine.detector, 0))
     for chunk, hits in ahead(found) if told and (file.size or 0) >= WORTH_A_THREAD else found:
         scanner.take(chunk, hits)
         if told:
             told(len(chunk))
     return scanner.facts
+
+
+def _searched(chunks: Iterable[bytes], stream: Stream) -> Iterator[tuple[bytes, list[Hit]]]:
+    """One by one; written as an expression, compiled it would be a list of all."""
+    for chunk in chunks:
+        yield chunk, stream.take(chunk)
 
 
 def events_of(text: bytes, knowledge: Knowledge, kind: str = "worker") -> tuple[Event, ...]:
