@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["a", "b", "c", "d", "small"])
     parser.add_argument("--mb", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--into", type=Path, help="append the tables to this file, too")
     parser.add_argument(
