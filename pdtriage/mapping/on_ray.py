@@ -61,7 +61,12 @@ def read_on_ray(
 
 
 class _Run:
-    """One pass over the sources. Batches are answered in any order and given in theirs."""
+    """One pass over the sources. Batches are answered in any order and given in theirs.
+
+    Whoever stops early leaves a few batches behind: they end with our connection, or in a second or
+    so on one that is not ours. They are not cancelled: a task that is cancelled just when it
+    answers makes Ray abort the driver.
+    """
 
     def __init__(self, ray: Any, sources: Sequence[Source], engine: Engine, tick: Tick) -> None:
         self._ray = ray
@@ -83,19 +88,14 @@ class _Run:
         under_way: deque[tuple[list[int], list[Any], Any]] = deque()
         groups = deque(self._groups())
         most = max(4, UNDER_WAY * self._cpus)
-        try:
-            while groups or under_way:
-                while groups and (not under_way or _tasks(under_way) + len(groups[0]) <= most):
-                    under_way.append(self._begun(groups.popleft()))
-                numbers, parts, whole = under_way[0]
-                self._wait(parts, [part for _, many, _ in under_way for part in many])
-                answer = self._answer(numbers, parts, whole)
-                under_way.popleft()
-                yield from self._completed(numbers, answer)
-        finally:
-            for _, parts, whole in under_way:
-                for part in (*parts, whole):
-                    self._ray.cancel(part, force=True)
+        while groups or under_way:
+            while groups and (not under_way or _tasks(under_way) + len(groups[0]) <= most):
+                under_way.append(self._begun(groups.popleft()))
+            numbers, parts, whole = under_way[0]
+            self._wait(parts, [part for _, many, _ in under_way for part in many])
+            answer = self._answer(numbers, parts, whole)
+            under_way.popleft()
+            yield from self._completed(numbers, answer)
 
     def _groups(self) -> list[list[int]]:
         numbers = range(len(self._batches))
@@ -218,6 +218,7 @@ def _session(ray: Any, address: str | None) -> Iterator[None]:
 
     # "local" is a new one: without it Ray looks for hours-old traces of another one in /tmp.
     address = address or os.environ.get("RAY_ADDRESS") or "local"
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # one node's error is told for all
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
         options["include_dashboard"] = False

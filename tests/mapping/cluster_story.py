@@ -103,16 +103,28 @@ def what_only_the_driver_sees(_: Cluster) -> dict[str, Any]:
 
 
 @story
-def a_node_with_another_version(_: Cluster) -> dict[str, Any]:
-    genuine = pdtriage.__version__
-    pdtriage.__version__ = "9.9.9"
+def nodes_with_another_version(cluster: Cluster) -> dict[str, Any]:
+    with serving(slow_web(20, 0.0)) as web:
+        process = begun(web, cluster, first="import pdtriage; pdtriage.__version__ = '9.9.9'")
+        out, err = process.communicate(timeout=60)
+    return {"code": process.returncode, "out": out.decode(), "said": err.decode()}
+
+
+@story
+def stopped_early_on_a_connection_that_stays(_: Cluster) -> dict[str, Any]:
+    """Each time while other tasks are about to answer."""
+    genuine = pdtriage.__version__, on_ray.MOST_BATCH
+    pdtriage.__version__, on_ray.MOST_BATCH = "9.9.9", 1
+    stopped = 0
     try:
-        told(SCENARIOS / NAMES[0])
-    except NotAvailableError as missing:
-        return {"message": missing.message.en}
+        for _ in range(50):
+            try:
+                told(SCENARIOS / NAMES[0])
+            except NotAvailableError:
+                stopped += 1
     finally:
-        pdtriage.__version__ = genuine
-    return {"message": "none"}
+        pdtriage.__version__, on_ray.MOST_BATCH = genuine
+    return {"stopped": stopped}
 
 
 @story
@@ -179,10 +191,11 @@ def a_node_is_lost(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def begun(web: Web, cluster: Cluster | None = None) -> subprocess.Popen[bytes]:
+def begun(web: Web, cluster: Cluster | None = None, first: str = "") -> subprocess.Popen[bytes]:
     """The command line, on a cluster if there is one; then every file is a task of its own, and
     a driver that reads by itself fails."""
     script = (
+        f"{first}\n"
         "import sys\n"
         "from pdtriage.mapping import on_ray\n"
         "on_ray.MOST_BATCH = 1\n"

@@ -70,8 +70,16 @@ def test_what_only_the_driver_sees_is_read_by_the_driver(outcome: dict[str, Any]
     assert len(outcome["what_only_the_driver_sees"]["read_by_driver"]) == 4
 
 
-def test_a_node_with_another_version_is_told(outcome: dict[str, Any]) -> None:
-    assert "pip install pdtriage==9.9.9" in outcome["a_node_with_another_version"]["message"]
+def test_nodes_with_another_version_are_told_once(outcome: dict[str, Any]) -> None:
+    told = outcome["nodes_with_another_version"]
+    assert told["code"] == 2
+    assert told["out"] == ""
+    assert "pip install pdtriage==9.9.9" in told["said"]
+    assert len(told["said"].splitlines()) == 1, "though every task of every node had failed"
+
+
+def test_a_connection_that_stays_survives_it(outcome: dict[str, Any]) -> None:
+    assert outcome["stopped_early_on_a_connection_that_stays"]["stopped"] == 50
 
 
 def test_what_ray_gives_up_is_read_by_the_driver(outcome: dict[str, Any]) -> None:
