@@ -1,0 +1,11 @@
+"""A suite started by `nohup`, or by a script with `&`, is deaf to signals, and so would be every
+process it starts: the tests of Ctrl-C and of a closed terminal would wait for ever."""
+
+from __future__ import annotations
+
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
