@@ -153,7 +153,20 @@ def _gone(case: Case) -> list[Suspect]:
 
 
 def _consequences_only(case: Case) -> list[Suspect]:
-    return case.own
+    return [suspect for suspect in case.own if not _said_by_nobody(suspect, case)]
+
+
+def _said_by_nobody(suspect: Suspect, case: Case) -> bool:
+    """A shell that tells of a crash says less than the fatal line above it, whoever wrote that."""
+    found = suspect.found
+    if found is None or found.event.signature != "crash.shell":
+        return False
+    return any(
+        said.found.file == found.file
+        and said.found.event.line < found.event.line
+        and said.accuser.rank.rank is None
+        for said in case.accusations
+    )
 
 
 def _hints_inside_a_rank(case: Case) -> list[Suspect]:

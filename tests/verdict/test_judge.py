@@ -129,6 +129,20 @@ def test_servers_speak_of_trainers_and_trainers_of_servers(
     assert (cause.role, cause.rank) == blamed
 
 
+def test_what_a_cut_line_says_counts_more_than_the_shell() -> None:
+    ranks = "".join(f"[1,3]<stdout>:batch {n}\n" for n in range(20))
+    cut = (
+        ":F0707 22:12:46.674666 27072 grpc_client.cc:418] SendRPC name:[w], ep:[10.0.0.9:62001], "
+        "status:[-1] meets grpc error, error_code:14 error_message:OS Error error_details:\n"
+    )
+    shell = (
+        "[1,3]<stdout>:run.sh: line 9:  9873 Aborted                 (core dumped) python t.py\n"
+    )
+    (run,) = runs_of({"log/console.log": ranks + cut + shell})
+    (cause,) = judge(run, engine().knowledge).causes
+    assert (cause.signature, cause.rank) == ("ps.grpc", None)
+
+
 def test_the_stopped_are_victims_by_the_sender_they_share() -> None:
     found = judged(STEPS + stopped(70, 60), STEPS + ERROR, STEPS + stopped(72, 60))
     assert [cause.rank for cause in found.causes] == [1]
