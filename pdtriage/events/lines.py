@@ -22,6 +22,8 @@ SHORT_TAIL = 1 << 8
 """Bytes of a file's end in which mostly something stands."""
 TAIL, TAIL_LINES = 1 << 14, 2
 """Bytes of it that are looked at, and how many of its lines are kept."""
+PICTURE = TAIL >> 1
+"""Bytes that a picture drawn by nvidia-smi has at most."""
 LOOKED_AT, LOOKED_AT_OF_CONSOLE = 30, 60
 """Lines of a file's beginning that are searched for a prefix; one in five may have none. Before the
 lines of its ranks, a wrapper such as mpirun may have much to say itself."""
@@ -34,6 +36,7 @@ _CONTROL_SEQUENCE = re.compile(
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
     r"|\x1b[@-Z\\-_]"
 )
+_DATE = re.compile(rb"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [A-Z]{3,4})? \d{4}")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -113,7 +116,22 @@ def last_start(buffer: bytes) -> int:
 def _end_of_text(buffer: bytes) -> int:
     end = buffer[-SHORT_TAIL:]
     end = buffer if end.isspace() else end
-    return len(buffer) - len(end) + len(end.rstrip())
+    at = len(buffer) - len(end) + len(end.rstrip())
+    return _above_picture(buffer, at) if buffer[at - 1 : at] in (b"|", b"+") else at
+
+
+def _above_picture(buffer: bytes, end: int) -> int:
+    """Whoever looks at a job that hangs pastes what nvidia-smi draws below the log."""
+    low, at = max(0, end - PICTURE), end
+    while at > low:
+        start = buffer.rfind(b"\n", low, at) + 1
+        line = buffer[start:at].strip()
+        drawn = line[:1] in (b"|", b"+") and line[-1:] in (b"|", b"+")
+        if line and not drawn and not _DATE.fullmatch(line):
+            break
+        at = start - 1
+    is_picture = at > low and b"MiB / " in buffer[at:end]
+    return low + len(buffer[low:at].rstrip()) if is_picture else end
 
 
 def tail_of(buffer: bytes) -> tuple[str, ...]:

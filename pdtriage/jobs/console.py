@@ -55,7 +55,8 @@ class ConsoleFacts:
         if event.writer is not None:
             return event.writer
         for where, told in reversed(self.events):
-            above = 0 <= event.line - told.line <= SPAWNED_LINES
+            last = max(event.line, event.last_seen)  # the same words may be streamed before
+            above = 0 <= last - told.line <= SPAWNED_LINES
             if where == path and told.signature in SHOWS_A_RANK and above:
                 rank = told.fields.get("rank", "")
                 return int(rank) if rank.isdecimal() else None

@@ -96,8 +96,9 @@ def _telling() -> re.Pattern[bytes]:
         rb"\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} +\d+ [\w.+/-]{1,100}:\d+\]"
         rb"|\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,80}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
         rb"|\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[^\n]{0,40}\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d"
-        rb"|\b[Ll]evel=\w+ msg="
-        rb"|(?i:\b(?:epoch|iter|iters|iteration|step|batch)\b[^\n]{0,200}\bloss)"
+        rb"|\b[Ll](?:evel|vl)=\w+ msg="
+        rb"|\[\d{1,9},\d{1,6}\]<std(?:err|out|diag)>:"
+        rb"|(?i:\b(?:epoch|pass|iter|iters|iteration|step|batch)\b[^\n]{0,200}\b(?:loss|cost))"
         rb"|(?m:^[\w.]{0,100}(?:Error|Exception|Interrupt|Warning): )"
     )
 

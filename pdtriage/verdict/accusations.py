@@ -14,6 +14,8 @@ from pdtriage.verdict.reading import Found, Reading
 _ENDPOINT = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})")
 _HOST = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
 
+PEER_ROLES: dict[str, Role] = {"ps.worker-lost": "worker", "ps.bad-response": "server"}
+"""Whom a number means that does not mean one of the writer's own kind."""
 FEW = 2
 """Two ranks of one host are told apart by who of them speaks."""
 
@@ -96,8 +98,9 @@ def _accusation(reading: Reading, found: Found, directory: Directory) -> Accusat
     told = fields.get("peer_rank", "")
     if told.isdecimal():
         number = int(told)
-        named = directory.numbered(reading.rank.role, number)
-        return Accusation(reading, found, named, None if named else f"rank {number}")
+        role = PEER_ROLES.get(found.event.signature, reading.rank.role)
+        named = directory.numbered(role, number)
+        return Accusation(reading, found, named, None if named else f"{called(role)} {number}")
     address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host")
     if not address:
         return Accusation(reading, found, ())
@@ -105,6 +108,19 @@ def _accusation(reading: Reading, found: Found, directory: Directory) -> Accusat
     if len(accused) <= FEW:  # of more, `narrowed` leaves out all who complain, as this one does
         accused = tuple(rank for rank in accused if rank.key != reading.rank.key)
     return Accusation(reading, found, accused, address)
+
+
+def called(role: Role) -> str:
+    return "rank" if role == "worker" else role
+
+
+def unseen(accusation: Accusation) -> Rank | None:
+    """Whom it names by number, though nothing of that process is here."""
+    told = accusation.found.event.fields.get("peer_rank", "")
+    if accusation.accused or not told.isdecimal():
+        return None
+    role = PEER_ROLES.get(accusation.found.event.signature, accusation.accuser.rank.role)
+    return Rank(role=role, rank=int(told))
 
 
 _Name = TypeVar("_Name", bound=Hashable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pdtriage.verdict import pods, silent, vanished, waiting, words
+from pdtriage.verdict.accusations import unseen
 from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, revived_suspects, suspect_of
@@ -152,7 +153,20 @@ def _gone(case: Case) -> list[Suspect]:
 
 
 def _consequences_only(case: Case) -> list[Suspect]:
-    return case.own
+    return [suspect for suspect in case.own if not _said_by_nobody(suspect, case)]
+
+
+def _said_by_nobody(suspect: Suspect, case: Case) -> bool:
+    """A shell that tells of a crash says less than the fatal line above it, whoever wrote that."""
+    found = suspect.found
+    if found is None or found.event.signature != "crash.shell":
+        return False
+    return any(
+        said.found.file == found.file
+        and said.found.event.line < found.event.line
+        and said.accuser.rank.rank is None
+        for said in case.accusations
+    )
 
 
 def _hints_inside_a_rank(case: Case) -> list[Suspect]:
@@ -187,9 +201,10 @@ def _peers_without_a_name(case: Case) -> list[Suspect]:
     if not case.accusations:
         return []
     best = max(case.accusations, key=lambda a: (bool(a.address), a.found.event.count))
-    known = best.accused[0] if len(best.accused) == 1 else None
-    others = [f for f in best.accuser.symptoms if f is not best.found]
-    suspect = suspect_of(best.found.event.signature, best.found.category, known, others[:3])
+    known = best.accused[0] if len(best.accused) == 1 else unseen(best)
+    others = [f for f in best.accuser.symptoms if f is not best.found][:3]
+    others.extend(best.accuser.explained[:2])
+    suspect = suspect_of(best.found.event.signature, best.found.category, known, others)
     suspect.found, suspect.host, suspect.last_words = best.found, None, ()
     suspect.fields = dict(best.found.event.fields)
     named = words.accused_address(best.address) if best.address else words.nobody_named()
@@ -218,7 +233,9 @@ def _stopped_in_midst(case: Case) -> list[Suspect]:
         return []
     if case.facts.started_by == "pdtriage":
         return []  # our own record knows better
-    return waiting.stopped_in_midst(case.readings, case.launcher)
+    return waiting.stopped_in_midst(case.readings, case.launcher) or waiting.cut_short(
+        case.readings
+    )
 
 
 def _failed_somehow(case: Case) -> list[Suspect]:

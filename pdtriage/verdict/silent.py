@@ -224,6 +224,11 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
         suspect = suspect_of("verdict.lost-log", spoken[0].category, rank, spoken)
         suspect.why.append(words.log_missing())
         return suspect
+    if all(f.category == "comm.timeout" for f in spoken):
+        # nobody saw a connection break: it may be gone, or just not come
+        suspect = suspect_of("verdict.hang", "comm.timeout", rank, spoken)
+        suspect.why.append(words.silent())
+        return suspect
     suspect = suspect_of("verdict.silent", "unknown", rank, spoken)
     suspect.why.append(words.silent())
     return suspect

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.late import late
-from pdtriage.model import RunFacts
+from pdtriage.model import Progress, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 RUNNING_STATES = frozenset({"launch.watching-pod", "launch.proc"})
+LOOKED_AT = frozenset({"device.smi-busy", "comm.stack-dump"})
+"""What people paste below the log of a job that does not move."""
 _IPS = late(r"[\w.:-]+")
 
 
@@ -69,20 +71,23 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
 def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect]:
     """Every log stops without an error and without an end.
 
-    Before the first step that is enough for a guess; later only with a picture of busy cards,
-    which people take when a job does not move.
+    Before the first step that is enough for a guess; later only with a picture of busy cards or a
+    stack, which people take when a job does not move.
     """
     spoken = [r for r in readings if r.rank.lines]
     if not spoken or any(r.ended or r.stopped or not r.quiet for r in spoken):
         return []
-    busy = [f for f in machine if f.event.signature == "device.smi-busy"]
+    seen = [*machine, *(f for r in spoken for f in r.context)]
+    busy = [f for f in seen if f.event.signature in LOOKED_AT]
     if not busy and any(r.rank.progress for r in spoken):
         return []
     if not busy and not any(r.rank.events or r.rank.last_time is not None for r in spoken):
         return []  # a text that nothing is known of
     suspect = suspect_of("verdict.stuck", "hang", None, busy[:1])
     started = any(r.rank.progress for r in spoken)
-    suspect.why.append(words.stopped_moving() if started else words.stuck_at_start())
+    drawn = any(f.event.signature == "device.smi-busy" for f in busy)
+    moving = words.stopped_moving() if drawn else words.looked_at()
+    suspect.why.append(moving if started else words.stuck_at_start())
     suspect.last_words = tuple(r.rank for r in spoken[:2])
     if len(spoken) == 1:
         suspect.rank, suspect.host = spoken[0].rank, spoken[0].rank.host
@@ -101,6 +106,33 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     suspect.why.append(words.hung_or_running())
     suspect.last_words = (furthest.rank,)
     return [suspect]
+
+
+def cut_short(readings: Sequence[Reading]) -> list[Suspect]:
+    """Every log stops far from the last step it has announced, and nobody says why."""
+    spoken = [r for r in readings if r.rank.lines]
+    if any(r.ended or r.stopped or r.rank.exit or not r.quiet for r in spoken):
+        return []
+    counting = [r for r in spoken if r.rank.progress]
+    if not counting or not all(_far_from_its_end(r.rank.progress) for r in counting):
+        return []
+    furthest = max(counting, key=lambda r: r.position)
+    last = furthest.rank.progress[-1]
+    suspect = suspect_of("verdict.stuck", "hang", None, [])
+    suspect.why.append(words.cut_short(last.step, last.total or 0))
+    suspect.last_words = (furthest.rank,)
+    if len(spoken) == 1:
+        suspect.rank, suspect.host = furthest.rank, furthest.rank.host
+    return [suspect]
+
+
+def _far_from_its_end(progress: Sequence[Progress]) -> bool:
+    """More steps are missing than lie between two lines that tell one."""
+    *earlier, last = progress
+    if last.total is None or not earlier:
+        return False
+    ahead = last.step - earlier[-1].step
+    return ahead > 0 and last.step + 2 * ahead < last.total
 
 
 def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:

@@ -240,10 +240,25 @@ def stopped_moving() -> Text:
     )
 
 
+def looked_at() -> Text:
+    return Text(
+        "the log stops between two steps: no error, no end, and somebody looked where it stands",
+        "日志停在两步之间：没有报错，也没有结束，且有人查看过它停在何处",
+    )
+
+
 def hung_or_running() -> Text:
     return Text(
         "the launcher started all and saw nobody end, and the logs just stop; or it still runs",
         "启动器已启动全部进程且未见任何退出，日志就此中断；也可能仍在运行",
+    )
+
+
+def cut_short(step: int, total: int) -> Text:
+    return Text(
+        f"the log stops at step {step} of {total}: no error, no end; it hangs, was killed without "
+        "a word, or still runs",
+        f"日志停在第 {step}/{total} 步：没有报错，也没有结束；可能挂起、被无声杀死，或仍在运行",
     )
 
 

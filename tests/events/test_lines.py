@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdtriage.events import lines as reading
-from pdtriage.events.lines import TAIL, Lines, near_end, near_start, newlines, tail_of
+from pdtriage.events.lines import (
+    TAIL,
+    Lines,
+    last_start,
+    near_end,
+    near_start,
+    newlines,
+    tail_of,
+)
 
 from .builders import facts_of, telling
 
@@ -48,6 +56,19 @@ def test_newlines(part: bytes) -> None:
 @pytest.mark.parametrize("blank", [b"", b"\n" * 9, b"\r\n" * 30, b" \n" * 60])
 def test_the_last_words_before_blank_lines(blank: bytes) -> None:
     assert tail_of(b"first\nsecond\nthird\n" + blank) == ("second", "third")
+
+
+def test_the_last_words_above_a_picture_of_the_cards() -> None:
+    rule = "+-------------------------------+----------------------+----------------------+\n"
+    card = "| N/A   41C    P0    57W / 250W |  21729MiB / 22912MiB |    100%      Default |\n"
+    log = "step: 1, loss: 2\nstep: 2, loss: 1\n"
+    picture = "Mon May 13 10:02:11 2019       \n" + rule + card + rule + "\n" + rule
+    raw = (log + picture).encode()
+
+    assert tail_of(raw) == tuple(log.split("\n")[:2])
+    assert last_start(raw) == log.index("step: 2")
+    assert tail_of(rule.encode() + b"| 3 | 0.5 |") == (rule.strip(), "| 3 | 0.5 |")
+    assert tail_of(picture.encode()) == (rule.strip(), rule.strip())
 
 
 def test_the_last_words_of_nothing() -> None:

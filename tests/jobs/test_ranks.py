@@ -124,6 +124,23 @@ def test_what_the_console_says_of_a_failed_process_goes_by_the_path() -> None:
     assert failed == [("worker", 3)]
 
 
+def test_words_streamed_before_are_of_the_rank_whose_log_the_launcher_shows() -> None:
+    (run,) = runs_of(
+        {
+            "console.log": """\
+            LAUNCH INFO 2023-01-02 03:04:05,006 Job: a, mode collective, replicas 1[1:1]
+            OSError: (External) NCCL error(2), unhandled system error.
+            LAUNCH ERROR 2023-01-02 03:04:05,006 Container failed !!!
+            Container rank 1 status failed cmd ['python', '-u', 't.py'] code 1 log log/workerlog.1
+            LAUNCH INFO 2023-01-02 03:04:06,006 ---------- ERROR LOG DETAIL ----------
+            OSError: (External) NCCL error(2), unhandled system error.
+            """,
+        }
+    )
+    said = {r.rank for r in run.ranks for _, e in r.events if e.signature == "comm.nccl-system"}
+    assert said == {1}
+
+
 def test_a_rank_that_contradicts_its_environment_is_noted() -> None:
     lost = "what():  [/gloo/pair.cc:584] TIMEOUT self_rank = 3 pair_rank = 0 peer_str = none\n"
     (run,) = runs_of(

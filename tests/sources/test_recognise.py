@@ -57,6 +57,9 @@ def test_names_that_settle_it(name: str, kind: str, index: int | None) -> None:
         (b"2024-01-01T00:00:00.0000000Z " + TRACEBACK, "console"),
         (b"[2024/01/01 00:00:00] ppcls INFO: start\n", "console"),
         (b"epoch: 1, step: 20, loss: 0.31\n", "console"),
+        (b"Pass 0, Batch 100, Cost 0.693147, {}\n", "console"),
+        (b"t=2017-10-28T07:31:09+0000 lvl=eror msg=x\n", "console"),
+        (b"[1,12]<stderr>:+ python train.py\n", "console"),
     ],
 )
 def test_beginnings_that_tell(head: bytes, kind: str) -> None:

@@ -87,6 +87,62 @@ def test_arrows_are_followed_to_their_end() -> None:
     assert cause.confidence != "proven"
 
 
+def watchdog(own: int) -> str:
+    return (
+        "W0301 09:10:11.000000 501 comm_task_manager.cc:144] Find timeout start but not finish "
+        f"task:group_key:pg0,group_ranks:[0,1,2],global_rank:{own},local_rank:{own},op:ALLREDUCE\n"
+    )
+
+
+def test_whom_others_only_waited_for_need_not_be_dead() -> None:
+    (cause,) = judged(STEPS + watchdog(0), STEPS + watchdog(1), STEPS).causes
+    assert (cause.rank, cause.signature, cause.category) == (2, "verdict.hang", "comm.timeout")
+
+
+def test_a_rank_that_is_named_is_blamed_though_nothing_of_it_is_here() -> None:
+    (run,) = runs_of({"log/workerlog.0": STEPS + lost(0, 1)})
+    (cause,) = judge(run, engine().knowledge).causes
+    assert (cause.role, cause.rank, cause.confidence) == ("worker", 1, "guess")
+
+
+@pytest.mark.parametrize(
+    ("log", "blamed"),
+    [
+        (
+            {"log/serverlog.0": "W x.cc:70] the latest update of worker 1 is 180 secs ago\n"},
+            ("worker", 1),
+        ),
+        (
+            {
+                "log/workerlog.0": "E ps.cc:2] response ret bad, server_idx:1cmd_id:3 "
+                "err_code:-1 err_msg:\n"
+            },
+            ("server", 1),
+        ),
+    ],
+)
+def test_servers_speak_of_trainers_and_trainers_of_servers(
+    log: dict[str, str], blamed: tuple[str, int]
+) -> None:
+    (run,) = runs_of(log)
+    (cause,) = judge(run, engine().knowledge).causes
+    assert (cause.role, cause.rank) == blamed
+
+
+def test_what_a_cut_line_says_counts_more_than_the_shell() -> None:
+    ranks = "".join(f"[1,3]<stdout>:batch {n}\n" for n in range(20))
+    cut = (
+        ":F0707 22:12:46.674666 27072 grpc_client.cc:418] SendRPC name:[w], ep:[10.0.0.9:62001], "
+        "status:[-1] meets grpc error, error_code:14 error_message:OS Error error_details:\n"
+    )
+    shell = (
+        "[1,3]<stdout>:run.sh: line 9:  9873 Aborted                 (core dumped) python t.py\n"
+    )
+    (run,) = runs_of({"log/console.log": ranks + cut + shell})
+    (cause,) = judge(run, engine().knowledge).causes
+    assert (cause.signature, cause.rank) == ("ps.grpc", None)
+
+
 def test_the_stopped_are_victims_by_the_sender_they_share() -> None:
     found = judged(STEPS + stopped(70, 60), STEPS + ERROR, STEPS + stopped(72, 60))
     assert [cause.rank for cause in found.causes] == [1]

@@ -39,3 +39,35 @@ def test_no_message_is_said_only_where_there_is_none(log: str, silent: bool) -> 
     assert ("no message" in cause.title.en) is silent
     assert ("没有任何信息" in cause.title.zh) is silent
     assert [evidence.text for evidence in cause.evidence] == ([] if silent else [LAST])
+
+
+def causes_of(files: dict[str, str]) -> tuple[Cause, ...]:
+    (run,) = runs_of(files)
+    return tuple(judge(run, engine().knowledge).causes)
+
+
+def counted(*steps: int, total: int = 1000) -> str:
+    return "".join(f"[TRAIN] epoch: 1, iter: {n}/{total}, loss: 0.5, lr: 0.1\n" for n in steps)
+
+
+def test_a_log_that_stops_far_from_its_last_step_is_a_guess_at_a_hang() -> None:
+    (cause,) = causes_of({"log/workerlog.0": counted(10, 20, 30)})
+    assert (cause.signature, cause.category, cause.confidence) == (
+        "verdict.stuck",
+        "hang",
+        "guess",
+    )
+    assert "step 30 of 1000" in cause.why[0].en
+    assert [evidence.line for evidence in cause.evidence] == [3]
+
+
+@pytest.mark.parametrize("steps", [(980, 990), (990, 1000), (30,)])
+def test_a_log_that_may_have_ended_well_is_no_hang(steps: tuple[int, ...]) -> None:
+    assert not causes_of({"log/workerlog.0": counted(*steps)})
+
+
+def test_a_stack_below_the_log_shows_that_it_stood_still() -> None:
+    stack = 'Thread 10640 (active): "MainThread"\n    all_gather (all_gather.py:71)\n'
+    (cause,) = causes_of({"log/workerlog.0": counted(980, 990) + stack})
+    assert (cause.signature, cause.evidence[0].line) == ("verdict.stuck", 3)
+    assert "looked where it stands" in cause.why[0].en
