@@ -117,7 +117,7 @@ def _end_of_text(buffer: bytes) -> int:
     end = buffer[-SHORT_TAIL:]
     end = buffer if end.isspace() else end
     at = len(buffer) - len(end) + len(end.rstrip())
-    return _above_picture(buffer, at) if buffer[at - 1 : at] in (b"|", b"+") else at
+    return _above_picture(buffer, at) if buffer.endswith((b"|", b"+"), 0, at) else at
 
 
 def _above_picture(buffer: bytes, end: int) -> int:

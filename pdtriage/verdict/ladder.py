@@ -233,9 +233,7 @@ def _stopped_in_midst(case: Case) -> list[Suspect]:
         return []
     if case.facts.started_by == "pdtriage":
         return []  # our own record knows better
-    return waiting.stopped_in_midst(case.readings, case.launcher) or waiting.cut_short(
-        case.readings
-    )
+    return waiting.stopped_in_midst(case.readings, case.launcher)
 
 
 def _failed_somehow(case: Case) -> list[Suspect]:

@@ -254,14 +254,6 @@ def hung_or_running() -> Text:
     )
 
 
-def cut_short(step: int, total: int) -> Text:
-    return Text(
-        f"the log stops at step {step} of {total}: no error, no end; it hangs, was killed without "
-        "a word, or still runs",
-        f"日志停在第 {step}/{total} 步：没有报错，也没有结束；可能挂起、被无声杀死，或仍在运行",
-    )
-
-
 def ips_differ(first: str, second: str) -> Text:
     return Text(
         f"one node was given --ips {first}, another {second}",
