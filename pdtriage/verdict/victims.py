@@ -22,7 +22,6 @@ def victims_of(
     if verdict not in ("failed", "hung", "interrupted") or not causes:
         return ()
     guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
-    nameless = {it.file for cause in causes if not cause.ranks for it in cause.evidence}
     removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
     launchers = {
         id(reading): pids
@@ -37,8 +36,6 @@ def victims_of(
         role, number, local, _, host = rank[:5]
         if (role, number) in guilty or not rank.files or host in removed:
             continue
-        if number is None and not nameless.isdisjoint(rank.files):
-            continue  # the culprit itself: nothing tells its rank
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:
             victims.append(_made((number, role, host, reason, because_of, local)))

@@ -241,9 +241,3 @@ def _death(order: int, rank: int, code: int | None, signal: int | None) -> Death
         order=order, role="worker", rank=rank, local_rank=rank, pid=70 + rank, time=2.0,
         monotonic=2.0, code=code, signal=signal, core=False, stopped=False,
     )  # fmt: skip
-
-
-def test_a_culprit_whose_rank_nothing_tells_is_no_victim_of_itself() -> None:
-    found = judged(console=STEPS + ERROR)
-    assert [cause.rank for cause in found.causes] == [None]
-    assert found.victims == ()
