@@ -27,6 +27,9 @@ PICTURE = TAIL >> 1
 LOOKED_AT, LOOKED_AT_OF_CONSOLE = 30, 60
 """Lines of a file's beginning that are searched for a prefix; one in five may have none. Before the
 lines of its ranks, a wrapper such as mpirun may have much to say itself."""
+OWN_WORDS = 6
+"""Lines of a wrapper's own that a short file may hold in any case, up to half of them: what mpirun
+says of the end is as long as what the rank said."""
 GLANCED_AT = 1 << 11
 """Bytes of it that mostly suffice to see that there is none."""
 
@@ -279,7 +282,7 @@ class Prefixes:
         if self._are_bare(text[:GLANCED_AT], looked_at // 5):
             return None
         raws = [raw for raw in text[:head].split(b"\n", looked_at)[:looked_at] if raw.strip()]
-        may_miss = len(raws) // 5
+        may_miss = max(len(raws) // 5, min(len(raws) // 2, OWN_WORDS))
         lines = [clean(visible(raw)) for raw in raws]
         for pattern in map(re.compile, self._patterns if lines else ()):
             if sum(not pattern.match(line) for line in lines) <= may_miss:

@@ -85,6 +85,15 @@ def test_mpirun_prefixes_tell_the_writers_apart() -> None:
     assert {event.writer for event in facts.events} == {3, 5}
 
 
+def test_what_mpirun_says_at_the_end_hides_no_writer_of_a_short_console() -> None:
+    line = "[1,{}]<stderr>:OSError: [Errno 5] Input/output error\n"
+    own = (
+        "-" * 74 + "\nmpirun has exited due to process rank 7 with PID 9120 on\n" + "-" * 74 + "\n"
+    )
+    facts = facts_of(line.format(7) * 3 + own, kind="console")
+    assert {event.writer for event in facts.events if event.category == "data.io"} == {7}
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=3000))
 def test_arbitrary_bytes_never_raise(raw: bytes) -> None:
