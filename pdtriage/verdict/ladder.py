@@ -36,7 +36,7 @@ def _causes_of_their_own(case: Case) -> list[Suspect]:
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
     if case.cluster and strong:
         strong = pods.with_words_of_their_own(_ended_by_cluster(case), strong)
-    return [*kernel, *strong]
+    return [*kernel, *silent.with_kernel_hardware(strong, case.kernel)]
 
 
 def _strong(case: Case) -> list[Suspect]:

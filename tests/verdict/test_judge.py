@@ -241,3 +241,23 @@ def _death(order: int, rank: int, code: int | None, signal: int | None) -> Death
         order=order, role="worker", rank=rank, local_rank=rank, pid=70 + rank, time=2.0,
         monotonic=2.0, code=code, signal=signal, core=False, stopped=False,
     )  # fmt: skip
+
+
+XID = "[71.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"
+
+
+def judged_with_kernel(error: str) -> Judgement:
+    files = {"log/workerlog.0": STEPS, "log/workerlog.1": STEPS + error, "dmesg.txt": XID}
+    return judge(runs_of(files, [])[-1], engine().knowledge)
+
+
+def test_a_card_that_broke_by_the_kernels_word_is_the_cause_of_its_ranks_error() -> None:
+    (cause,) = judged_with_kernel("OSError: (External) CUDA error(999), unknown error. \n").causes
+    assert (cause.rank, cause.category) == (1, "device.hardware")
+    assert [evidence.file for evidence in cause.evidence] == ["dmesg.txt", "log/workerlog.1"]
+
+
+def test_what_a_program_does_wrong_is_no_broken_card() -> None:
+    wrong = "OSError: (External) CUDA error(710), device-side assert triggered. \n"
+    (cause,) = judged_with_kernel(wrong).causes
+    assert (cause.rank, cause.category) == (1, "device.cuda")
