@@ -261,3 +261,19 @@ def test_what_a_program_does_wrong_is_no_broken_card() -> None:
     wrong = "OSError: (External) CUDA error(710), device-side assert triggered. \n"
     (cause,) = judged_with_kernel(wrong).causes
     assert (cause.rank, cause.category) == (1, "device.cuda")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "LAUNCH INFO 2024-09-01 10:00:08,101 Exit code 1\n",
+        "ERROR 2022-05-10 10:10:12,163 launch_utils.py:604] ABORT!!! Out of all 1 trainers, the "
+        "trainer process with rank=[0] was aborted. Please check its log.\n"
+        "INFO 2022-05-10 10:10:15,125 launch.py:311] Local processes completed.\n",
+    ],
+)
+def test_a_launcher_that_says_failed_in_a_ranks_own_log_is_no_good_end(words: str) -> None:
+    found = judged(STEPS + ERROR + words)
+    assert found.verdict == "failed"
+    (cause,) = found.causes
+    assert (cause.rank, cause.category) == (0, "code.python")
