@@ -277,3 +277,9 @@ def test_a_launcher_that_says_failed_in_a_ranks_own_log_is_no_good_end(words: st
     assert found.verdict == "failed"
     (cause,) = found.causes
     assert (cause.rank, cause.category) == (0, "code.python")
+
+
+def test_a_culprit_without_a_number_is_not_its_own_victim() -> None:
+    found = judge(runs_of({"console.log": STEPS + ERROR})[-1], engine().knowledge)
+    assert [cause.rank for cause in found.causes] == [None]
+    assert found.victims == ()
