@@ -179,7 +179,7 @@ def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
 
 
 def _kernel_faults(case: Case) -> list[Suspect]:
-    return silent.kernel_faults(case.kernel)
+    return silent.kernel_faults(case.readings, case.kernel)
 
 
 def _peers_without_a_name(case: Case) -> list[Suspect]:

@@ -39,13 +39,17 @@ def killed_by_kernel(readings: Sequence[Reading], kernel: Sequence[Found]) -> li
     return suspects
 
 
-def kernel_faults(kernel: Sequence[Found]) -> list[Suspect]:
-    """What the kernel says of the machine, where no rank can be tied to it."""
+def kernel_faults(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
+    """What the kernel says of the machine, and of a rank where it names its process."""
     suspects = []
     for found in kernel:
         if found.event.role == "cause":
-            suspect = suspect_of(found.event.signature, found.category, None, [])
-            suspect.found, suspect.role = found, "launcher"
+            pid = found.event.fields.get("pid")
+            named = [r.rank for r in readings if pid in map(str, r.rank.pids)] if pid else []
+            suspect = suspect_of(found.event.signature, found.category, next(iter(named), None), [])
+            suspect.found = found
+            if suspect.rank is None:
+                suspect.role = "launcher"
             suspect.fields = dict(found.event.fields)
             suspect.why.append(words.kernel_tells())
             suspects.append(suspect)

@@ -283,3 +283,31 @@ def test_a_culprit_without_a_number_is_not_its_own_victim() -> None:
     found = judge(runs_of({"console.log": STEPS + ERROR})[-1], engine().knowledge)
     assert [cause.rank for cause in found.causes] == [None]
     assert found.victims == ()
+
+
+def test_a_crash_in_the_kernels_log_is_the_ranks_whose_process_it_names() -> None:
+    crash = "[71.1] python[24411]: segfault at 10 ip 00007f2a sp 00007ffd error 4 in libpaddle.so\n"
+    glog = "W0714 13:44:01.101112 24411 gpu_context.cc:278] Please NOTE: device: 1\n"
+    files = {"log/workerlog.0": STEPS, "log/workerlog.1": glog + STEPS, "dmesg.txt": crash}
+    (cause,) = judge(runs_of(files)[-1], engine().knowledge).causes
+    assert (cause.rank, cause.category) == (1, "code.crash")
+
+
+def test_the_end_of_a_log_that_a_launcher_shows_again_is_no_second_cause() -> None:
+    error = (
+        "RuntimeError: (PreconditionNotMet) The meta data must be valid. (at /paddle/x.cc:105)\n"
+    )
+    console = (
+        'Traceback (most recent call last):\n  File "/w/t.py", line 3, in train\n    f()\n'
+        + error
+        + "\nLAUNCH INFO 2022-10-13 07:07:51,933 Pod failed\n"
+        "LAUNCH ERROR 2022-10-13 07:07:51,933 Container failed !!!\n"
+        "Container rank 0 status failed cmd ['python', 't.py'] code 1 log log/workerlog.0\n"
+        "LAUNCH INFO 2022-10-13 07:07:51,933 ------------------------- ERROR LOG DETAIL "
+        "-------------------------\n    f()\n"
+        + error
+        + "\nLAUNCH INFO 2022-10-13 07:07:54,933 Exit code 1\n"
+    )
+    (cause,) = judge(runs_of({"console.log": console})[-1], engine().knowledge).causes
+    assert cause.frame
+    assert cause.frame.file == "/w/t.py"
