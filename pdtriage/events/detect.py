@@ -18,6 +18,7 @@ STRUCTURE = (
     "SyntaxError: ",
     "IndentationError: ",
     "TabError: ",
+    '", line ',  # a frame: the log may begin in the midst of a traceback
 )
 """Openings of passages that are parsed as a whole, whatever signatures say."""
 FATAL = "\0glog fatal"

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from pdtriage.events.lines import Line, Lines
 from pdtriage.events.tracebacks import (
+    FRAME,
     HEADER,
     Traceback,
+    cut_off,
     is_header,
     read_tracebacks,
     syntax_error,
@@ -127,6 +129,9 @@ def _read(lines: Lines, position: int, literal: str, number: int) -> Passage | N
     if literal.endswith("Error: "):
         found = syntax_error(lines, position)
         return _of_tracebacks([found], lines.end_of(position) + 1, number) if found else None
+    if literal == FRAME:
+        cut = cut_off(lines, position)
+        return _of_tracebacks(*cut, number) if cut else None
     texts = [line.text for line, _ in zip(lines.onward(position), range(3), strict=False)]
     if not any(map(is_header, texts[:1] if literal == HEADER else texts)):
         return None

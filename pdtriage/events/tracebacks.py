@@ -18,6 +18,9 @@ STEP = 2
 QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
 """How far above quoted code its frame is looked for."""
 FOREIGN_BELOW_FRAME = 3
+FRAME = '", line '
+CUT_LINES, CUT_BYTES = 4, 1 << 12
+"""So late may the first frame stand in a log whose beginning was cut off inside a traceback."""
 
 _FRAME = late(r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$')
 _FRAME_BYTES = b'", line '
@@ -88,7 +91,10 @@ def read_tracebacks(lines: Lines, position: int) -> tuple[list[Traceback], int]:
     Two writers may interleave line by line: a header inside an open traceback opens a second one;
     frames go to the innermost open one, and an exception line closes it.
     """
-    reader = _Reader()
+    return _read_from(lines, position, _Reader())
+
+
+def _read_from(lines: Lines, position: int, reader: _Reader) -> tuple[list[Traceback], int]:
     end = position
     for line in lines.onward(position):
         if not reader.take(line):
@@ -113,6 +119,21 @@ def syntax_error(lines: Lines, position: int) -> Traceback | None:
             traceback.end(line, raised)
             return traceback
     return None
+
+
+def cut_off(lines: Lines, position: int) -> tuple[list[Traceback], int] | None:
+    """Tracebacks of which the first has no header, as the log begins in its midst; their end."""
+    if position > CUT_BYTES:
+        return None
+    first = lines.at(position)
+    frame = _FRAME.match(first.text)
+    if first.number > CUT_LINES or frame is None or not frame["function"]:
+        return None
+    for earlier in lines.back(position, CUT_LINES):
+        if earlier.text.strip() and not earlier.text[:1].isspace():
+            return None
+    found, end = _read_from(lines, first.start, _Reader(begun=first))
+    return (found, end) if found[0].raised else None
 
 
 def is_quoted_source(lines: Lines, line: Line) -> bool:
@@ -144,9 +165,10 @@ def is_quoted_source(lines: Lines, line: Line) -> bool:
 class _Reader:
     """Takes lines one by one; says when the passage is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: Line | None = None) -> None:
+        """`begun` is the first line of a traceback that has no header."""
         self.done: list[Traceback] = []
-        self._open: list[Traceback] = []
+        self._open: list[Traceback] = [Traceback(begun)] if begun else []
         self._glue = False
         self._in_thread: str | None = None
         self._foreign = 0

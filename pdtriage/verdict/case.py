@@ -8,20 +8,11 @@ from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
 from pdtriage.named import NamedTuple
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.reading import SAYS_FAILED, Found, Reading
 from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
 
 OWN_VERDICT = "launch.own-verdict"
 OWN_HEADLINE = "launch.own-headline"
-SAYS_FAILED = frozenset(
-    {
-        "launch.abort",
-        "launch.child-failed",
-        "launch.container-failed",
-        "launch.pod-failed",
-        "launch.spawn-exit",
-    }
-)
 
 
 class Case(NamedTuple):

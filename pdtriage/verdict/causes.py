@@ -27,7 +27,7 @@ def confidence_notes(
     Where a node had fallen silent before (`unanswered`), who died first elsewhere proves little.
     """
     spoken = [r for r in readings if r.rank.lines]
-    shapes = {_shape(s) for s in suspects}
+    shapes = set(_shapes(suspects).values())
     for suspect in suspects:
         if suspect.order == 0 and suspect.found:
             suspect.why.append(words.died_first())
@@ -44,13 +44,19 @@ def confidence_notes(
         if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
             suspect.why.append(words.only_one())
             suspect.certain = True
-        elif len(shapes) == 1 and len(suspects) == len(readings) > 1:
+        elif len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects):
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True
         elif len(suspects) == 1:
             suspect.why.append(words.only_with_error())
         elif not suspect.why:
             suspect.why.append(words.several_suspects() if len(shapes) > 1 else words.own_error())
+
+
+def _are_several(suspects: Sequence[Suspect]) -> bool:
+    """A console may show one rank twice: its output, and the end of its log."""
+    known = [(s.role, s.rank.rank) for s in suspects if s.rank and s.rank.rank is not None]
+    return len(set(known)) == len(known)
 
 
 def _may_be_alone(rank: Rank) -> bool:
@@ -60,7 +66,7 @@ def _may_be_alone(rank: Rank) -> bool:
 
 def causes_from(suspects: list[Suspect], knowledge: Knowledge) -> tuple[Cause, ...]:
     """The most likely first; at most a handful."""
-    groups = fold_equal(suspects, {id(s): _shape(s) for s in suspects})
+    groups = fold_equal(suspects, _shapes(suspects))
     causes = [_cause(group, knowledge) for group in groups[:MOST_CAUSES]]
     return tuple(causes)
 
@@ -156,12 +162,30 @@ def _said(event: Event) -> str:
     return event.fields.get("reason", "") if event.signature.startswith("k8s.") else event.text
 
 
+def _shapes(suspects: Sequence[Suspect]) -> dict[int, str]:
+    """What makes two causes one: the words, and the place in the code where it is known.
+
+    A launcher that shows the end of a rank's log again leaves out the place.
+    """
+    said = {id(s): _shape(s) for s in suspects}
+    placed: dict[str, str] = {}
+    for suspect in suspects:
+        frame = suspect.found.event.frame if suspect.found else None
+        if frame:
+            placed.setdefault(said[id(suspect)], f"{said[id(suspect)]} {frame.function}")
+    shapes = {}
+    for suspect in suspects:
+        frame = suspect.found.event.frame if suspect.found else None
+        own = said[id(suspect)]
+        shapes[id(suspect)] = f"{own} {frame.function}" if frame else placed.get(own, own)
+    return shapes
+
+
 def _shape(suspect: Suspect) -> str:
     event = suspect.found.event if suspect.found else None
     if event is None:
         return f"{suspect.signature} {suspect.category}"
-    place = event.frame.function if event.frame else ""
-    return f"{suspect.signature} {shape(_said(event))} {place}"
+    return f"{suspect.signature} {shape(_said(event))}"
 
 
 def _unique(texts: list[Text]) -> tuple[Text, ...]:

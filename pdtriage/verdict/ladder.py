@@ -37,7 +37,7 @@ def _causes_of_their_own(case: Case) -> list[Suspect]:
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
     if case.cluster and strong:
         strong = pods.with_words_of_their_own(_ended_by_cluster(case), strong)
-    return [*kernel, *strong]
+    return [*kernel, *silent.with_kernel_hardware(strong, case.kernel)]
 
 
 def _strong(case: Case) -> list[Suspect]:
@@ -193,7 +193,7 @@ def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
 
 
 def _kernel_faults(case: Case) -> list[Suspect]:
-    return silent.kernel_faults(case.kernel)
+    return silent.kernel_faults(case.readings, case.kernel)
 
 
 def _peers_without_a_name(case: Case) -> list[Suspect]:

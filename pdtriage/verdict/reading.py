@@ -15,6 +15,15 @@ LAST_WORDS = 2
 """Lines at the end of a log that count as its last words."""
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
+SAYS_FAILED = frozenset(
+    {
+        "launch.abort",
+        "launch.child-failed",
+        "launch.container-failed",
+        "launch.pod-failed",
+        "launch.spawn-exit",
+    }
+)
 
 
 class Found(NamedTuple):
@@ -84,7 +93,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     errors: list[Found] = []
     stops: list[Found] = []
     context: list[Found] = []
-    ended = None
+    ended, failed = None, False
     for file, event in rank.events:
         signature = knowledge.signatures.get(event.signature)
         if signature is None:
@@ -94,9 +103,13 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
         elif event.role == "victim":
             stops.append(Found(file, event, signature))
         elif event.role == "end":
+            failed = failed or event.fields.get("exit_code", "0") != "0"
             ended = Found(file, event, signature)
         elif event.role == "context" and event.category:
             context.append(Found(file, event, signature))
+        failed = failed or event.signature in SAYS_FAILED
+    if failed:  # a launcher in the same log saw it fail: that it ended is no success
+        ended = None
     stopped = _stopped(stops)
     telling = _telling(errors, rank, stopped)
     if not telling:

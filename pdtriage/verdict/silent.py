@@ -20,6 +20,7 @@ NAMES_FAILED = frozenset(
     }
 )
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
+FAULTS_OF_CARDS = frozenset({"device.cuda", "device.hardware"})
 
 
 def killed_by_kernel(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
@@ -38,13 +39,17 @@ def killed_by_kernel(readings: Sequence[Reading], kernel: Sequence[Found]) -> li
     return suspects
 
 
-def kernel_faults(kernel: Sequence[Found]) -> list[Suspect]:
-    """What the kernel says of the machine, where no rank can be tied to it."""
+def kernel_faults(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
+    """What the kernel says of the machine, and of a rank where it names its process."""
     suspects = []
     for found in kernel:
         if found.event.role == "cause":
-            suspect = suspect_of(found.event.signature, found.category, None, [])
-            suspect.found, suspect.role = found, "launcher"
+            pid = found.event.fields.get("pid")
+            named = [r.rank for r in readings if pid in map(str, r.rank.pids)] if pid else []
+            suspect = suspect_of(found.event.signature, found.category, next(iter(named), None), [])
+            suspect.found = found
+            if suspect.rank is None:
+                suspect.role = "launcher"
             suspect.fields = dict(found.event.fields)
             suspect.why.append(words.kernel_tells())
             suspects.append(suspect)
@@ -60,6 +65,22 @@ def with_kernel_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Sus
             suspect.support = [*killed[:2], *suspect.support]
             suspect.why.append(words.kernel_killed_somebody())
     return gone
+
+
+def with_kernel_hardware(strong: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
+    """A rank whose card failed in its hands, on a machine whose kernel says that a card broke.
+
+    An error that comes back every time (`retry = "no"`) is the program's, whatever the card did.
+    """
+    broken = [f for f in kernel if f.category == "device.hardware" and f.event.role == "cause"]
+    for suspect in strong if broken else ():
+        own = suspect.found
+        if own and own.category in FAULTS_OF_CARDS and own.signature.retry != "no":
+            suspect.signature, suspect.category = broken[0].signature.id, broken[0].category
+            suspect.found, suspect.support = broken[0], [own, *suspect.support]
+            suspect.fields = dict(broken[0].event.fields)
+            suspect.why.append(words.kernel_tells())
+    return strong
 
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:

@@ -22,6 +22,7 @@ def victims_of(
     if verdict not in ("failed", "hung", "interrupted") or not causes:
         return ()
     guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
+    spoken = {cause.evidence[0].file for cause in causes if cause.evidence}
     removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
     launchers = {
         id(reading): pids
@@ -36,6 +37,8 @@ def victims_of(
         role, number, local, _, host = rank[:5]
         if (role, number) in guilty or not rank.files or host in removed:
             continue
+        if number is None and not spoken.isdisjoint(rank.files):
+            continue  # the culprit itself, whose number nobody knows
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:
             victims.append(_made((number, role, host, reason, because_of, local)))

@@ -155,3 +155,27 @@ def test_steps_after_a_frame_are_not_taken_for_an_exception() -> None:
         """
     )
     assert [event.text for event in telling(facts)] == ["ValueError: real"]
+
+
+@pytest.mark.parametrize("above", ["", "    return run(cfg)\n", "\n    x = y(\n        z)\n"])
+def test_a_log_that_begins_in_the_midst_of_a_traceback_still_tells_its_exception(
+    above: str,
+) -> None:
+    facts = facts_of(
+        above.encode() + b'  File "/srv/train.py", line 71, in forward\n    out.append(aux[4])\n'
+        b"IndexError: list index out of range\n"
+    )
+    (event,) = telling(facts)
+    assert event.text == "IndexError: list index out of range"
+    assert event.frame == Frame("/srv/train.py", 71, "forward")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'epoch 1\n  File "/srv/train.py", line 71, in forward\n    f()\nIndexError: 1\n',
+        '  File "/srv/train.py", line 71, in forward\n    f()\nepoch 1\nepoch 2\n',
+    ],
+)
+def test_frames_elsewhere_or_without_an_exception_are_no_traceback(text: str) -> None:
+    assert telling(facts_of(text.encode())) == []

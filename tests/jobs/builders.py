@@ -18,6 +18,7 @@ KINDS: dict[str, FileKind] = {
     "envlog": "env",
     "endpoints": "endpoints",
     "console": "console",
+    "dmesg": "kernel",
 }
 
 
@@ -36,7 +37,7 @@ def facts_of(path: str, text: str) -> FileFacts:
         path, kind, folder, int(number) if number.isdecimal() else None, modified=MODIFIED
     )
     raw = dedent(text).encode()
-    if kind in ("worker", "server", "heter", "console"):
+    if kind in ("worker", "server", "heter", "console", "kernel"):
         return scan(file, [raw], engine())
     return side_facts(file, raw)
 

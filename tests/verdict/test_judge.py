@@ -297,3 +297,73 @@ def _death(order: int, rank: int, code: int | None, signal: int | None) -> Death
         order=order, role="worker", rank=rank, local_rank=rank, pid=70 + rank, time=2.0,
         monotonic=2.0, code=code, signal=signal, core=False, stopped=False,
     )  # fmt: skip
+
+
+XID = "[71.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"
+
+
+def judged_with_kernel(error: str) -> Judgement:
+    files = {"log/workerlog.0": STEPS, "log/workerlog.1": STEPS + error, "dmesg.txt": XID}
+    return judge(runs_of(files, [])[-1], engine().knowledge)
+
+
+def test_a_card_that_broke_by_the_kernels_word_is_the_cause_of_its_ranks_error() -> None:
+    (cause,) = judged_with_kernel("OSError: (External) CUDA error(999), unknown error. \n").causes
+    assert (cause.rank, cause.category) == (1, "device.hardware")
+    assert [evidence.file for evidence in cause.evidence] == ["dmesg.txt", "log/workerlog.1"]
+
+
+def test_what_a_program_does_wrong_is_no_broken_card() -> None:
+    wrong = "OSError: (External) CUDA error(710), device-side assert triggered. \n"
+    (cause,) = judged_with_kernel(wrong).causes
+    assert (cause.rank, cause.category) == (1, "device.cuda")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "LAUNCH INFO 2024-09-01 10:00:08,101 Exit code 1\n",
+        "ERROR 2022-05-10 10:10:12,163 launch_utils.py:604] ABORT!!! Out of all 1 trainers, the "
+        "trainer process with rank=[0] was aborted. Please check its log.\n"
+        "INFO 2022-05-10 10:10:15,125 launch.py:311] Local processes completed.\n",
+    ],
+)
+def test_a_launcher_that_says_failed_in_a_ranks_own_log_is_no_good_end(words: str) -> None:
+    found = judged(STEPS + ERROR + words)
+    assert found.verdict == "failed"
+    (cause,) = found.causes
+    assert (cause.rank, cause.category) == (0, "code.python")
+
+
+def test_a_culprit_without_a_number_is_not_its_own_victim() -> None:
+    found = judge(runs_of({"console.log": STEPS + ERROR})[-1], engine().knowledge)
+    assert [cause.rank for cause in found.causes] == [None]
+    assert found.victims == ()
+
+
+def test_a_crash_in_the_kernels_log_is_the_ranks_whose_process_it_names() -> None:
+    crash = "[71.1] python[24411]: segfault at 10 ip 00007f2a sp 00007ffd error 4 in libpaddle.so\n"
+    glog = "W0714 13:44:01.101112 24411 gpu_context.cc:278] Please NOTE: device: 1\n"
+    files = {"log/workerlog.0": STEPS, "log/workerlog.1": glog + STEPS, "dmesg.txt": crash}
+    (cause,) = judge(runs_of(files)[-1], engine().knowledge).causes
+    assert (cause.rank, cause.category) == (1, "code.crash")
+
+
+def test_the_end_of_a_log_that_a_launcher_shows_again_is_no_second_cause() -> None:
+    error = (
+        "RuntimeError: (PreconditionNotMet) The meta data must be valid. (at /paddle/x.cc:105)\n"
+    )
+    console = (
+        'Traceback (most recent call last):\n  File "/w/t.py", line 3, in train\n    f()\n'
+        + error
+        + "\nLAUNCH INFO 2022-10-13 07:07:51,933 Pod failed\n"
+        "LAUNCH ERROR 2022-10-13 07:07:51,933 Container failed !!!\n"
+        "Container rank 0 status failed cmd ['python', 't.py'] code 1 log log/workerlog.0\n"
+        "LAUNCH INFO 2022-10-13 07:07:51,933 ------------------------- ERROR LOG DETAIL "
+        "-------------------------\n    f()\n"
+        + error
+        + "\nLAUNCH INFO 2022-10-13 07:07:54,933 Exit code 1\n"
+    )
+    (cause,) = judge(runs_of({"console.log": console})[-1], engine().knowledge).causes
+    assert cause.frame
+    assert cause.frame.file == "/w/t.py"
