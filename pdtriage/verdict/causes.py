@@ -43,7 +43,8 @@ def confidence_notes(
             continue
         if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
             suspect.why.append(words.only_one())
-            suspect.certain = True
+            # a symptom is no reason, however certain it is who shows it
+            suspect.certain = suspect.found.event.role == "cause"
         elif len(shapes) == 1 and len(suspects) == len(readings) > 1:
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True

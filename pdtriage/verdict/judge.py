@@ -47,7 +47,8 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     confidence_notes(suspects, readings, facts.unanswered)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
-    victims = victims_of(readings, causes, facts, verdict)
+    accused = {suspect.rank.key for suspect in suspects if suspect.rank}
+    victims = victims_of(readings, causes, facts, verdict, accused)
     return Judgement(verdict, causes, victims, tuple(readings))
 
 

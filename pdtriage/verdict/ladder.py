@@ -119,7 +119,7 @@ def _stopped_by_outsiders(case: Case) -> list[Suspect]:
 
 
 def _never_met(case: Case) -> list[Suspect]:
-    return waiting.peers_missing(case.launcher) or waiting.same_rank_twice(
+    return waiting.peers_missing(case.launcher, case.readings) or waiting.same_rank_twice(
         case.readings, case.facts
     )
 
@@ -201,10 +201,28 @@ def _all_were_stopped(case: Case) -> list[Suspect]:
     stopped = [r.stopped for r in case.readings if r.stopped]
     if not stopped or not all(r.stopped or not r.rank.files for r in case.readings):
         return []
+    if not case.launcher and silent.others_are_missing(case.readings):
+        return [_stopped_for_others(stopped)]
     suspect = suspect_of("verdict.interrupted", "external.kill", None, stopped[:1])
     suspect.role = "launcher"
     suspect.why.append(words.all_stopped())
     return [suspect]
+
+
+def _not_stopped(case: Case) -> list[Suspect]:
+    """Some were stopped; who was not may have ended before, without a word."""
+    stopped = [r.stopped for r in case.readings if r.stopped]
+    if not stopped:
+        return []
+    gone = silent.ended_before_others(case.readings)
+    return gone or [_stopped_for_others(stopped)]
+
+
+def _stopped_for_others(stopped: list[Found]) -> Suspect:
+    """They were stopped, and whatever made the launcher do so is not here."""
+    suspect = suspect_of("verdict.victims-only", "unknown", None, stopped[:2])
+    suspect.why.append(words.only_victims())
+    return suspect
 
 
 def _stuck(case: Case) -> list[Suspect]:
@@ -253,6 +271,7 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _kernel_faults,
     _peers_without_a_name,
     _all_were_stopped,
+    _not_stopped,
     _stuck,
     _failed_somehow,
     _stopped_in_midst,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
 from pdtriage.named import maker
@@ -17,8 +17,9 @@ def victims_of(
     causes: Sequence[Cause],
     facts: RunFacts,
     verdict: VerdictWord,
+    accused: Collection[tuple[str, int, int, str]] = (),
 ) -> tuple[Victim, ...]:
-    """Ranks that ended only because another one did."""
+    """Ranks that ended only because another one did; nobody of those whose key is `accused`."""
     if verdict not in ("failed", "hung", "interrupted") or not causes:
         return ()
     guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
@@ -35,6 +36,8 @@ def victims_of(
         rank = reading.rank
         role, number, local, _, host = rank[:5]
         if (role, number) in guilty or not rank.files or host in removed:
+            continue
+        if number is None and accused and rank.key in accused:
             continue
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:

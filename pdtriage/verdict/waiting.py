@@ -120,8 +120,10 @@ def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspec
     return []
 
 
-def peers_missing(launcher: Sequence[Found]) -> list[Suspect]:
+def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> list[Suspect]:
     """The launcher waited for other nodes and never started anything."""
+    if any(r.rank.lines and r.rank.local_rank is not None and not r.rank.mixed for r in readings):
+        return []  # all nodes have met when the first process starts
     waiting = [f for f in launcher if f.event.signature == "launch.waiting-peer"]
     started = [f for f in launcher if f.event.signature in ("launch.run-pod", "launch.local-start")]
     if not waiting or started:

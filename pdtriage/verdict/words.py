@@ -267,6 +267,20 @@ def all_stopped() -> Text:
     )
 
 
+def only_victims() -> Text:
+    return Text(
+        "whoever speaks here was stopped with SIGTERM, and not all logs of the job are here",
+        "此处有日志的进程都是被 SIGTERM 终止的，而作业的日志并不齐全",
+    )
+
+
+def not_stopped() -> Text:
+    return Text(
+        "the others were stopped with SIGTERM and it was not: it seems to have ended before",
+        "其他进程被 SIGTERM 终止而它没有：它似乎在此之前就已退出",
+    )
+
+
 def cluster_says(fields: Mapping[str, str]) -> Text:
     """`Kubernetes says of train-worker-1 on gpu07: OOMKilled, exit code 137, limit 16Gi`."""
     en = f"Kubernetes says of {fields.get('pod', '?')}"

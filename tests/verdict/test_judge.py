@@ -241,3 +241,52 @@ def _death(order: int, rank: int, code: int | None, signal: int | None) -> Death
         order=order, role="worker", rank=rank, local_rank=rank, pid=70 + rank, time=2.0,
         monotonic=2.0, code=code, signal=signal, core=False, stopped=False,
     )  # fmt: skip
+
+
+def without_environment(files: dict[str, str]) -> Judgement:
+    return judge(runs_of(files)[-1], engine().knowledge)
+
+
+def test_who_was_not_stopped_with_the_others_may_have_ended_before() -> None:
+    logs = {"log/workerlog.0": STEPS, "log/workerlog.1": STEPS + stopped(71, 60)}
+    (cause,) = without_environment(logs).causes
+    assert (cause.signature, cause.rank, cause.confidence) == ("verdict.silent", 0, "guess")
+    assert cause.evidence[0].text == stopped(71, 60).strip()
+
+
+def test_a_lone_victim_does_not_tell_why() -> None:
+    found = without_environment({"log/workerlog.1": STEPS + stopped(71, 60)})
+    (cause,) = found.causes
+    assert (cause.signature, cause.category, cause.ranks) == ("verdict.victims-only", "unknown", ())
+    assert found.verdict == "failed"
+
+
+def test_when_all_were_stopped_somebody_stopped_the_job() -> None:
+    logs = {f"log/workerlog.{rank}": STEPS + stopped(70 + rank, 60) for rank in range(2)}
+    found = without_environment(logs)
+    assert (found.verdict, found.causes[0].category) == ("interrupted", "external.kill")
+
+
+def test_nodes_have_met_when_a_process_runs() -> None:
+    retry = (
+        "I0224 13:50:30.278173 15129 tcp_utils.cc:107] Retry to connect to 127.0.1.1:63917 while "
+        "the server is not yet listening.\n"
+    )
+    waiting = "LAUNCH INFO 2023-02-24 13:49:12,118 Waiting peer start...\n"
+    files = {"a/console.log": waiting, "a/log/workerlog.0": STEPS, "b/log/workerlog.0": 9 * retry}
+    (cause,) = without_environment(files).causes
+    assert cause.evidence[0].text == retry.strip()
+
+
+def test_a_culprit_of_unknown_rank_is_no_victim() -> None:
+    found = without_environment({"console.log": ERROR})
+    assert (found.causes[0].rank, found.victims) == (None, ())
+
+
+def test_a_symptom_proves_no_reason() -> None:
+    told = (
+        "ERROR 2025-08-01 13:47:52,704 3233 engine.py[line:206] Failed to launch worker processes, "
+        "check log/workerlog.* for more details.\n"
+    )
+    (cause,) = without_environment({"console.log": told + ERROR}).causes
+    assert (cause.signature, cause.confidence) == ("engine.workers-failed", "guess")
