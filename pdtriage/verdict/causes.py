@@ -17,6 +17,8 @@ MOST_EVIDENCE = 6
 TITLE_QUOTE = 90
 """Characters of a message that a general title carries."""
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
+LAUNCHER_WORDS = ("comm.no-free-port",)
+"""Signatures of other categories that only a launcher prints."""
 
 
 def confidence_notes(
@@ -40,6 +42,10 @@ def confidence_notes(
             raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
             suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
         if suspect.found is None or suspect.rank is None:
+            continue
+        if _is_launchers(suspect) and suspect.found.event.role == "cause":
+            suspect.why.append(words.launcher_itself())
+            suspect.certain = True
             continue
         if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
             suspect.why.append(words.only_one())
@@ -73,7 +79,7 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     event = top.found.event if top.found else None
     role: Role = rank.role if rank else "launcher" if top.role == "launcher" else "worker"
     number = rank.rank if rank else _told_rank(top)
-    if top.category in LAUNCHER_CATEGORIES and top.found and _from_console(top.found, rank):
+    if _is_launchers(top):
         role, number, rank = "launcher", None, None
     named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
     text = _said(event) if event else ""
@@ -114,6 +120,12 @@ def _title(signature: Signature, top: Suspect) -> Text:
 def _told_rank(suspect: Suspect) -> int | None:
     told = suspect.fields.get("rank", "")
     return int(told) if told.isdecimal() and suspect.role == "worker" else None
+
+
+def _is_launchers(suspect: Suspect) -> bool:
+    """What a console shows of it is the launcher's own failure, no process's."""
+    launching = suspect.category in LAUNCHER_CATEGORIES or suspect.signature in LAUNCHER_WORDS
+    return bool(launching and suspect.found and _from_console(suspect.found, suspect.rank))
 
 
 def _from_console(found: Found, rank: object) -> bool:

@@ -17,6 +17,10 @@ from pdtriage.verdict.suspects import Suspect, accusers_of
 from pdtriage.verdict.vanished import LAUNCHER_GONE
 from pdtriage.verdict.victims import victims_of
 
+INTERRUPTIONS = frozenset(
+    {"launch.signal", "python.keyboard-interrupt", "verdict.interrupted", LAUNCHER_GONE}
+)
+
 
 class Judgement(NamedTuple):
     """What is said of one run."""
@@ -86,7 +90,7 @@ def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
 
 
 def _bad_end(case: Case, top: Suspect) -> VerdictWord:
-    if top.signature in ("launch.signal", "verdict.interrupted", LAUNCHER_GONE):
+    if top.signature in INTERRUPTIONS:
         return "interrupted"
     if top.signature == "verdict.stuck" and case.facts.started_by == "unknown":
         return "unknown"  # a lone text that stops is no proof of a job that hangs

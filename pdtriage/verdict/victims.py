@@ -37,7 +37,7 @@ def victims_of(
         role, number, local, _, host = rank[:5]
         if (role, number) in guilty or not rank.files or host in removed:
             continue
-        if number is None and accused and rank.key in accused:
+        if accused and (number is None or rank.mixed) and rank.key in accused:
             continue
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:

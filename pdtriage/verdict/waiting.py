@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.late import late
-from pdtriage.model import RunFacts
+from pdtriage.model import Event, RunFacts, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
@@ -112,12 +112,40 @@ def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspec
             continue
         other = seen.setdefault((rank.role, rank.rank), reading)
         if other is not reading and other.rank.endpoint != rank.endpoint and facts.run.attempt == 0:
-            suspect = suspect_of("verdict.rank-clash", "config.launch", None, [])
-            suspect.role = "launcher"
+            suspect = _clash(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
             suspect.support = [r.stopped for r in (other, reading) if r.stopped]
-            suspect.why.append(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
+            return [suspect]
+    return _same_rank_by_their_word(readings, facts)
+
+
+def _same_rank_by_their_word(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
+    """Logs of two nodes whose processes give themselves one rank, and none made a step."""
+    if facts.run.attempt or any(r.rank.progress or r.ended for r in readings):
+        return []
+    seen: dict[str, Reading] = {}
+    for reading in readings:
+        told = [e.fields["self_rank"] for _, e in reading.rank.events if _tells_rank(e)]
+        if not told or not reading.rank.files:
+            continue
+        number = told[0]
+        other = seen.setdefault(number, reading)
+        mine, theirs = reading.rank.files[0], other.rank.files[0]
+        if other is not reading and mine.rpartition("/")[0] != theirs.rpartition("/")[0]:
+            suspect = _clash(words.same_rank(int(number), theirs, mine))
+            suspect.last_words = (other.rank, reading.rank)
             return [suspect]
     return []
+
+
+def _tells_rank(event: Event) -> bool:
+    return event.signature.startswith("rank.") and event.fields.get("self_rank", "").isdecimal()
+
+
+def _clash(why: Text) -> Suspect:
+    suspect = suspect_of("verdict.rank-clash", "config.launch", None, [])
+    suspect.role = "launcher"
+    suspect.why.append(why)
+    return suspect
 
 
 def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> list[Suspect]:

@@ -97,6 +97,10 @@ def only_one() -> Text:
     return Text("it is the only process of the job", "作业只有这一个进程")
 
 
+def launcher_itself() -> Text:
+    return Text("the launcher itself ended with it", "启动器自身因此退出")
+
+
 def own_error() -> Text:
     return Text("its own log ends with this error", "其日志以该错误结束")
 

@@ -290,3 +290,32 @@ def test_a_symptom_proves_no_reason() -> None:
     )
     (cause,) = without_environment({"console.log": told + ERROR}).causes
     assert (cause.signature, cause.confidence) == ("engine.workers-failed", "guess")
+
+
+def test_two_nodes_that_give_themselves_one_rank_clash() -> None:
+    told = (
+        "I0307 08:54:18.100000 101 nccl_context.cc:83] init nccl context nranks: 2 local rank: 0 "
+        "gpu id: 0 ring id: 0\n"
+    )
+    files = {"a/log/workerlog.0": told, "b/log/workerlog.0": told}
+    (cause,) = without_environment(files).causes
+    assert (cause.signature, cause.category) == ("verdict.rank-clash", "config.launch")
+
+
+def test_a_traceback_of_the_launcher_is_no_failure_of_a_rank() -> None:
+    raised = (
+        'Traceback (most recent call last):\n  File "/x/paddle/distributed/launch/main.py", '
+        "line 2, in launch\n    c.run()\nAttributeError: 'NoneType' object has no attribute 'x'\n"
+    )
+    found = without_environment({"console.log": raised})
+    (cause,) = found.causes
+    assert (cause.role, cause.rank, cause.category) == ("launcher", None, "config.launch")
+    assert (cause.confidence, found.victims) == ("proven", ())
+
+
+def test_who_presses_ctrl_c_interrupts() -> None:
+    pressed = (
+        'Traceback (most recent call last):\n  File "train.py", line 2, in main\n    step()\n'
+        "KeyboardInterrupt\n"
+    )
+    assert without_environment({"console.log": STEPS + pressed}).verdict == "interrupted"
