@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
@@ -20,6 +21,20 @@ SAYS_FAILED = frozenset(
         "launch.container-failed",
         "launch.pod-failed",
         "launch.spawn-exit",
+    }
+)
+
+NAMES_ONE = frozenset(
+    {
+        "launch.crashed-by",
+        "launch.killed-by",
+        "launch.mpi-first-exit",
+        "launch.spawn-crashed",
+        "launch.spawn-exit",
+        "launch.spawn-killed",
+        "launch.srun-crashed",
+        "launch.srun-exit",
+        "launch.srun-memory",
     }
 )
 
@@ -65,6 +80,17 @@ class Case(NamedTuple):
             if f.event.signature in SAYS_FAILED
             or (f.event.signature == "launch.exit-code" and f.event.fields["exit_code"] != "0")
         ]
+
+    @property
+    def named(self) -> tuple[int, ...]:
+        """The ranks that the launcher found dead first, by its own word."""
+        aborted = [f.event.fields for f in self.launcher if f.event.signature == "launch.abort"]
+        found = {int(n) for fields in aborted for n in re.findall(r"\d+", fields.get("ranks", ""))}
+        for one in self.launcher:
+            told = one.event.fields.get("rank", "")
+            if not found and one.event.signature in NAMES_ONE and told.isdecimal():
+                return (int(told),)
+        return tuple(sorted(found))
 
     @property
     def went_well(self) -> bool:

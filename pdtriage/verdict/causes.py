@@ -47,6 +47,8 @@ def confidence_notes(
             suspect.why.append(words.launcher_itself())
             suspect.certain = True
             continue
+        if suspect.named:
+            continue  # many wrote into one console
         if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
             suspect.why.append(words.only_one())
             # a symptom is no reason, however certain it is who shows it
@@ -82,6 +84,8 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     if _is_launchers(top):
         role, number, rank = "launcher", None, None
     named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
+    if top.named and rank is not None:
+        number, named = top.named[0], set(top.named)
     text = _said(event) if event else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
     return Cause(
@@ -92,7 +96,7 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
         rank=number,
         ranks=tuple(sorted(named)) or ((number,) if number is not None else ()),
         host=top.host,
-        local_rank=rank.local_rank if rank else None,
+        local_rank=rank.local_rank if rank and not top.named else None,
         device=rank.device if rank else None,
         confidence=_confidence(top),
         why=_unique([text for suspect in group[:1] for text in suspect.why]),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RunFacts, VerdictWord, Victim
 from pdtriage.named import NamedTuple
+from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Directory, accusations_of, narrowed
 from pdtriage.verdict.case import Case
 from pdtriage.verdict.causes import causes_from, confidence_notes
@@ -48,6 +49,7 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
         signatures=knowledge.signatures,
     )
     suspects = with_mounts(climb(case), case.cluster)
+    _ask_the_launcher(case, suspects)
     confidence_notes(suspects, readings, facts.unanswered)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
@@ -77,6 +79,16 @@ def _known(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Fo
         for file, event in events
         if event.signature in knowledge.signatures
     ]
+
+
+def _ask_the_launcher(case: Case, suspects: list[Suspect]) -> None:
+    """Whose words a console shows is not always told; who failed is."""
+    unclear = [s for s in suspects if s.rank and s.rank.mixed and s.found]
+    named = case.named if unclear else ()
+    for suspect in unclear:
+        if named and suspect.rank and suspect.rank.rank not in named:
+            suspect.named = named
+            suspect.why.append(words.named_by_launcher())
 
 
 def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:

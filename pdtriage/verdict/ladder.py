@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pdtriage.model import Rank
 from pdtriage.verdict import pods, silent, vanished, waiting, words
 from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
 from pdtriage.verdict.reading import Found, Reading
-from pdtriage.verdict.suspects import Suspect, revived_suspects, suspect_of
+from pdtriage.verdict.suspects import SIGKILL, Suspect, revived_suspects, suspect_of
 
 
 def climb(case: Case) -> list[Suspect]:
@@ -288,15 +289,32 @@ def _of_launcher(case: Case) -> list[Suspect]:
 
 
 def _told(found: Found, readings: Sequence[Reading]) -> Suspect:
-    fields = found.event.fields
+    fields = dict(found.event.fields)
     told = fields.get("rank", "")
     number = int(told) if told.isdecimal() else None
-    rank = next((r.rank for r in readings if number is not None and r.rank.rank == number), None)
+    if found.event.signature == "launch.container-killed":
+        rank = _of_container(found, readings)  # by its number on the node, not in the job
+        fields["rank"] = str(rank.rank) if rank and rank.rank is not None else ""
+    else:
+        numbered = (r.rank for r in readings if number is not None and r.rank.rank == number)
+        rank = next(numbered, None)
     suspect = suspect_of(found.event.signature, found.category, rank, [])
-    suspect.found, suspect.last_words, suspect.fields = found, (), dict(fields)
+    suspect.found, suspect.last_words, suspect.fields = found, (), fields
     suspect.role = "worker" if number is not None else "launcher"
     suspect.host = fields.get("host") or suspect.host
     if found.event.signature == "launch.signal":
         signal = fields.get("signal", "")
         suspect.why.append(words.launcher_was_stopped(int(signal) if signal.isdecimal() else None))
     return suspect
+
+
+def _of_container(found: Found, readings: Sequence[Reading]) -> Rank | None:
+    """The process a launcher calls by its number on its own node."""
+    number = found.event.fields.get("rank", "")
+    killed = [
+        r.rank
+        for r in readings
+        if r.rank.exit and r.rank.exit.seen_by == "console" and r.rank.exit.signal == SIGKILL
+    ]
+    here = [rank for rank in killed if str(rank.local_rank) == number]
+    return here[0] if len(here) == 1 else killed[0] if len(killed) == 1 else None

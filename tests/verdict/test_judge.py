@@ -319,3 +319,42 @@ def test_who_presses_ctrl_c_interrupts() -> None:
         "KeyboardInterrupt\n"
     )
     assert without_environment({"console.log": STEPS + pressed}).verdict == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("told", "ranks"),
+    [
+        (
+            "ERROR 2021-05-24 17:17:14,611 launch_utils.py:545] ABORT!!! Out of all 4 trainers, "
+            "the trainer process with rank=[1, 3] was aborted. Please check its log.\n",
+            (1, 3),
+        ),
+        ("srun: error: gpu07: task 3: Exited with exit code 1\n", (3,)),
+        (
+            "mpirun noticed that process rank 2 with PID 4412 on node n5 exited on signal 11 "
+            "(Segmentation fault).\n",
+            (2,),
+        ),
+    ],
+)
+def test_an_error_in_a_shared_console_is_of_whom_the_launcher_names(
+    told: str, ranks: tuple[int, ...]
+) -> None:
+    (cause, *_) = without_environment({"console.log": ERROR + told}).causes
+    assert (cause.category, cause.rank, cause.ranks) == ("code.python", ranks[0], ranks)
+    assert cause.confidence == "likely"
+
+
+def test_a_container_is_numbered_on_its_own_node() -> None:
+    killed = (
+        "LAUNCH INFO 2023-04-02 10:00:03,340 Run Pod: second, replicas 2, status ready\n"
+        "Container rank 1 status failed cmd ['python', '-u', 't.py'] code -9 log log/workerlog.1\n"
+    )
+    told = "topology.py:370 - HybridParallelInfo: rank_id: {}, mp_degree: 1\n"
+    files = {
+        f"node{node}/log/workerlog.{local}": told.format(2 * node + local) + STEPS
+        for node in range(2)
+        for local in range(2)
+    }
+    (cause,) = without_environment({**files, "node1/console.log": killed}).causes
+    assert (cause.signature, cause.ranks) == ("launch.container-killed", (3,))
