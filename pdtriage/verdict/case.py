@@ -82,6 +82,13 @@ class Case(NamedTuple):
         ]
 
     @property
+    def is_many(self) -> bool:
+        """More processes were started than may have written a log here."""
+        started = [f.event.fields.get("replicas", "") for f in self.launcher]
+        many = any(number.isdecimal() and int(number) > 1 for number in started)
+        return many or (self.facts.world_size or 1) > 1
+
+    @property
     def named(self) -> tuple[int, ...]:
         """The ranks that the launcher found dead first, by its own word."""
         aborted = [f.event.fields for f in self.launcher if f.event.signature == "launch.abort"]

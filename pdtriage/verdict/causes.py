@@ -22,11 +22,16 @@ LAUNCHER_WORDS = ("comm.no-free-port",)
 
 
 def confidence_notes(
-    suspects: list[Suspect], readings: Sequence[Reading], unanswered: Collection[int] = ()
+    suspects: list[Suspect],
+    readings: Sequence[Reading],
+    unanswered: Collection[int] = (),
+    *,
+    alone: bool = True,
 ) -> None:
     """Adds to every suspect why it is believed to be the culprit.
 
     Where a node had fallen silent before (`unanswered`), who died first elsewhere proves little.
+    Only where nothing tells of other processes may a single one be `alone`.
     """
     spoken = [r for r in readings if r.rank.lines]
     shapes = {_shape(s) for s in suspects}
@@ -49,7 +54,7 @@ def confidence_notes(
             continue
         if suspect.named:
             continue  # many wrote into one console
-        if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
+        if alone and len(spoken) == len(readings) == 1 and _may_be_alone(suspect.rank):
             suspect.why.append(words.only_one())
             # a symptom is no reason, however certain it is who shows it
             suspect.certain = suspect.found.event.role == "cause"

@@ -50,7 +50,7 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     )
     suspects = with_mounts(climb(case), case.cluster)
     _ask_the_launcher(case, suspects)
-    confidence_notes(suspects, readings, facts.unanswered)
+    confidence_notes(suspects, readings, facts.unanswered, alone=not case.is_many)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
     accused = {suspect.rank.key for suspect in suspects if suspect.rank}
@@ -104,6 +104,8 @@ def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
 def _bad_end(case: Case, top: Suspect) -> VerdictWord:
     if top.signature in INTERRUPTIONS:
         return "interrupted"
+    if top.signature == "verdict.just-ends":
+        return "unknown"
     if top.signature == "verdict.stuck" and case.facts.started_by == "unknown":
         return "unknown"  # a lone text that stops is no proof of a job that hangs
     if top.category == "hang":

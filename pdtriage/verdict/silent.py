@@ -89,13 +89,12 @@ def others_are_missing(readings: Sequence[Reading]) -> bool:
         numbers = {r.rank.local_rank for r in node if r.rank.local_rank is not None}
         if numbers and max(numbers) >= len(numbers):
             return True
-    if len(readings) > 1:
-        return False
-    events = [event for _, event in readings[0].rank.events]
-    return any(
-        event.signature.startswith("comm.") or event.fields.get("world_size", "1") != "1"
-        for event in events
-    )
+    events = [event for reading in readings for _, event in reading.rank.events]
+    sizes = [e.fields.get("world_size", "") for e in events if e.signature.startswith("rank.")]
+    if any(size.isdecimal() and int(size) > len(readings) for size in sizes):
+        return True
+    errors = [event for event in events if event.role in ("cause", "symptom")]
+    return len(readings) == 1 and any(event.signature.startswith("comm.") for event in errors)
 
 
 def ended_before_others(readings: Sequence[Reading]) -> list[Suspect]:

@@ -358,3 +358,36 @@ def test_a_container_is_numbered_on_its_own_node() -> None:
     }
     (cause,) = without_environment({**files, "node1/console.log": killed}).causes
     assert (cause.signature, cause.ranks) == ("launch.container-killed", (3,))
+
+
+def test_two_of_four_victims_do_not_tell_why_either() -> None:
+    told = (
+        "I0124 17:40:10.740386 61 nccl_context.cc:74] init nccl context nranks: 4 local rank: 0 "
+        "gpu id: 0 ring id: 0\n"
+    )
+    logs = {"log/workerlog.0": told + stopped(70, 60), "log/workerlog.1": stopped(71, 60)}
+    (cause,) = without_environment(logs).causes
+    assert cause.signature == "verdict.victims-only"
+
+
+def test_a_process_that_tidied_up_and_left_failed_perhaps() -> None:
+    closed = (
+        "I0306 10:18:22.777120 3377 tcp_store.cc:273] receive shutdown event and so quit from "
+        "MasterDaemon run loop\n"
+    )
+    found = without_environment({"log/workerlog.0": STEPS + closed})
+    (cause,) = found.causes
+    assert (found.verdict, cause.category, cause.confidence) == ("unknown", "unknown", "guess")
+    assert cause.evidence[0].text == closed.strip()
+
+
+def test_who_stops_its_own_readers_is_not_stopped() -> None:
+    own = "W0306 10:18:20.777120 60 gpu_resources.cc:61] Please NOTE: device: 0\n"
+    found = without_environment({"log/workerlog.0": own + STEPS + stopped(71, 60)})
+    assert (found.verdict, found.causes) == ("unknown", ())
+
+
+def test_where_many_were_started_a_lone_log_proves_nothing() -> None:
+    started = "LAUNCH INFO 2023-04-02 10:00:03,340 Run Pod: a, replicas 2, status ready\n"
+    (cause,) = without_environment({"console.log": started + ERROR}).causes
+    assert cause.confidence == "likely"
