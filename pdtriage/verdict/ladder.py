@@ -279,8 +279,8 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _not_stopped,
     _stuck,
     _failed_somehow,
-    _stopped_in_midst,
     _just_ends,
+    _stopped_in_midst,
 )
 """Strongest first."""
 
