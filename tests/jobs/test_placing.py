@@ -43,3 +43,18 @@ def test_a_process_that_tells_its_rank_places_its_node() -> None:
     )
     (run,) = runs_of({"log/workerlog.0": told + STEP, "log/workerlog.1": STEP})
     assert owners(run) == {"log/workerlog.0": (2, None), "log/workerlog.1": (3, None)}
+
+
+def test_a_folder_called_by_the_address_of_its_node_places_it() -> None:
+    endpoints = "PADDLE_TRAINER_ENDPOINTS: \n10.0.0.1:1\n10.0.0.1:2\n10.0.0.2:1\n10.0.0.2:2\n"
+    files = {}
+    for host in ("10.0.0.1", "10.0.0.2"):
+        files[f"{host}/log/endpoints.log"] = endpoints
+        files[f"{host}/log/workerlog.0"] = files[f"{host}/log/workerlog.1"] = STEP
+    (run,) = runs_of(files)
+    assert {name: rank for name, (rank, _) in owners(run).items()} == {
+        "10.0.0.1/log/workerlog.0": 0,
+        "10.0.0.1/log/workerlog.1": 1,
+        "10.0.0.2/log/workerlog.0": 2,
+        "10.0.0.2/log/workerlog.1": 3,
+    }
