@@ -12,6 +12,7 @@ from pdtriage.model import Role
 _NODE_NAME = late(
     r"(?:^|[/_.-])(?:node|host|machine|worker|trainer|pod|rank)[_.-]?(\d+)(?=$|[/_.-])"
 )
+_ADDRESS = late(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _DEVICE_FLAGS = {
     "FLAGS_selected_gpus": "gpu",
     "FLAGS_selected_xpus": "xpu",
@@ -72,9 +73,11 @@ class Identification:
         for member, told in self._told.items():  # one that knows its rank places its whole node
             if member.log.index is not None and told >= member.log.index:
                 return told - member.log.index
-        here = {self._host} if self._host else set(run.node.folder.replace("_", "/").split("/"))
-        for rank, endpoint in enumerate(run.endpoints):
-            if host_of(endpoint) in here:  # people name the folder of a node by its address
+        # people name the folder of a node by its address
+        named = _ADDRESS.search(run.node.folder) if not self._host else None
+        here = named[0] if named else self._host
+        for rank, endpoint in enumerate(run.endpoints if here else ()):
+            if host_of(endpoint) == here:
                 return rank
         if self._nodes > 1:
             number = node_number(run.node.folder)

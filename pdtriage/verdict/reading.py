@@ -97,7 +97,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
             ended = Found(file, event, signature)
         elif event.role == "context" and event.category:
             context.append(Found(file, event, signature))
-    stopped = _stopped(stops, () if rank.mixed else rank.pids)
+    stopped = _stopped(stops, rank)
     telling = _telling(errors, rank, stopped)
     if not telling:
         return Reading(rank, context=tuple(context), stopped=stopped, ended=ended)
@@ -119,16 +119,19 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     )
 
 
-def _stopped(said: Sequence[Found], own: Sequence[int]) -> Found | None:
+def _stopped(said: Sequence[Found], rank: Rank) -> Found | None:
     """The proof that somebody else stopped it; the best one names who.
 
-    A process that stops its readers, by one of its `own` pids, is not stopped itself.
+    A process that stops its readers, or goes on after that, is not stopped itself.
     """
-    itself = {str(pid) for pid in own}
+    alone = not rank.mixed
+    itself = {str(pid) for pid in rank.pids} if alone else set()
+    last = rank.progress[-1].line if rank.progress and alone else 0
     stops = [
         f
         for f in said
         if f.event.fields.get("sender") not in (*itself, f.event.fields.get("pid", "-"))
+        and f.event.line > last
     ]
     named = [f for f in stops if "sender" in f.event.fields]
     return named[0] if named else stops[0] if stops else None

@@ -159,3 +159,8 @@ def test_where_many_were_started_a_lone_log_proves_nothing() -> None:
     started = "LAUNCH INFO 2023-04-02 10:00:03,340 Run Pod: a, replicas 2, status ready\n"
     (cause,) = without_environment({"console.log": started + ERROR}).causes
     assert cause.confidence == "likely"
+
+
+def test_who_goes_on_was_not_stopped() -> None:
+    found = without_environment({"log/workerlog.0": stopped(71, 60) + STEPS})
+    assert (found.verdict, found.causes) == ("unknown", ())
