@@ -279,14 +279,19 @@ class FileScanner:
         before: int,
     ) -> None:
         """An exception that no signature claimed is still an exception."""
-        claimed = {e.line for e in found.events[before:] if e.role not in ("context", "progress")}
+        telling = [e for e in found.events[before:] if e.role not in ("context", "progress")]
+        claimed = {e.line for e in telling}
+        launchers = {e.line for e in telling if e.signature.startswith("launch.")}
         for passage in passages:
             for traceback in passage.tracebacks:
                 raised = traceback.raised
                 if raised is None:
                     continue
                 last = traceback.last.number if traceback.last else raised.number
-                if any(number in claimed for number in range(raised.number, last + 1)):
+                # what a launcher prints below it is no part of its message
+                words = range(raised.number + 1, last + 1)
+                below = any(number in claimed and number not in launchers for number in words)
+                if raised.number in claimed or below:
                     continue
                 claim = self._claims.on_exception(traceback)
                 if claim:

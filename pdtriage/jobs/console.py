@@ -150,6 +150,10 @@ def _learn(facts: ConsoleFacts, event: Event) -> None:
     fields = event.fields
     if event.signature == "launch.proc":
         facts.pids[int(fields["local_rank"])] = int(fields["pid"])
+    elif event.signature == "launch.container-env":
+        first = int(fields["rank"]) - int(fields["local_rank"])
+        facts.values.setdefault("PADDLE_TRAINER_ID", str(max(0, first)))
+        facts.world_size = facts.world_size or int(fields["world_size"])
     elif event.signature == "launch.abort":
         facts.aborted |= {int(n) for n in re.findall(r"\d+", fields.get("ranks", ""))}
         if fields.get("world_size", "").isdecimal():

@@ -12,6 +12,7 @@ from pdtriage.model import Role
 _NODE_NAME = late(
     r"(?:^|[/_.-])(?:node|host|machine|worker|trainer|pod|rank)[_.-]?(\d+)(?=$|[/_.-])"
 )
+_ADDRESS = late(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _DEVICE_FLAGS = {
     "FLAGS_selected_gpus": "gpu",
     "FLAGS_selected_xpus": "xpu",
@@ -66,14 +67,17 @@ class Identification:
     def _first_rank(self) -> int | None:
         """Global rank of this node's first process."""
         run = self._run
-        first = _number(run.console.values.get("PADDLE_TRAINER_ID"))
+        first = first_rank_told(run)
         if first is not None:
             return first
         for member, told in self._told.items():  # one that knows its rank places its whole node
             if member.log.index is not None and told >= member.log.index:
                 return told - member.log.index
-        for rank, endpoint in enumerate(run.endpoints if self._host else ()):
-            if host_of(endpoint) == self._host:
+        # people name the folder of a node by its address
+        named = _ADDRESS.search(run.node.folder) if not self._host else None
+        here = named[0] if named else self._host
+        for rank, endpoint in enumerate(run.endpoints if here else ()):
+            if host_of(endpoint) == here:
                 return rank
         if self._nodes > 1:
             number = node_number(run.node.folder)
@@ -92,6 +96,22 @@ class Identification:
             return None if first is None else first + local
         alone = self._nodes == 1 and len(self._run.members) == 1
         return 0 if alone and _world(self._run) == 1 else None
+
+
+def first_rank_told(run: NodeRun) -> int | None:
+    """Global rank of a node's first process, as its console tells it."""
+    values = run.console.values
+    first = _number(values.get("PADDLE_TRAINER_ID"))
+    node = _number(values.get("--rank"))
+    started = run.console.first("launch.run-pod")
+    if first is not None or node is None or started is None or _nnodes(run) == 1:
+        return first
+    return node * int(started.fields["replicas"])  # nodes are rarely unequal
+
+
+def is_one_node(run: NodeRun) -> bool:
+    """As the launcher's configuration tells it."""
+    return _nnodes(run) == 1
 
 
 def _own_rank(

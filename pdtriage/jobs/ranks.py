@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from pdtriage.jobs.console import ConsoleFacts
-from pdtriage.jobs.identity import Identification, Identity, host_of
+from pdtriage.jobs.identity import (
+    Identification,
+    Identity,
+    first_rank_told,
+    host_of,
+    is_one_node,
+)
 from pdtriage.jobs.launches import Member, NodeRun
 from pdtriage.jobs.split import Segment
 from pdtriage.launch.record import DeathRecord
@@ -125,11 +131,11 @@ def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
     if not run.console.exits:
         return []
     local = {(rank.role, rank.local_rank) for rank in known}
-    single = run.console.values.get("--nnodes", "1") == "1"
+    first = 0 if is_one_node(run) else first_rank_told(run)
     return [
         Rank(
             role=role,
-            rank=index if single else None,
+            rank=_placed(role, index, first),
             local_rank=index,
             node=run.number,
             exit=told,
@@ -137,6 +143,13 @@ def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
         for (role, index), told in sorted(run.console.exits.items())
         if (role, index) not in local
     ]
+
+
+def _placed(role: Role, index: int, first: int | None) -> int | None:
+    """The global rank of a process by its number on a node whose first worker is `first`."""
+    if first is None or (first and role != "worker"):
+        return None
+    return first + index
 
 
 def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleFacts) -> Rank:

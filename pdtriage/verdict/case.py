@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
@@ -13,6 +14,20 @@ from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
 
 OWN_VERDICT = "launch.own-verdict"
 OWN_HEADLINE = "launch.own-headline"
+
+NAMES_ONE = frozenset(
+    {
+        "launch.crashed-by",
+        "launch.killed-by",
+        "launch.mpi-first-exit",
+        "launch.spawn-crashed",
+        "launch.spawn-exit",
+        "launch.spawn-killed",
+        "launch.srun-crashed",
+        "launch.srun-exit",
+        "launch.srun-memory",
+    }
+)
 
 
 class Case(NamedTuple):
@@ -56,6 +71,24 @@ class Case(NamedTuple):
             if f.event.signature in SAYS_FAILED
             or (f.event.signature == "launch.exit-code" and f.event.fields["exit_code"] != "0")
         ]
+
+    @property
+    def is_many(self) -> bool:
+        """More processes were started than may have written a log here."""
+        started = [f.event.fields.get("replicas", "") for f in self.launcher]
+        many = any(number.isdecimal() and int(number) > 1 for number in started)
+        return many or (self.facts.world_size or 1) > 1
+
+    @property
+    def named(self) -> tuple[int, ...]:
+        """The ranks that the launcher found dead first, by its own word."""
+        aborted = [f.event.fields for f in self.launcher if f.event.signature == "launch.abort"]
+        found = {int(n) for fields in aborted for n in re.findall(r"\d+", fields.get("ranks", ""))}
+        for one in self.launcher:
+            told = one.event.fields.get("rank", "")
+            if not found and one.event.signature in NAMES_ONE and told.isdecimal():
+                return (int(told),)
+        return tuple(sorted(found))
 
     @property
     def went_well(self) -> bool:

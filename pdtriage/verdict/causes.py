@@ -17,14 +17,21 @@ MOST_EVIDENCE = 6
 TITLE_QUOTE = 90
 """Characters of a message that a general title carries."""
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
+LAUNCHER_WORDS = ("comm.no-free-port",)
+"""Signatures of other categories that only a launcher prints."""
 
 
 def confidence_notes(
-    suspects: list[Suspect], readings: Sequence[Reading], unanswered: Collection[int] = ()
+    suspects: list[Suspect],
+    readings: Sequence[Reading],
+    unanswered: Collection[int] = (),
+    *,
+    alone: bool = True,
 ) -> None:
     """Adds to every suspect why it is believed to be the culprit.
 
     Where a node had fallen silent before (`unanswered`), who died first elsewhere proves little.
+    Only where nothing tells of other processes may a single one be `alone`.
     """
     spoken = [r for r in readings if r.rank.lines]
     shapes = set(_shapes(suspects).values())
@@ -41,9 +48,16 @@ def confidence_notes(
             suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
         if suspect.found is None or suspect.rank is None:
             continue
-        if len(spoken) == 1 and len(readings) == 1 and _may_be_alone(suspect.rank):
-            suspect.why.append(words.only_one())
+        if _is_launchers(suspect) and suspect.found.event.role == "cause":
+            suspect.why.append(words.launcher_itself())
             suspect.certain = True
+            continue
+        if suspect.named:
+            continue  # many wrote into one console
+        if alone and len(spoken) == len(readings) == 1 and _may_be_alone(suspect.rank):
+            suspect.why.append(words.only_one())
+            # a symptom is no reason, however certain it is who shows it
+            suspect.certain = suspect.found.event.role == "cause"
         elif len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects):
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True
@@ -78,9 +92,11 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     event = top.found.event if top.found else None
     role: Role = rank.role if rank else "launcher" if top.role == "launcher" else "worker"
     number = rank.rank if rank else _told_rank(top)
-    if top.category in LAUNCHER_CATEGORIES and top.found and _from_console(top.found, rank):
+    if _is_launchers(top):
         role, number, rank = "launcher", None, None
     named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
+    if top.named and rank is not None:
+        number, named = top.named[0], set(top.named)
     text = _said(event) if event else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
     return Cause(
@@ -91,7 +107,7 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
         rank=number,
         ranks=tuple(sorted(named)) or ((number,) if number is not None else ()),
         host=top.host,
-        local_rank=rank.local_rank if rank else None,
+        local_rank=rank.local_rank if rank and not top.named else None,
         device=rank.device if rank else None,
         confidence=_confidence(top),
         why=_unique([text for suspect in group[:1] for text in suspect.why]),
@@ -119,6 +135,12 @@ def _title(signature: Signature, top: Suspect) -> Text:
 def _told_rank(suspect: Suspect) -> int | None:
     told = suspect.fields.get("rank", "")
     return int(told) if told.isdecimal() and suspect.role == "worker" else None
+
+
+def _is_launchers(suspect: Suspect) -> bool:
+    """What a console shows of it is the launcher's own failure, no process's."""
+    launching = suspect.category in LAUNCHER_CATEGORIES or suspect.signature in LAUNCHER_WORDS
+    return bool(launching and suspect.found and _from_console(suspect.found, suspect.rank))
 
 
 def _from_console(found: Found, rank: object) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RunFacts, VerdictWord, Victim
 from pdtriage.named import NamedTuple
+from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Directory, accusations_of, narrowed
 from pdtriage.verdict.case import Case
 from pdtriage.verdict.causes import causes_from, confidence_notes
@@ -16,6 +17,10 @@ from pdtriage.verdict.reading import Found, Reading, read_rank
 from pdtriage.verdict.suspects import Suspect, accusers_of
 from pdtriage.verdict.vanished import LAUNCHER_GONE
 from pdtriage.verdict.victims import victims_of
+
+INTERRUPTIONS = frozenset(
+    {"launch.signal", "python.keyboard-interrupt", "verdict.interrupted", LAUNCHER_GONE}
+)
 
 
 class Judgement(NamedTuple):
@@ -44,10 +49,12 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
         signatures=knowledge.signatures,
     )
     suspects = with_mounts(climb(case), case.cluster)
-    confidence_notes(suspects, readings, facts.unanswered)
+    _ask_the_launcher(case, suspects)
+    confidence_notes(suspects, readings, facts.unanswered, alone=not case.is_many)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
-    victims = victims_of(readings, causes, facts, verdict)
+    accused = {suspect.rank.key for suspect in suspects if suspect.rank}
+    victims = victims_of(readings, causes, facts, verdict, accused)
     return Judgement(verdict, causes, victims, tuple(readings))
 
 
@@ -74,6 +81,16 @@ def _known(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Fo
     ]
 
 
+def _ask_the_launcher(case: Case, suspects: list[Suspect]) -> None:
+    """Whose words a console shows is not always told; who failed is."""
+    unclear = [s for s in suspects if s.rank and s.rank.mixed and s.found]
+    named = case.named if unclear else ()
+    for suspect in unclear:
+        if named and suspect.rank and suspect.rank.rank not in named:
+            suspect.named = named
+            suspect.why.append(words.named_by_launcher())
+
+
 def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
     if suspects:
         return _bad_end(case, suspects[0])
@@ -85,8 +102,10 @@ def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
 
 
 def _bad_end(case: Case, top: Suspect) -> VerdictWord:
-    if top.signature in ("launch.signal", "verdict.interrupted", LAUNCHER_GONE):
+    if top.signature in INTERRUPTIONS:
         return "interrupted"
+    if top.signature == "verdict.just-ends":
+        return "unknown"
     if top.signature == "verdict.stuck" and case.facts.started_by == "unknown":
         return "unknown"  # a lone text that stops is no proof of a job that hangs
     if top.category == "hang":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pdtriage.model import Rank
 from pdtriage.verdict import pods, silent, vanished, waiting, words
 from pdtriage.verdict.accusations import unseen
 from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
 from pdtriage.verdict.reading import Found, Reading
-from pdtriage.verdict.suspects import Suspect, revived_suspects, suspect_of
+from pdtriage.verdict.suspects import SIGKILL, Suspect, revived_suspects, suspect_of
 
 
 def climb(case: Case) -> list[Suspect]:
@@ -120,7 +121,7 @@ def _stopped_by_outsiders(case: Case) -> list[Suspect]:
 
 
 def _never_met(case: Case) -> list[Suspect]:
-    return waiting.peers_missing(case.launcher) or waiting.same_rank_twice(
+    return waiting.peers_missing(case.launcher, case.readings) or waiting.same_rank_twice(
         case.readings, case.facts
     )
 
@@ -216,10 +217,28 @@ def _all_were_stopped(case: Case) -> list[Suspect]:
     stopped = [r.stopped for r in case.readings if r.stopped]
     if not stopped or not all(r.stopped or not r.rank.files for r in case.readings):
         return []
+    if not case.launcher and silent.others_are_missing(case.readings):
+        return [_stopped_for_others(stopped)]
     suspect = suspect_of("verdict.interrupted", "external.kill", None, stopped[:1])
     suspect.role = "launcher"
     suspect.why.append(words.all_stopped())
     return [suspect]
+
+
+def _not_stopped(case: Case) -> list[Suspect]:
+    """Some were stopped; who was not may have ended before, without a word."""
+    stopped = [r.stopped for r in case.readings if r.stopped]
+    if not stopped:
+        return []
+    gone = silent.ended_before_others(case.readings)
+    return gone or [_stopped_for_others(stopped)]
+
+
+def _stopped_for_others(stopped: list[Found]) -> Suspect:
+    """They were stopped, and whatever made the launcher do so is not here."""
+    suspect = suspect_of("verdict.victims-only", "unknown", None, stopped[:2])
+    suspect.why.append(words.only_victims())
+    return suspect
 
 
 def _stuck(case: Case) -> list[Suspect]:
@@ -234,6 +253,10 @@ def _stopped_in_midst(case: Case) -> list[Suspect]:
     if case.facts.started_by == "pdtriage":
         return []  # our own record knows better
     return waiting.stopped_in_midst(case.readings, case.launcher)
+
+
+def _just_ends(case: Case) -> list[Suspect]:
+    return waiting.just_ends(case.readings, case.launcher)
 
 
 def _failed_somehow(case: Case) -> list[Suspect]:
@@ -268,8 +291,10 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _kernel_faults,
     _peers_without_a_name,
     _all_were_stopped,
+    _not_stopped,
     _stuck,
     _failed_somehow,
+    _just_ends,
     _stopped_in_midst,
 )
 """Strongest first."""
@@ -284,15 +309,32 @@ def _of_launcher(case: Case) -> list[Suspect]:
 
 
 def _told(found: Found, readings: Sequence[Reading]) -> Suspect:
-    fields = found.event.fields
+    fields = dict(found.event.fields)
     told = fields.get("rank", "")
     number = int(told) if told.isdecimal() else None
-    rank = next((r.rank for r in readings if number is not None and r.rank.rank == number), None)
+    if found.event.signature == "launch.container-killed":
+        rank = _of_container(found, readings)  # by its number on the node, not in the job
+        fields["rank"] = str(rank.rank) if rank and rank.rank is not None else ""
+    else:
+        numbered = (r.rank for r in readings if number is not None and r.rank.rank == number)
+        rank = next(numbered, None)
     suspect = suspect_of(found.event.signature, found.category, rank, [])
-    suspect.found, suspect.last_words, suspect.fields = found, (), dict(fields)
+    suspect.found, suspect.last_words, suspect.fields = found, (), fields
     suspect.role = "worker" if number is not None else "launcher"
     suspect.host = fields.get("host") or suspect.host
     if found.event.signature == "launch.signal":
         signal = fields.get("signal", "")
         suspect.why.append(words.launcher_was_stopped(int(signal) if signal.isdecimal() else None))
     return suspect
+
+
+def _of_container(found: Found, readings: Sequence[Reading]) -> Rank | None:
+    """The process a launcher calls by its number on its own node."""
+    number = found.event.fields.get("rank", "")
+    killed = [
+        r.rank
+        for r in readings
+        if r.rank.exit and r.rank.exit.seen_by == "console" and r.rank.exit.signal == SIGKILL
+    ]
+    here = [rank for rank in killed if str(rank.local_rank) == number]
+    return here[0] if len(here) == 1 else killed[0] if len(killed) == 1 else None

@@ -110,7 +110,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
         failed = failed or event.signature in SAYS_FAILED
     if failed:  # a launcher in the same log saw it fail: that it ended is no success
         ended = None
-    stopped = _stopped(stops)
+    stopped = _stopped(stops, rank)
     telling = _telling(errors, rank, stopped)
     if not telling:
         return Reading(rank, context=tuple(context), stopped=stopped, ended=ended)
@@ -132,9 +132,20 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     )
 
 
-def _stopped(said: Sequence[Found]) -> Found | None:
-    """The proof that somebody else stopped it; the best one names who."""
-    stops = [f for f in said if f.event.fields.get("sender") != f.event.fields.get("pid", "-")]
+def _stopped(said: Sequence[Found], rank: Rank) -> Found | None:
+    """The proof that somebody else stopped it; the best one names who.
+
+    A process that stops its readers, or goes on after that, is not stopped itself.
+    """
+    alone = not rank.mixed
+    itself = {str(pid) for pid in rank.pids} if alone else set()
+    last = rank.progress[-1].line if rank.progress and alone else 0
+    stops = [
+        f
+        for f in said
+        if f.event.fields.get("sender") not in (*itself, f.event.fields.get("pid", "-"))
+        and f.event.line > last
+    ]
     named = [f for f in stops if "sender" in f.event.fields]
     return named[0] if named else stops[0] if stops else None
 

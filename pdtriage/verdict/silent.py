@@ -102,6 +102,39 @@ def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[S
     return suspects
 
 
+def others_are_missing(readings: Sequence[Reading]) -> bool:
+    """Ranks of the job that left no log here: by its size, by gaps, by what the logs say."""
+    if any(not reading.rank.files for reading in readings):
+        return True
+    for node in by_node(readings).values():
+        numbers = {r.rank.local_rank for r in node if r.rank.local_rank is not None}
+        if numbers and max(numbers) >= len(numbers):
+            return True
+    events = [event for reading in readings for _, event in reading.rank.events]
+    sizes = [e.fields.get("world_size", "") for e in events if e.signature.startswith("rank.")]
+    if any(size.isdecimal() and int(size) > len(readings) for size in sizes):
+        return True
+    errors = [event for event in events if event.role in ("cause", "symptom")]
+    return len(readings) == 1 and any(event.signature.startswith("comm.") for event in errors)
+
+
+def ended_before_others(readings: Sequence[Reading]) -> list[Suspect]:
+    """The launcher stopped the others of its node and not this one, whose log just ends."""
+    for node in by_node(readings).values():
+        stopped = [r.stopped for r in node if r.stopped]
+        left = [r for r in node if not r.stopped and r.rank.local_rank is not None]
+        if not stopped or len(left) != 1:
+            continue
+        gone = left[0]
+        if not gone.rank.files or not gone.quiet or gone.ended or gone.rank.exit:
+            continue
+        suspect = suspect_of("verdict.silent", "unknown", gone.rank, stopped[:2])
+        suspect.why.append(words.not_stopped())
+        suspect.position = gone.position
+        return [suspect]
+    return []
+
+
 def by_node(readings: Iterable[Reading]) -> dict[int | str, list[Reading]]:
     """What one launcher started together: by its number, else by the folder of the logs."""
     nodes: dict[int | str, list[Reading]] = {}

@@ -44,6 +44,8 @@ class Suspect:
         """Ranks whose last line is evidence: where a log without an error stops."""
         self.first_to_fail = False
         """Its parent saw nobody fail before it."""
+        self.named: tuple[int, ...] = ()
+        """Whom the launcher names, where a console does not tell whose words it shows."""
 
     @property
     def is_consequence(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
 from pdtriage.named import maker
@@ -17,12 +17,12 @@ def victims_of(
     causes: Sequence[Cause],
     facts: RunFacts,
     verdict: VerdictWord,
+    accused: Collection[tuple[str, int, int, str]] = (),
 ) -> tuple[Victim, ...]:
-    """Ranks that ended only because another one did."""
+    """Ranks that ended only because another one did; nobody of those whose key is `accused`."""
     if verdict not in ("failed", "hung", "interrupted") or not causes:
         return ()
     guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
-    spoken = {cause.evidence[0].file for cause in causes if cause.evidence}
     removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
     launchers = {
         id(reading): pids
@@ -37,8 +37,8 @@ def victims_of(
         role, number, local, _, host = rank[:5]
         if (role, number) in guilty or not rank.files or host in removed:
             continue
-        if number is None and not spoken.isdisjoint(rank.files):
-            continue  # the culprit itself, whose number nobody knows
+        if accused and (number is None or rank.mixed) and rank.key in accused:
+            continue
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:
             victims.append(_made((number, role, host, reason, because_of, local)))

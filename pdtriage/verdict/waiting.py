@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.late import late
-from pdtriage.model import RunFacts
+from pdtriage.model import Event, RunFacts, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
@@ -108,6 +108,22 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     return [suspect]
 
 
+def just_ends(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:
+    """A process that tidied up and left in the midst of its steps, as after the last one."""
+    spoken = [r for r in readings if r.rank.lines]
+    if launcher or any(r.ended or r.stopped or r.rank.exit or not r.quiet for r in spoken):
+        return []
+    for reading in spoken:
+        steps = reading.rank.progress
+        closed = [e for _, e in reading.rank.events if e.signature == "comm.tcpstore-shutdown"]
+        if closed and steps and closed[-1].line > steps[-1].line:
+            suspect = suspect_of("verdict.just-ends", "unknown", reading.rank, [])
+            suspect.why.append(words.tidied_up())
+            suspect.position = reading.position
+            return [suspect]
+    return []
+
+
 def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
     """Two processes of one run that both say they are rank N."""
     seen: dict[tuple[str, int], Reading] = {}
@@ -117,16 +133,46 @@ def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspec
             continue
         other = seen.setdefault((rank.role, rank.rank), reading)
         if other is not reading and other.rank.endpoint != rank.endpoint and facts.run.attempt == 0:
-            suspect = suspect_of("verdict.rank-clash", "config.launch", None, [])
-            suspect.role = "launcher"
+            suspect = _clash(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
             suspect.support = [r.stopped for r in (other, reading) if r.stopped]
-            suspect.why.append(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
+            return [suspect]
+    return _same_rank_by_their_word(readings, facts)
+
+
+def _same_rank_by_their_word(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
+    """Logs of two nodes whose processes give themselves one rank, and none made a step."""
+    if facts.run.attempt or any(r.rank.progress or r.ended for r in readings):
+        return []
+    seen: dict[str, Reading] = {}
+    for reading in readings:
+        told = [e.fields["self_rank"] for _, e in reading.rank.events if _tells_rank(e)]
+        if not told or not reading.rank.files:
+            continue
+        number = told[0]
+        other = seen.setdefault(number, reading)
+        mine, theirs = reading.rank.files[0], other.rank.files[0]
+        if other is not reading and mine.rpartition("/")[0] != theirs.rpartition("/")[0]:
+            suspect = _clash(words.same_rank(int(number), theirs, mine))
+            suspect.last_words = (other.rank, reading.rank)
             return [suspect]
     return []
 
 
-def peers_missing(launcher: Sequence[Found]) -> list[Suspect]:
+def _tells_rank(event: Event) -> bool:
+    return event.signature.startswith("rank.") and event.fields.get("self_rank", "").isdecimal()
+
+
+def _clash(why: Text) -> Suspect:
+    suspect = suspect_of("verdict.rank-clash", "config.launch", None, [])
+    suspect.role = "launcher"
+    suspect.why.append(why)
+    return suspect
+
+
+def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> list[Suspect]:
     """The launcher waited for other nodes and never started anything."""
+    if any(r.rank.lines and r.rank.local_rank is not None and not r.rank.mixed for r in readings):
+        return []  # all nodes have met when the first process starts
     waiting = [f for f in launcher if f.event.signature == "launch.waiting-peer"]
     started = [f for f in launcher if f.event.signature in ("launch.run-pod", "launch.local-start")]
     if not waiting or started:

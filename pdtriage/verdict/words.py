@@ -97,6 +97,17 @@ def only_one() -> Text:
     return Text("it is the only process of the job", "作业只有这一个进程")
 
 
+def tidied_up() -> Text:
+    return Text(
+        "it closed its store as a process does that ends by itself; no log tells why it ended",
+        "它像正常结束的进程那样关闭了 store，但没有日志说明为何结束",
+    )
+
+
+def launcher_itself() -> Text:
+    return Text("the launcher itself ended with it", "启动器自身因此退出")
+
+
 def own_error() -> Text:
     return Text("its own log ends with this error", "其日志以该错误结束")
 
@@ -271,6 +282,20 @@ def all_stopped() -> Text:
     return Text(
         "every rank was stopped with SIGTERM and none shows an error of its own",
         "所有 rank 都被 SIGTERM 终止，且没有自身的错误",
+    )
+
+
+def only_victims() -> Text:
+    return Text(
+        "whoever speaks here was stopped with SIGTERM, and not all logs of the job are here",
+        "此处有日志的进程都是被 SIGTERM 终止的，而作业的日志并不齐全",
+    )
+
+
+def not_stopped() -> Text:
+    return Text(
+        "the others were stopped with SIGTERM and it was not: it seems to have ended before",
+        "其他进程被 SIGTERM 终止而它没有：它似乎在此之前就已退出",
     )
 
 
