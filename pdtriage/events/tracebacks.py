@@ -19,11 +19,11 @@ QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
 """How far above quoted code its frame is looked for."""
 FOREIGN_BELOW_FRAME = 3
 FRAME = '", line '
+_FRAME_BYTES = FRAME.encode()
 CUT_LINES, CUT_BYTES = 4, 1 << 12
 """So late may the first frame stand in a log whose beginning was cut off inside a traceback."""
 
 _FRAME = late(r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$')
-_FRAME_BYTES = b'", line '
 _NO_FOREIGN = late(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
 """What may be an exception's own line: below it stands its message."""
 _REPEATED = late(r"^\s*\[Previous line repeated \d+ more times?\]")

@@ -255,10 +255,6 @@ def _stopped_in_midst(case: Case) -> list[Suspect]:
     return waiting.stopped_in_midst(case.readings, case.launcher)
 
 
-def _just_ends(case: Case) -> list[Suspect]:
-    return waiting.just_ends(case.readings, case.launcher)
-
-
 def _failed_somehow(case: Case) -> list[Suspect]:
     """The launcher says that the job failed, and nothing here says why."""
     if not case.says_failed:
@@ -294,7 +290,6 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _not_stopped,
     _stuck,
     _failed_somehow,
-    _just_ends,
     _stopped_in_midst,
 )
 """Strongest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pdtriage.model import Rank, RunFacts
+from pdtriage.model import Event, Rank, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
@@ -20,6 +20,8 @@ NAMES_FAILED = frozenset(
     }
 )
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
+LONG_AGO = 3600.0
+"""Seconds; a rank may need minutes to notice, and the kernel's clock wanders."""
 FAULTS_OF_CARDS = frozenset({"device.cuda", "device.hardware"})
 
 
@@ -75,12 +77,22 @@ def with_kernel_hardware(strong: list[Suspect], kernel: Sequence[Found]) -> list
     broken = [f for f in kernel if f.category == "device.hardware" and f.event.role == "cause"]
     for suspect in strong if broken else ():
         own = suspect.found
-        if own and own.category in FAULTS_OF_CARDS and own.signature.retry != "no":
-            suspect.signature, suspect.category = broken[0].signature.id, broken[0].category
-            suspect.found, suspect.support = broken[0], [own, *suspect.support]
-            suspect.fields = dict(broken[0].event.fields)
+        if not own or own.category not in FAULTS_OF_CARDS or own.signature.retry == "no":
+            continue
+        then = next((f for f in broken if _about_then(f.event, own.event)), None)
+        if then:
+            suspect.signature, suspect.category = then.signature.id, then.category
+            suspect.found, suspect.support = then, [own, *suspect.support]
+            suspect.fields = dict(then.event.fields)
             suspect.why.append(words.kernel_tells())
     return strong
+
+
+def _about_then(event: Event, other: Event) -> bool:
+    """A card that broke last week broke no job today; `dmesg` without -T tells no time."""
+    if event.time is None or other.time is None:
+        return True
+    return abs(event.time - other.time) < LONG_AGO
 
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:

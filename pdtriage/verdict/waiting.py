@@ -108,22 +108,6 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     return [suspect]
 
 
-def just_ends(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:
-    """A process that tidied up and left in the midst of its steps, as after the last one."""
-    spoken = [r for r in readings if r.rank.lines]
-    if launcher or any(r.ended or r.stopped or r.rank.exit or not r.quiet for r in spoken):
-        return []
-    for reading in spoken:
-        steps = reading.rank.progress
-        closed = [e for _, e in reading.rank.events if e.signature == "comm.tcpstore-shutdown"]
-        if closed and steps and closed[-1].line > steps[-1].line:
-            suspect = suspect_of("verdict.just-ends", "unknown", reading.rank, [])
-            suspect.why.append(words.tidied_up())
-            suspect.position = reading.position
-            return [suspect]
-    return []
-
-
 def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
     """Two processes of one run that both say they are rank N."""
     seen: dict[tuple[str, int], Reading] = {}

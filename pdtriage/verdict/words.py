@@ -97,13 +97,6 @@ def only_one() -> Text:
     return Text("it is the only process of the job", "作业只有这一个进程")
 
 
-def tidied_up() -> Text:
-    return Text(
-        "it closed its store as a process does that ends by itself; no log tells why it ended",
-        "它像正常结束的进程那样关闭了 store，但没有日志说明为何结束",
-    )
-
-
 def launcher_itself() -> Text:
     return Text("the launcher itself ended with it", "启动器自身因此退出")
 

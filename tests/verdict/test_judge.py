@@ -302,8 +302,8 @@ def _death(order: int, rank: int, code: int | None, signal: int | None) -> Death
 XID = "[71.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"
 
 
-def judged_with_kernel(error: str) -> Judgement:
-    files = {"log/workerlog.0": STEPS, "log/workerlog.1": STEPS + error, "dmesg.txt": XID}
+def judged_with_kernel(error: str, kernel: str = XID) -> Judgement:
+    files = {"log/workerlog.0": STEPS, "log/workerlog.1": STEPS + error, "dmesg.txt": kernel}
     return judge(runs_of(files, [])[-1], engine().knowledge)
 
 
@@ -311,6 +311,15 @@ def test_a_card_that_broke_by_the_kernels_word_is_the_cause_of_its_ranks_error()
     (cause,) = judged_with_kernel("OSError: (External) CUDA error(999), unknown error. \n").causes
     assert (cause.rank, cause.category) == (1, "device.hardware")
     assert [evidence.file for evidence in cause.evidence] == ["dmesg.txt", "log/workerlog.1"]
+
+
+@pytest.mark.parametrize(("day", "category"), [(1, "device.hardware"), (2, "device.cuda")])
+def test_a_card_that_broke_another_day_broke_nothing_now(day: int, category: str) -> None:
+    stamp = "[2024-09-02 10:00:08,101] [   ERROR] - failed\n"
+    failed = f"{stamp}OSError: (External) CUDA error(999), unknown error. \n"
+    kernel = XID.replace("[71.1]", f"[Mon Sep  {3 - day} 09:58:00 2024]")
+    (cause,) = judged_with_kernel(failed, kernel).causes
+    assert (cause.rank, cause.category) == (1, category)
 
 
 def test_what_a_program_does_wrong_is_no_broken_card() -> None:
