@@ -104,6 +104,8 @@ def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:
 def _bad_end(case: Case, top: Suspect) -> VerdictWord:
     if top.signature in INTERRUPTIONS:
         return "interrupted"
+    if top.signature == "verdict.cut-short":
+        return "unknown"
     if top.signature == "verdict.stuck" and case.facts.started_by == "unknown":
         return "unknown"  # a lone text that stops is no proof of a job that hangs
     if top.category == "hang":

@@ -252,7 +252,9 @@ def _stopped_in_midst(case: Case) -> list[Suspect]:
         return []
     if case.facts.started_by == "pdtriage":
         return []  # our own record knows better
-    return waiting.stopped_in_midst(case.readings, case.launcher)
+    return waiting.stopped_in_midst(case.readings, case.launcher) or waiting.cut_short(
+        case.readings
+    )
 
 
 def _failed_somehow(case: Case) -> list[Suspect]:

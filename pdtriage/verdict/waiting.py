@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.late import late
-from pdtriage.model import Event, RunFacts, Text
+from pdtriage.model import Event, Progress, RunFacts, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
@@ -106,6 +106,33 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     suspect.why.append(words.hung_or_running())
     suspect.last_words = (furthest.rank,)
     return [suspect]
+
+
+def cut_short(readings: Sequence[Reading]) -> list[Suspect]:
+    """Every log stops far from the last step it has announced, and nobody says why."""
+    spoken = [r for r in readings if r.rank.lines]
+    if any(r.ended or r.stopped or r.rank.exit or not r.quiet for r in spoken):
+        return []
+    counting = [r for r in spoken if r.rank.progress]
+    if not counting or not all(_far_from_its_end(r.rank.progress) for r in counting):
+        return []
+    furthest = max(counting, key=lambda r: r.position)
+    last = furthest.rank.progress[-1]
+    suspect = suspect_of("verdict.cut-short", "hang", None, [])
+    suspect.why.append(words.cut_short(last.step, last.total or 0))
+    suspect.last_words = (furthest.rank,)
+    if len(spoken) == 1:
+        suspect.rank, suspect.host = furthest.rank, furthest.rank.host
+    return [suspect]
+
+
+def _far_from_its_end(progress: Sequence[Progress]) -> bool:
+    """More steps are missing than lie between two lines that tell one."""
+    *earlier, last = progress
+    if last.total is None or not earlier:
+        return False
+    ahead = last.step - earlier[-1].step
+    return ahead > 0 and last.step + 2 * ahead < last.total
 
 
 def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:

@@ -258,6 +258,13 @@ def hung_or_running() -> Text:
     )
 
 
+def cut_short(step: int, total: int) -> Text:
+    return Text(
+        f"it stops at step {step} of {total}, without an error and without an end",
+        f"停在第 {step}/{total} 步，没有报错，也没有结束",
+    )
+
+
 def ips_differ(first: str, second: str) -> Text:
     return Text(
         f"one node was given --ips {first}, another {second}",

@@ -50,8 +50,18 @@ def counted(*steps: int, total: int = 1000) -> str:
     return "".join(f"[TRAIN] epoch: 1, iter: {n}/{total}, loss: 0.5, lr: 0.1\n" for n in steps)
 
 
-@pytest.mark.parametrize("steps", [(10, 20, 30), (980, 990), (990, 1000), (30,)])
-def test_a_log_that_may_go_on_is_no_hang(steps: tuple[int, ...]) -> None:
+def test_a_log_that_stops_far_from_its_last_step_is_a_guess_at_a_hang() -> None:
+    (run,) = runs_of({"log/workerlog.0": counted(10, 20, 30)})
+    found = judge(run, engine().knowledge)
+    (cause,) = found.causes
+    assert (found.verdict, cause.category, cause.confidence) == ("unknown", "hang", "guess")
+    assert "still runs" in cause.title.en
+    assert "step 30 of 1000" in cause.why[0].en
+    assert [evidence.line for evidence in cause.evidence] == [3]
+
+
+@pytest.mark.parametrize("steps", [(980, 990), (990, 1000), (30,)])
+def test_a_log_that_may_have_ended_well_is_no_hang(steps: tuple[int, ...]) -> None:
     assert not causes_of({"log/workerlog.0": counted(*steps)})
 
 
