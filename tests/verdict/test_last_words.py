@@ -55,7 +55,7 @@ def test_a_log_that_stops_far_from_its_last_step_is_a_guess_at_a_hang() -> None:
     found = judge(run, engine().knowledge)
     (cause,) = found.causes
     assert (found.verdict, cause.category, cause.confidence) == ("unknown", "hang", "guess")
-    assert "still runs" in cause.title.en
+    assert "still running" in cause.title.en
     assert "step 30 of 1000" in cause.why[0].en
     assert [evidence.line for evidence in cause.evidence] == [3]
 
