@@ -6,9 +6,10 @@ Where it has no wheel, `google-re2` or the standard library find the same, slowe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pdtriage.events.engines import EngineName, database_of
+from pdtriage.events.tracebacks import CUT_BYTES, FRAME
 from pdtriage.knowledge import Knowledge
 
 STRUCTURE = (
@@ -18,13 +19,15 @@ STRUCTURE = (
     "SyntaxError: ",
     "IndentationError: ",
     "TabError: ",
-    '", line ',  # a frame: the log may begin in the midst of a traceback
+    FRAME,
 )
 """Openings of passages that are parsed as a whole, whatever signatures say."""
 FATAL = "\0glog fatal"
 """Stands for a glog line of level F among the literals: a letter and the day, no fixed word."""
 _FATAL_LINE = rb"F[01]\d[0-3]\d \d\d:\d\d:\d\d\.\d{6}"
 _FATAL_LENGTH = len("F0101 00:00:00.000000")
+_NEVER = rb"\x00never\x00"
+_FRAME = FRAME.encode()
 
 Hit = tuple[int, int]
 """Position of a literal in the buffer, index of the literal."""
@@ -41,11 +44,17 @@ class Detector:
         if FATAL in self.literals:
             fatal = self.literals.index(FATAL)
             self.lengths[fatal], expressions[fatal] = _FATAL_LENGTH, _FATAL_LINE
+        self._frame = self.literals.index(FRAME) if FRAME in self.literals else None
+        if self._frame is not None:
+            expressions[self._frame] = _NEVER  # every traceback is full of them
         self.longest = max(self.lengths, default=0)
         self._database = database_of("literals", expressions, engine)
 
     def find(self, buffer: bytes, begin: int = 0) -> list[Hit]:
-        """Every place of every literal; `begin` is the offset of the buffer's first byte."""
+        """Every place of every literal; `begin` is the offset of the buffer's first byte.
+
+        Frames are told at the beginning only, where a log may have lost the head of a traceback.
+        """
         hits: list[Hit] = []
         lengths, add = self.lengths, hits.append
 
@@ -53,8 +62,17 @@ class Detector:
             add((begin + end - lengths[found], found))
 
         self._database.scan(buffer, on_match)
+        if begin < CUT_BYTES and self._frame is not None:
+            hits += [(begin + at, self._frame) for at in _frames(buffer, CUT_BYTES - begin)]
         hits.sort()
         return hits
+
+
+def _frames(buffer: bytes, before: int) -> Iterator[int]:
+    at = buffer.find(_FRAME, 0, before + len(_FRAME))
+    while at >= 0:
+        yield at
+        at = buffer.find(_FRAME, at + 1, before + len(_FRAME))
 
 
 def _escaped(literals: Sequence[bytes]) -> list[bytes]:
