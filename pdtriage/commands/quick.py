@@ -8,7 +8,7 @@ which also knows how to refuse it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pdtriage.commands.options import Argument, Option
 from pdtriage.named import NamedTuple
@@ -59,6 +59,8 @@ def _declarations(verb: Callable[..., object]) -> tuple[dict[str, _Declared], _D
     for parameter, hint in get_type_hints(verb, include_extras=True).items():
         if parameter == "return":
             continue
+        # Python 3.10 wraps what has a default of None once more
+        hint = next((one for one in get_args(hint) if get_origin(one) is Annotated), hint)
         annotation, option = get_args(hint)
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
         kind = kinds[0] if kinds else annotation

@@ -119,7 +119,7 @@ def test_a_compressed_log(memory: fsspec.AbstractFileSystem, kind: str) -> None:
 
 def test_a_large_zip_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "HOPS", 1 << 20)
-    tree = {"log/workerlog.0": TWO_NODES["job/node0/log/workerlog.0"], "model.bin": LONG}
+    tree = {"log/workerlog.0": TWO_NODES["job/node0/log/workerlog.0"], "model.bin": LONG * 5}
     archive = as_zip(tree, zipfile.ZIP_STORED)
     with serving(Web({"a.zip": archive})) as web:
         [source] = find([f"{web.url}/a.zip"]).sources
