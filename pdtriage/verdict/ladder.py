@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pdtriage.model import Rank
-from pdtriage.verdict import pods, silent, vanished, waiting, words
+from pdtriage.verdict import by_kernel, pods, silent, vanished, waiting, words
 from pdtriage.verdict.accusations import unseen
 from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
 from pdtriage.verdict.reading import Found, Reading
@@ -38,7 +38,7 @@ def _causes_of_their_own(case: Case) -> list[Suspect]:
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
     if case.cluster and strong:
         strong = pods.with_words_of_their_own(_ended_by_cluster(case), strong)
-    return [*kernel, *silent.with_kernel_hardware(strong, case.kernel)]
+    return [*kernel, *by_kernel.with_hardware(strong, case.kernel)]
 
 
 def _strong(case: Case) -> list[Suspect]:
@@ -74,7 +74,7 @@ def _ended_badly(case: Case) -> list[Suspect]:
 
 
 def _killed_by_kernel(case: Case) -> list[Suspect]:
-    return silent.killed_by_kernel(case.readings, case.kernel)
+    return by_kernel.killed(case.readings, case.kernel)
 
 
 def _errors_they_seemed_to_survive(case: Case) -> list[Suspect]:
@@ -92,7 +92,7 @@ def _told_by_launcher(case: Case) -> list[Suspect]:
 
 
 def _first_to_die(case: Case) -> list[Suspect]:
-    first = silent.with_kernel_memory(silent.first_to_die(case.readings), case.kernel)
+    first = by_kernel.with_memory(silent.first_to_die(case.readings), case.kernel)
     clear = [s for s in _strong(case) if s.found and not s.found.signature.generic]
     return [*first, *clear] if first else []
 
@@ -150,7 +150,7 @@ def _gone(case: Case) -> list[Suspect]:
     """Accused by name, or left over when everybody else complains; silent themselves."""
     gone = silent.accused_and_silent(case.readings, case.accusations, case.accusers)
     gone = gone or silent.left_over(case.readings, case.accusations)
-    return silent.with_kernel_memory(gone, case.kernel)
+    return by_kernel.with_memory(gone, case.kernel)
 
 
 def _consequences_only(case: Case) -> list[Suspect]:
@@ -194,7 +194,7 @@ def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
 
 
 def _kernel_faults(case: Case) -> list[Suspect]:
-    return silent.kernel_faults(case.readings, case.kernel)
+    return by_kernel.faults(case.readings, case.kernel)
 
 
 def _peers_without_a_name(case: Case) -> list[Suspect]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pdtriage.model import Event, Rank, RunFacts
+from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import Found, Reading
@@ -20,79 +20,6 @@ NAMES_FAILED = frozenset(
     }
 )
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
-LONG_AGO = 3600.0
-"""Seconds; a rank may need minutes to notice, and the kernel's clock wanders."""
-FAULTS_OF_CARDS = frozenset({"device.cuda", "device.hardware"})
-
-
-def killed_by_kernel(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
-    """Ranks whose pid the kernel names as killed for memory."""
-    killed: dict[str, list[Found]] = {}
-    for found in kernel:
-        if found.category == "memory.host" and "pid" in found.event.fields:
-            killed.setdefault(found.event.fields["pid"], []).append(found)
-    suspects = []
-    for reading in readings if killed else ():
-        named = [found for pid in reading.rank.pids for found in killed.get(str(pid), ())]
-        if named:
-            suspect = suspect_of("verdict.oom-kill", "memory.host", reading.rank, named)
-            suspect.why.append(words.kernel_says())
-            suspects.append(suspect)
-    return suspects
-
-
-def kernel_faults(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
-    """What the kernel says of the machine, and of a rank where it names its process."""
-    suspects = []
-    for found in kernel:
-        if found.event.role == "cause":
-            pid = found.event.fields.get("pid")
-            named = [r.rank for r in readings if pid in map(str, r.rank.pids)] if pid else []
-            suspect = suspect_of(found.event.signature, found.category, next(iter(named), None), [])
-            suspect.found = found
-            if suspect.rank is None:
-                suspect.role = "launcher"
-            suspect.fields = dict(found.event.fields)
-            suspect.why.append(words.kernel_tells())
-            suspects.append(suspect)
-    return suspects[:1]
-
-
-def with_kernel_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
-    """A process that vanished on a machine whose kernel killed for memory at some time."""
-    killed = [f for f in kernel if f.category == "memory.host" and f.event.role == "cause"]
-    for suspect in gone:
-        if killed and suspect.signature in ("verdict.silent", "verdict.killed"):
-            suspect.signature, suspect.category = "verdict.oom-kill", "memory.host"
-            suspect.support = [*killed[:2], *suspect.support]
-            suspect.why.append(words.kernel_killed_somebody())
-    return gone
-
-
-def with_kernel_hardware(strong: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
-    """A rank whose card failed in its hands, on a machine whose kernel says that a card broke.
-
-    An error that comes back every time (`retry = "no"`) is the program's, whatever the card did.
-    """
-    broken = [f for f in kernel if f.category == "device.hardware" and f.event.role == "cause"]
-    for suspect in strong if broken else ():
-        own = suspect.found
-        if not own or own.category not in FAULTS_OF_CARDS or own.signature.retry == "no":
-            continue
-        then = next((f for f in broken if _about_then(f.event, own.event)), None)
-        if then:
-            suspect.signature, suspect.category = then.signature.id, then.category
-            suspect.found, suspect.support = then, [own, *suspect.support]
-            suspect.fields = dict(then.event.fields)
-            suspect.why.append(words.kernel_tells())
-    return strong
-
-
-def _about_then(event: Event, other: Event) -> bool:
-    """A card that broke last week broke no job today; `dmesg` without -T tells no time."""
-    if event.time is None or other.time is None:
-        return True
-    return abs(event.time - other.time) < LONG_AGO
 
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:
