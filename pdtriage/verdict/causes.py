@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.model import Cause, Confidence, Event, Evidence, Rank, Role, Text
+from pdtriage.model import Cause, Confidence, Event, Evidence, Role, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.case import OWN_VERDICT
 from pdtriage.verdict.fingerprint import fingerprint, shape
@@ -26,12 +26,12 @@ def confidence_notes(
     readings: Sequence[Reading],
     unanswered: Collection[int] = (),
     *,
-    alone: bool = True,
+    alone: bool = False,
 ) -> None:
     """Adds to every suspect why it is believed to be the culprit.
 
     Where a node had fallen silent before (`unanswered`), who died first elsewhere proves little.
-    Only where nothing tells of other processes may a single one be `alone`.
+    Whose log is the only one here is `alone` only where the job is known to have had no other.
     """
     spoken = [r for r in readings if r.rank.lines]
     shapes = set(_shapes(suspects).values())
@@ -54,10 +54,10 @@ def confidence_notes(
             continue
         if suspect.named:
             continue  # many wrote into one console
-        if alone and len(spoken) == len(readings) == 1 and _may_be_alone(suspect.rank):
-            suspect.why.append(words.only_one())
+        if len(spoken) == len(readings) == 1:
+            suspect.why.append(words.only_process() if alone else words.only_log())
             # a symptom is no reason, however certain it is who shows it
-            suspect.certain = suspect.found.event.role == "cause"
+            suspect.certain = alone and suspect.found.event.role == "cause"
         elif len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects):
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True
@@ -71,11 +71,6 @@ def _are_several(suspects: Sequence[Suspect]) -> bool:
     """A console may show one rank twice: its output, and the end of its log."""
     known = [(s.role, s.rank.rank) for s in suspects if s.rank and s.rank.rank is not None]
     return len(set(known)) == len(known)
-
-
-def _may_be_alone(rank: Rank) -> bool:
-    """`workerlog.1` has a sister that is not here."""
-    return not rank.rank and not rank.local_rank
 
 
 def causes_from(suspects: list[Suspect], knowledge: Knowledge) -> tuple[Cause, ...]:

@@ -50,7 +50,7 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     )
     suspects = with_mounts(climb(case), case.cluster)
     _ask_the_launcher(case, suspects)
-    confidence_notes(suspects, readings, facts.unanswered, alone=not case.is_many)
+    confidence_notes(suspects, readings, facts.unanswered, alone=case.is_one_process)
     verdict = _verdict(case, suspects)
     causes = causes_from(suspects, knowledge)
     accused = {suspect.rank.key for suspect in suspects if suspect.rank}

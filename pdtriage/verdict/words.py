@@ -93,8 +93,12 @@ def same_on_all(count: int) -> Text:
     return Text(f"the same error on all {count} ranks", f"全部 {count} 个 rank 报同样的错误")
 
 
-def only_one() -> Text:
+def only_process() -> Text:
     return Text("it is the only process of the job", "作业只有这一个进程")
+
+
+def only_log() -> Text:
+    return Text("its log is the only one here", "此处只有它的日志")
 
 
 def launcher_itself() -> Text:

@@ -270,11 +270,17 @@ def test_an_end_whose_status_nobody_saw_says_less_than_an_error_code() -> None:
     assert [cause.rank for cause in complains.causes] == [0]
 
 
-def test_one_log_of_several_is_not_the_only_process() -> None:
-    alone = judge(runs_of({"log/workerlog.0": STEPS + ERROR})[-1], engine().knowledge)
-    one_of_two = judge(runs_of({"log/workerlog.1": STEPS + ERROR})[-1], engine().knowledge)
-    assert alone.causes[0].confidence == "proven"
-    assert one_of_two.causes[0].confidence == "likely"
+@pytest.mark.parametrize("log", ["log/workerlog.0", "log/workerlog.1", "console.log"])
+def test_the_only_log_here_need_not_be_of_the_only_process(log: str) -> None:
+    (cause,) = judge(runs_of({log: STEPS + ERROR})[-1], engine().knowledge).causes
+    assert cause.confidence == "likely"
+    assert [why.en for why in cause.why] == ["its log is the only one here"]
+
+
+def test_the_only_process_of_a_job_is_the_cause_beyond_doubt() -> None:
+    (cause,) = judged(STEPS + ERROR).causes
+    assert cause.confidence == "proven"
+    assert [why.en for why in cause.why] == ["it is the only process of the job"]
 
 
 def _recorded(deaths: tuple[DeathRecord, ...]) -> RunRecord:
