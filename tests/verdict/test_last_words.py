@@ -93,7 +93,11 @@ def test_a_nan_that_passes_or_comes_before_another_failure_is_not_the_cause() ->
 
 @pytest.mark.parametrize(
     "last",
-    ["ValueError: no anchor fits", "AssertionError", "lxml.etree.XMLSyntaxError: Document is empty"],
+    [
+        "ValueError: no anchor fits",
+        "AssertionError",
+        "lxml.etree.XMLSyntaxError: Document is empty",
+    ],
 )
 def test_an_exception_without_its_traceback_is_told_as_such(last: str) -> None:
     (cause,) = causes_of({"log/workerlog.0": f"loading\n{last}\n"})
