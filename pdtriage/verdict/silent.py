@@ -21,7 +21,9 @@ NAMES_FAILED = frozenset(
     }
 )
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
-_EXCEPTION = late(r"^(?:\w{1,60}\.){0,6}[A-Za-z_]\w{0,60}(?:Error|Exception)(?::\s*\S|\s*$)")
+_EXCEPTION = late(
+    r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
+)
 
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:

@@ -96,6 +96,7 @@ def test_a_nan_that_passes_or_comes_before_another_failure_is_not_the_cause() ->
     [
         "ValueError: no anchor fits",
         "AssertionError",
+        "Exception: no anchor fits",
         "lxml.etree.XMLSyntaxError: Document is empty",
     ],
 )
@@ -106,7 +107,8 @@ def test_an_exception_without_its_traceback_is_told_as_such(last: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "last", ["skipped: ValueError: no anchor fits", "Error rate: 0.1", "TimeoutErrors: 0"]
+    "last",
+    ["skipped: ValueError: no anchor fits", "Error rate: 0.1", "Error: 3", "TimeoutErrors: 0"],
 )
 def test_a_line_that_only_speaks_of_an_exception_is_none(last: str) -> None:
     assert not causes_of({"log/workerlog.0": f"loading\n{last}\n"})
