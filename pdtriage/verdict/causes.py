@@ -57,7 +57,8 @@ def confidence_notes(
         if len(spoken) == len(readings) == 1:
             suspect.why.append(words.only_process() if alone else words.only_log())
             # a symptom is no reason, however certain it is who shows it
-            suspect.certain = alone and suspect.found.event.role == "cause"
+            enough = suspect.found.event.role == "cause" and not _was_seen_once(suspect)
+            suspect.certain = alone and enough
         elif len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects):
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True
@@ -65,6 +66,15 @@ def confidence_notes(
             suspect.why.append(words.only_with_error())
         elif not suspect.why:
             suspect.why.append(words.several_suspects() if len(shapes) > 1 else words.own_error())
+
+
+def _was_seen_once(suspect: Suspect) -> bool:
+    """What has to come again and again came too seldom: the log ended first."""
+    found, rank = suspect.found, suspect.rank
+    if found is None or rank is None or found.signature.repeats <= 1:
+        return False
+    seen = sum(event.count for _, event in rank.events if event.signature == found.signature.id)
+    return seen < found.signature.repeats
 
 
 def _are_several(suspects: Sequence[Suspect]) -> bool:

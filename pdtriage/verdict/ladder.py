@@ -185,6 +185,12 @@ def _hints_inside_a_rank(case: Case) -> list[Suspect]:
     return sorted(found, key=Suspect.strength)
 
 
+def _last_word_is_an_exception(case: Case) -> list[Suspect]:
+    if case.facts.running or case.facts.ended_by_cluster == "running":
+        return []
+    return silent.last_word_is_an_exception(case.readings)
+
+
 def _named_by_console(case: Case) -> list[Suspect]:
     return silent.named_by_console(case.readings, case.launcher)
 
@@ -284,6 +290,7 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
     _ended_badly,
     _consequences_only,
     _hints_inside_a_rank,
+    _last_word_is_an_exception,
     _named_by_console,
     _elsewhere_than_the_others,
     _kernel_faults,

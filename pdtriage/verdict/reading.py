@@ -186,7 +186,14 @@ def _often_enough(found: list[Found], rank: Rank) -> list[Found]:
             wanted = max(2, wanted // 2)
         if counts[f.event.signature] >= wanted:
             kept.append(f)
-    return kept
+    return kept or [f for f in found if _ends_on_nan(f, rank)]
+
+
+def _ends_on_nan(found: Found, rank: Rank) -> bool:
+    """A log that says nothing else and stops at a loss of NaN: there is no step after it to ask."""
+    if found.category != "numeric.nan" or found.signature.repeats > 2 or not rank.tail:
+        return False
+    return any(word in rank.tail[-1] for word in found.signature.literals)
 
 
 def _not_survived(

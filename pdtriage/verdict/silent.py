@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from pdtriage.late import late
 from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import words
 from pdtriage.verdict.accusations import Accusation
@@ -20,6 +21,9 @@ NAMES_FAILED = frozenset(
     }
 )
 CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
+_EXCEPTION = late(
+    r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
+)
 
 
 def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:
@@ -257,6 +261,21 @@ def by_exit(rank: Rank) -> Suspect:
         suspect.why.append(words.ended_with_code(ending.code))
         suspect.fields["exit_code"] = str(ending.code)
     return suspect
+
+
+def last_word_is_an_exception(readings: Sequence[Reading]) -> list[Suspect]:
+    """Who copied a log may have left the traceback behind and kept the line below it."""
+    suspects = []
+    for reading in readings:
+        rank = reading.rank
+        if not reading.quiet or reading.stopped or reading.ended or not rank.tail:
+            continue
+        if _EXCEPTION.match(rank.tail[-1]):
+            suspect = suspect_of("verdict.bare-exception", "code.python", rank, [])
+            suspect.why.append(words.traceback_missing())
+            suspect.position = reading.position
+            suspects.append(suspect)
+    return suspects
 
 
 def named_by_console(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:

@@ -142,6 +142,13 @@ def silent() -> Text:
     return Text("its log stops without an error", "其日志没有任何报错就中断了")
 
 
+def traceback_missing() -> Text:
+    return Text(
+        "the log ends with an exception; the traceback above it is not there",
+        "日志以一个异常结束，但缺少其上方的 traceback",
+    )
+
+
 def log_missing() -> Text:
     return Text("its log is not among the files given", "所给文件中没有它的日志")
 

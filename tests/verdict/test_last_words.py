@@ -9,7 +9,7 @@ from pdtriage.model import Cause
 from pdtriage.verdict import judge
 
 from ..events.builders import engine
-from ..jobs.builders import runs_of
+from ..jobs.builders import environment, runs_of
 
 LAST = "config file base.yaml has no key lr"
 
@@ -70,3 +70,60 @@ def test_a_stack_below_the_log_shows_that_it_stood_still() -> None:
     (cause,) = causes_of({"log/workerlog.0": counted(980, 990) + stack})
     assert (cause.signature, cause.evidence[0].line) == ("verdict.stuck", 3)
     assert "looked where it stands" in cause.why[0].en
+
+
+def losses(*values: str) -> str:
+    return "".join(f"step: {n}, loss: {value}, lr: 0.1\n" for n, value in enumerate(values, 1))
+
+
+def test_a_log_that_stops_at_its_first_nan_has_no_later_step_to_ask() -> None:
+    one_process = {"log/envlog.0": environment(0, 1, "pod", "10.0.0.1:6070")}
+    (cause,) = causes_of({"log/workerlog.0": losses("0.7", "0.9", "nan"), **one_process})
+    assert (cause.signature, cause.confidence) == ("numeric.loss-nan", "likely")
+    assert [evidence.line for evidence in cause.evidence] == [3]
+    (cause,) = causes_of({"log/workerlog.0": losses("0.7", "nan", "nan"), **one_process})
+    assert (cause.signature, cause.confidence) == ("numeric.loss-nan", "proven")
+
+
+def test_a_nan_that_passes_or_comes_before_another_failure_is_not_the_cause() -> None:
+    assert not causes_of({"log/workerlog.0": losses("0.7", "nan", "0.6")})
+    failed = "OSError: [Errno 28] No space left on device: '/out/model.pdparams'\n"
+    (cause,) = causes_of({"log/workerlog.0": losses("0.7", "nan") + failed})
+    assert cause.category == "storage.disk"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "ValueError: no anchor fits",
+        "AssertionError",
+        "Exception: no anchor fits",
+        "lxml.etree.XMLSyntaxError: Document is empty",
+    ],
+)
+def test_an_exception_without_its_traceback_is_told_as_such(last: str) -> None:
+    (cause,) = causes_of({"log/workerlog.0": f"loading\n{last}\n"})
+    assert (cause.signature, cause.confidence) == ("verdict.bare-exception", "guess")
+    assert [evidence.text for evidence in cause.evidence] == [last]
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["skipped: ValueError: no anchor fits", "Error rate: 0.1", "Error: 3", "TimeoutErrors: 0"],
+)
+def test_a_line_that_only_speaks_of_an_exception_is_none(last: str) -> None:
+    assert not causes_of({"log/workerlog.0": f"loading\n{last}\n"})
+
+
+def test_the_rank_a_launcher_names_is_asked_for_its_last_word() -> None:
+    aborted = (
+        "ERROR 2021-08-24 17:31:12,119 launch_utils.py:582] ABORT!!! Out of all 2 trainers, "
+        "the trainer process with rank=[1] was aborted. Please check its log.\n"
+    )
+    files = {
+        "console.log": aborted,
+        "log/workerlog.0": "start\n",
+        "log/workerlog.1": "start\nValueError: no anchor fits\n",
+    }
+    (cause,) = causes_of(files)
+    assert (cause.signature, cause.rank) == ("verdict.bare-exception", 1)
