@@ -23,6 +23,7 @@ NAMES_ONE = frozenset(
         "launch.spawn-crashed",
         "launch.spawn-exit",
         "launch.spawn-killed",
+        "launch.srun-bus-error",
         "launch.srun-crashed",
         "launch.srun-exit",
         "launch.srun-memory",

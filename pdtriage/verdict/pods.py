@@ -21,7 +21,6 @@ NEVER_STARTED = frozenset(
     }
 )
 NO_SHM = "k8s.no-shm"
-SIGBUS = 7
 
 
 def told_by_cluster(
@@ -106,8 +105,7 @@ def with_mounts(suspects: list[Suspect], cluster: Sequence[Found]) -> list[Suspe
         lacking = bare.get(suspect.rank.host if suspect.rank else suspect.host)
         if lacking is None:
             continue
-        ending = suspect.rank.exit if suspect.rank else None
-        if suspect.signature == "verdict.crash" and ending and ending.signal == SIGBUS:
+        if suspect.signature == "verdict.bus-error":
             suspect.signature, suspect.category = NO_SHM, "memory.shm"
         if suspect.category == "memory.shm":
             suspect.support.insert(0, lacking)

@@ -20,7 +20,8 @@ NAMES_FAILED = frozenset(
         "launch.subprocess-code",
     }
 )
-CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
+SIGBUS = 7
+CRASH_SIGNALS = frozenset({4, 6, SIGBUS, 8, 11})
 _EXCEPTION = late(
     r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
 )
@@ -236,13 +237,7 @@ def by_exit(rank: Rank) -> Suspect:
     ending = rank.exit
     assert ending is not None
     if ending.signal is not None:
-        crash = ending.signal in CRASH_SIGNALS
-        suspect = suspect_of(
-            "verdict.crash" if crash else "verdict.killed",
-            "code.crash" if crash else "external.kill",
-            rank,
-            [],
-        )
+        suspect = suspect_of(*_ended_by(ending.signal), rank, [])
         suspect.why.append(words.ended_by_signal(ending.signal))
         suspect.fields["signal"] = words.signal_name(ending.signal)
         return suspect
@@ -261,6 +256,15 @@ def by_exit(rank: Rank) -> Suspect:
         suspect.why.append(words.ended_with_code(ending.code))
         suspect.fields["exit_code"] = str(ending.code)
     return suspect
+
+
+def _ended_by(signal: int) -> tuple[str, str]:
+    """Signature and category of an end by this signal."""
+    if signal == SIGBUS:
+        return "verdict.bus-error", "memory.shm"
+    if signal in CRASH_SIGNALS:
+        return "verdict.crash", "code.crash"
+    return "verdict.killed", "external.kill"
 
 
 def last_word_is_an_exception(readings: Sequence[Reading]) -> list[Suspect]:

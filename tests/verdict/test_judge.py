@@ -283,6 +283,21 @@ def test_the_only_process_of_a_job_is_the_cause_beyond_doubt() -> None:
     assert [why.en for why in cause.why] == ["it is the only process of the job"]
 
 
+@pytest.mark.parametrize(
+    ("signal", "category"), [(7, "memory.shm"), (11, "code.crash"), (9, "external.kill")]
+)
+def test_who_dies_without_a_word_is_told_by_its_signal(signal: int, category: str) -> None:
+    deaths = (_death(0, 1, None, signal), _death(1, 0, None, 6))
+    (cause,) = judged(STEPS, STEPS, records=[_recorded(deaths)]).causes
+    assert (cause.rank, cause.category) == (1, category)
+
+
+def test_a_bus_error_that_srun_tells_of_is_the_named_tasks() -> None:
+    console = "srun: error: node07: task 1: Bus error (core dumped)\n"
+    (cause,) = judged(STEPS, STEPS, console=console).causes
+    assert (cause.rank, cause.host, cause.category) == (1, "node07", "memory.shm")
+
+
 def _recorded(deaths: tuple[DeathRecord, ...]) -> RunRecord:
     processes = tuple(_process(rank, STEPS) for rank in (0, 1))
     return RunRecord(
