@@ -17,12 +17,20 @@ def climb(case: Case) -> list[Suspect]:
     if case.went_well:
         # Paddle's launchers may end a parameter-server job with 0 although a trainer failed.
         doubtful = case.facts.mode in ("ps", "ps-heter") and case.facts.started_by != "pdtriage"
-        return _strong(case) if doubtful else []
+        return (_strong(case) or _left_by_servers(case)) if doubtful else []
     for rung in LADDER:
         found = rung(case)
         if found:
             return found
     return []
+
+
+def _left_by_servers(case: Case) -> list[Suspect]:
+    """Trainers that raised because a server was gone; the launcher only counts that they ended."""
+    raised = [a for a in case.accusations if a.found.event.block and not a.accuser.ended]
+    if not any(a.accuser.rank.role == "worker" for a in raised):
+        return []
+    return _gone(case) or _peers_without_a_name(case)
 
 
 def _hosts_in_different_order(case: Case) -> list[Suspect]:
@@ -190,7 +198,12 @@ def _named_by_console(case: Case) -> list[Suspect]:
 
 
 def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
-    return waiting.fell_behind(case.readings) or waiting.odd_one_out(case.readings)
+    readings = case.readings
+    return (
+        waiting.fell_behind(readings)
+        or waiting.odd_one_out(readings)
+        or waiting.out_of_step(readings)
+    )
 
 
 def _kernel_faults(case: Case) -> list[Suspect]:

@@ -140,12 +140,8 @@ def _stopped(said: Sequence[Found], rank: Rank) -> Found | None:
     alone = not rank.mixed
     itself = {str(pid) for pid in rank.pids} if alone else set()
     last = rank.progress[-1].line if rank.progress and alone else 0
-    stops = [
-        f
-        for f in said
-        if f.event.fields.get("sender") not in (*itself, f.event.fields.get("pid", "-"))
-        and f.event.line > last
-    ]
+    children = {_passage(f) for f in said if _sender(f) in (*itself, f.event.fields.get("pid", ""))}
+    stops = [f for f in said if _passage(f) not in children and f.event.line > last]
     named = [f for f in stops if "sender" in f.event.fields]
     return named[0] if named else stops[0] if stops else None
 
@@ -169,6 +165,16 @@ def _without(found: list[Found], others: Sequence[Found]) -> list[Found]:
 
 def _place(found: Found) -> tuple[str, int]:
     return (found.file, found.event.line)
+
+
+def _sender(found: Found) -> str:
+    return found.event.fields.get("sender", "-")
+
+
+def _passage(found: Found) -> tuple[str, int, int]:
+    """What was printed in one go: the lines of a signal's block, of a traceback, or one line."""
+    block = found.event.block
+    return (found.file, block, 0 if block else found.event.line)
 
 
 def _often_enough(found: list[Found], rank: Rank) -> list[Found]:
@@ -202,6 +208,8 @@ def _not_survived(
         follows = [d for d in dead if _place(d) > _place(f)]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
             dead.append(f)
+    fatal = {_passage(d) for d in dead}  # the words of one traceback stand and fall together
+    dead.extend(f for f in _without(found, dead) if _passage(f) in fatal)
     return _without(found, _without(found, dead))
 
 

@@ -68,6 +68,30 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
+def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
+    """Both of two gave up: one at its time limit, the other when that one left; not in one place.
+
+    Who had only been slow would have come to the same place in the end.
+    """
+    waited = [r for r in readings if r.symptoms and r.rank.files and not r.inner]
+    if len(waited) != 2 or len(readings) != 2:
+        return []
+    last = [r.symptoms[-1] for r in waited]
+    frames = [f.event.frame for f in last]
+    places = {(frame.file, frame.line) if frame else None for frame in frames}
+    timed_out = [f for f in last if f.category == "comm.timeout"]
+    if len(places) != 2 or len(timed_out) != 1 or timed_out[0].event.frame is None:
+        return []
+    suspects = []
+    for reading, found in zip(waited, last, strict=True):
+        suspect = suspect_of("verdict.out-of-step", "config.rank", reading.rank, [found])
+        suspect.why.append(words.in_two_places())
+        suspect.position, suspect.last_words = reading.position, ()
+        suspects.append(suspect)
+    suspects[0].support.extend(last[1:])
+    return suspects
+
+
 def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect]:
     """Every log stops without an error and without an end.
 

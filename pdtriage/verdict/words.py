@@ -207,6 +207,13 @@ def elsewhere() -> Text:
     )
 
 
+def in_two_places() -> Text:
+    return Text(
+        "both ranks waited for the other one, each in another place of the program",
+        "两个 rank 互相等待，但停在程序的不同位置",
+    )
+
+
 def kernel_says() -> Text:
     return Text("the kernel log names its process", "内核日志点名了该进程")
 
