@@ -69,7 +69,7 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
 
 
 def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
-    """Both of two gave up: one at its time limit, the other when that one left; not in one place.
+    """Both of two gave up, at their time limit or when the other one left; not in one place.
 
     Who had only been slow would have come to the same place in the end.
     """
@@ -80,7 +80,7 @@ def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
     frames = [f.event.frame for f in last]
     places = {(frame.file, frame.line) if frame else None for frame in frames}
     timed_out = [f for f in last if f.category == "comm.timeout"]
-    if len(places) != 2 or len(timed_out) != 1 or timed_out[0].event.frame is None:
+    if len(places) != 2 or not timed_out or any(f.event.frame is None for f in timed_out):
         return []
     suspects = []
     for reading, found in zip(waited, last, strict=True):

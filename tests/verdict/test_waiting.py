@@ -43,8 +43,9 @@ def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:
     assert {victim.rank for victim in found.victims} == {0, 2}
 
 
-def test_two_who_wait_in_different_places_do_not_run_the_same_program() -> None:
-    found = judged(raised_at(7, waited("-1")), lost(1, 0))
+@pytest.mark.parametrize("other", [lost(1, 0), raised_at(9, waited("-1"))])
+def test_two_who_wait_in_different_places_do_not_run_the_same_program(other: str) -> None:
+    found = judged(raised_at(7, waited("-1")), other)
     (cause,) = found.causes
     assert (cause.signature, cause.ranks) == ("verdict.out-of-step", (0, 1))
     assert (cause.category, cause.confidence) == ("config.rank", "guess")
