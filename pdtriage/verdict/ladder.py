@@ -129,8 +129,10 @@ def _stopped_by_outsiders(case: Case) -> list[Suspect]:
 
 
 def _never_met(case: Case) -> list[Suspect]:
-    return waiting.peers_missing(case.launcher, case.readings) or waiting.same_rank_twice(
-        case.readings, case.facts
+    return (
+        waiting.nodes_differ(case.launcher)
+        or waiting.peers_missing(case.launcher, case.readings)
+        or waiting.same_rank_twice(case.readings, case.facts)
     )
 
 

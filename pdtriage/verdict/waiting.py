@@ -219,6 +219,25 @@ def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> lis
     return [suspect]
 
 
+def nodes_differ(launcher: Sequence[Found]) -> list[Suspect]:
+    """Launchers of one job that wait for different numbers of nodes."""
+    told: dict[str, Found] = {}
+    for found in launcher:
+        fields = found.event.fields
+        if found.event.signature == "launch.job" and fields["status"] == "False":
+            told[found.file] = found
+    jobs = {found.event.fields["job_id"] for found in told.values()}
+    sizes: dict[str, Found] = {}
+    for found in told.values():
+        sizes.setdefault(found.event.fields["replicas"], found)
+    if len(jobs) != 1 or len(sizes) < 2:
+        return []
+    suspect = suspect_of("verdict.nodes-differ", "config.launch", None, list(sizes.values()))
+    suspect.role = "launcher"
+    suspect.why.append(words.nodes_differ([*sizes]))
+    return [suspect]
+
+
 def ips_in_different_order(launcher: Sequence[Found]) -> list[Suspect]:
     """Two command lines of one job that list the same hosts in different order."""
     lists: dict[tuple[str, ...], Found] = {}

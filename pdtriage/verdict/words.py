@@ -207,6 +207,13 @@ def elsewhere() -> Text:
     )
 
 
+def nodes_differ(sizes: list[str]) -> Text:
+    return Text(
+        f"one launcher waits for {sizes[0]} nodes, another one for {sizes[1]}",
+        f"一个启动器等待 {sizes[0]} 个节点，另一个等待 {sizes[1]} 个",
+    )
+
+
 def in_two_places() -> Text:
     return Text(
         "both ranks waited for the other one, each in another place of the program",

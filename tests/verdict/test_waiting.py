@@ -139,3 +139,22 @@ def test_trainers_that_lost_a_server_are_no_success(port: int) -> None:
     (cause,) = found.causes
     assert (found.verdict, cause.category) == ("failed", "ps.server")
     assert (cause.role, cause.rank) == ("server", port - 7001)
+
+
+@pytest.mark.parametrize(("other", "blamed"), [(3, True), (2, False)])
+def test_launchers_that_wait_for_different_numbers_of_nodes_never_meet(
+    other: int, blamed: bool
+) -> None:
+    def console(nodes: int) -> str:
+        return (
+            f"LAUNCH INFO 2026-11-16 21:52:02,851 Job: default, mode collective, "
+            f"replicas {nodes}[{nodes}:{nodes}], elastic False\n"
+            "LAUNCH INFO 2026-11-16 21:52:02,851 Waiting peer start...\n"
+            "LAUNCH INFO 2026-11-16 21:52:32,891 Terminating with signal 15\n"
+        )
+
+    files = {"a/console.log": console(2), "b/console.log": console(other)}
+    found = judge(runs_of(files)[-1], engine().knowledge)
+    (cause,) = found.causes
+    assert (cause.signature == "verdict.nodes-differ") is blamed
+    assert found.verdict == ("hung" if blamed else "interrupted")
