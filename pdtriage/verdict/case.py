@@ -103,5 +103,5 @@ class Case(NamedTuple):
             return True
         spoken = [r for r in self.readings if r.rank.lines]
         return bool(spoken) and all(
-            r.ended or (r.rank.exit and r.rank.exit.code == 0) for r in spoken
+            r.ended or (r.rank.exit and r.rank.exit.code == 0) or r.says_finished for r in spoken
         )

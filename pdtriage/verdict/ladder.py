@@ -8,7 +8,7 @@ from pdtriage.model import Rank
 from pdtriage.verdict import by_kernel, pods, silent, vanished, waiting, words
 from pdtriage.verdict.accusations import unseen
 from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.reading import Found, Reading, passage
 from pdtriage.verdict.suspects import SIGKILL, Suspect, revived_suspects, suspect_of
 
 
@@ -314,10 +314,19 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
 
 def _of_launcher(case: Case) -> list[Suspect]:
     """The first cause that the launcher itself, or mpirun, tells."""
+    earlier = _of_an_earlier_run(case)
     for found in case.launcher:
-        if found.event.role == "cause":
+        if found.event.role == "cause" and passage(found) not in earlier:
             return [_told(found, case.readings)]
     return []
+
+
+def _of_an_earlier_run(case: Case) -> set[tuple[str, int, int]]:
+    """A console whose beginning is cut off may show the end of a process of the run before."""
+    pids = {str(pid) for reading in case.readings for pid in reading.rank.pids}
+    if not pids or not case.facts.run.index:
+        return set()
+    return {passage(f) for f in case.launcher if f.event.fields.get("pid", "") not in {"", *pids}}
 
 
 def _told(found: Found, readings: Sequence[Reading]) -> Suspect:

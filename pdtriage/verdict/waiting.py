@@ -101,6 +101,8 @@ def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect
     spoken = [r for r in readings if r.rank.lines]
     if not spoken or any(r.ended or r.stopped or not r.quiet for r in spoken):
         return []
+    if all(r.says_finished for r in spoken):
+        return []
     seen = [*machine, *(f for r in spoken for f in r.context)]
     busy = [f for f in seen if f.event.signature in LOOKED_AT]
     if not busy and any(r.rank.progress for r in spoken):
@@ -124,6 +126,8 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     spoken = [r for r in readings if r.rank.lines]
     silent = all(r.quiet and not (r.ended or r.stopped or r.rank.exit) for r in readings)
     if not states or not spoken or not silent or launcher[-1].event.role == "end":
+        return []
+    if all(r.says_finished for r in spoken):
         return []
     furthest = max(spoken, key=lambda r: r.position)
     suspect = suspect_of("verdict.stuck", "hang", None, [])

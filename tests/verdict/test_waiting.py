@@ -158,3 +158,20 @@ def test_launchers_that_wait_for_different_numbers_of_nodes_never_meet(
     (cause,) = found.causes
     assert (cause.signature == "verdict.nodes-differ") is blamed
     assert found.verdict == ("hung" if blamed else "interrupted")
+
+
+@pytest.mark.parametrize("words", ["Training finished", "训练完成", "train is done, best acc 0.9"])
+def test_whose_last_words_are_that_it_has_finished_does_not_hang(words: str) -> None:
+    console = "launch proc_id:71 idx:0\n"
+    hung = judge(
+        runs_of({"console.log": console, "log/workerlog.0": STEPS})[-1], engine().knowledge
+    )
+    assert hung.verdict == "hung"
+    files = {"console.log": console, "log/workerlog.0": f"{STEPS}{words}\n"}
+    found = judge(runs_of(files)[-1], engine().knowledge)
+    assert (found.verdict, found.causes) == ("succeeded", ())
+
+
+def test_data_that_is_loaded_is_no_training_that_is_done() -> None:
+    files = {"console.log": "launch proc_id:71 idx:0\n", "log/workerlog.0": "train data: done\n"}
+    assert judge(runs_of(files)[-1], engine().knowledge).verdict == "hung"
