@@ -172,6 +172,13 @@ def test_whose_last_words_are_that_it_has_finished_does_not_hang(words: str) -> 
     assert (found.verdict, found.causes) == ("succeeded", ())
 
 
+def test_one_of_several_who_has_finished_does_not_speak_for_the_others() -> None:
+    found = judge(
+        runs_of({"log/workerlog.1": f"{STEPS}training finished\n"})[-1], engine().knowledge
+    )
+    assert (found.verdict, found.causes) == ("unknown", ())
+
+
 def test_data_that_is_loaded_is_no_training_that_is_done() -> None:
     files = {"console.log": "launch proc_id:71 idx:0\n", "log/workerlog.0": "train data: done\n"}
     assert judge(runs_of(files)[-1], engine().knowledge).verdict == "hung"
