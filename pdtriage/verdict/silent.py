@@ -160,8 +160,9 @@ def accused_and_silent(
     suspects = []
     for key, ranks in accusers.items():
         reading = known[key]
-        if key in accusing or reading.causes:
-            continue
+        timed_out = all(f.category == "comm.timeout" for f in spoken[key])
+        if key in accusing or reading.causes or (timed_out and reading.waited_in):
+            continue  # who was stopped while it waited as well is not the one they waited for
         suspect = _of_accused(reading, spoken[key])
         suspect.accusers = ranks
         suspect.why.insert(0, words.accused_by(ranks))
@@ -176,6 +177,7 @@ def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) ->
     Who is named and complains itself only passes on what it waits for, as in a ring.
     """
     complaining = {a.accuser.rank.key for a in accusations}
+    complaining.update(r.rank.key for r in readings if r.waited_in)
     named = {rank.key for a in accusations for rank in a.accused}
     if not accusations or not named <= complaining:
         return []

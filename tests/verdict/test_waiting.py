@@ -43,6 +43,19 @@ def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:
     assert {victim.rank for victim in found.victims} == {0, 2}
 
 
+def test_who_was_stopped_while_it_waited_is_not_the_one_they_waited_for() -> None:
+    stack = (
+        "\n--------------------------------------\nC++ Traceback (most recent call last):\n"
+        "--------------------------------------\n"
+        "0   paddle::distributed::ProcessGroupGloo::AllReduce(phi::DenseTensor*)\n"
+        "1   gloo::allreduce(gloo::AllreduceOptions const&)\n"
+    )
+    waiting = stack + summary(72, LAUNCHER)
+    found = judged(STEPS + waited("2"), STEPS + summary(71, LAUNCHER), STEPS + waiting)
+    (cause,) = found.causes
+    assert (cause.rank, cause.category) == (1, "comm.timeout")
+
+
 @pytest.mark.parametrize("other", [lost(1, 0), raised_at(9, waited("-1"))])
 def test_two_who_wait_in_different_places_do_not_run_the_same_program(other: str) -> None:
     found = judged(raised_at(7, waited("-1")), other)
