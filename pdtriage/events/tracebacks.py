@@ -23,7 +23,16 @@ _FRAME_BYTES = FRAME.encode()
 CUT_LINES, CUT_BYTES = 4, 1 << 12
 """So late may the first frame stand in a log whose beginning was cut off inside a traceback."""
 
-_FRAME = late(r'^(\s*)File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$')
+_FRAME = late(
+    r'^(\s*)(?:> )?File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
+)
+_DRAWN_HEADER = f"─ {HEADER} ─"
+_DRAWN = ("│", "╰", "├", "└")
+"""Rich, and with it typer, draws a box around frames and code; the exception stands below it."""
+_DRAWN_FRAME = late(
+    r"^│ +(?P<file>(?:/|[A-Za-z]:[\\/]|<)[^│]{0,400}?):(?P<line>\d+) in (?P<function>[^\s│]+)"
+)
+_DRAWN_CODE = late(r"^│ +(?:❱ +)?\d+ ")
 _NO_FOREIGN = late(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
 """What may be an exception's own line: below it stands its message."""
 _REPEATED = late(r"^\s*\[Previous line repeated \d+ more times?\]")
@@ -142,6 +151,8 @@ def is_quoted_source(lines: Lines, line: Line) -> bool:
     Where several write into one file and no prefix tells them apart, lines of others may come
     between a frame and its code, which then stands exactly one step deeper.
     """
+    if _DRAWN_CODE.match(line.text):
+        return True
     depth = least = _depth(line.text)
     near = max(0, line.start - QUOTED_BYTES)
     if depth < STEP or lines.buffer.find(_FRAME_BYTES, near, line.start) < 0:
@@ -193,6 +204,9 @@ class _Reader:
         if text.strip().startswith(_GLUE):
             self._glue, self._blank, self._foreign = True, 0, 0
             return True
+        if self._open and text.startswith(_DRAWN) and _DRAWN_HEADER in self._open[-1].header.text:
+            self._drawn(line)
+            return True
         body = _MARGIN.sub("", text) if self._grouped else text
         if self._open:
             return self._inside(line, body)
@@ -235,6 +249,12 @@ class _Reader:
             return True
         self._after_frame = False
         return not text.strip() or self._passed_over()
+
+    def _drawn(self, line: Line) -> None:
+        frame = _DRAWN_FRAME.match(line.text)
+        if frame:
+            self._open[-1].frames.append(_frame(frame))
+        self._open[-1].last = line
 
     def _between(self, line: Line, text: str) -> bool:
         """After an exception line: its message may go on, a chain may follow."""

@@ -49,13 +49,20 @@ class Identification:
             host = host_of(endpoint) or values.get("POD_IP")
             return role, rank, local, host, endpoint, _device(values)
         if role != "worker":
-            return role, local if alone else None, local, self._host, None, None
+            endpoint = self._server(local) if alone and role == "server" else None
+            return role, local if alone else None, local, self._host, endpoint, None
         rank = self._rank_without_environment(member)
         endpoints = self._run.endpoints
         if rank is None or rank >= len(endpoints):
             return role, rank, local, self._host, None, None
         endpoint = endpoints[rank]
         return role, rank, local, host_of(endpoint) or self._host, endpoint, None
+
+    def _server(self, local: int | None) -> str | None:
+        """Where a server listens by the console of the only node; its table lists them in order."""
+        listed = self._run.console.values.get("PADDLE_PSERVERS_IP_PORT_LIST", "").split(",")
+        here = len({host_of(endpoint) for endpoint in listed}) == 1
+        return listed[local] if here and local is not None and local < len(listed) else None
 
     @cached_property
     def _told(self) -> dict[Member, int]:

@@ -39,6 +39,8 @@ from pdtriage.sources.url import in_public, is_url, local_path
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
 _UNREAD: tuple[Reason, ...] = ("unreadable", "denied", "stranger", "unanswered")
+_LOG_ENDINGS = (".log", ".out", ".err")
+MOST_UNKNOWN = 8
 _Taken = tuple[Candidate, Named, FileKind]
 
 
@@ -130,10 +132,20 @@ class _Search:
                 real_paths.add(real)
 
     def found(self) -> Found:
+        if not self.logs:
+            self._last_resort()
         sources = tuple(self._sources())
         for path in unread_beside(self.unread, sources):
             self.notes.add("unfamiliar", path)
         return Found(sources, self.notes.texts(), tuple(self.missing))
+
+    def _last_resort(self) -> None:
+        """Where nothing is known, what is called a log may be one that says little."""
+        called_so = [c for c in self.unread if not c.inside and c.name.endswith(_LOG_ENDINGS)]
+        for candidate in called_so[:MOST_UNKNOWN]:
+            head = self._head(candidate)
+            if head.strip() and is_text(head):
+                self._take(candidate, named(candidate.name, candidate.folder), "console")
 
     def _recognised(self, candidate: Candidate) -> bool:
         told = named(candidate.name, candidate.folder)

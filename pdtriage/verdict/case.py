@@ -10,6 +10,7 @@ from pdtriage.model import RunFacts
 from pdtriage.named import NamedTuple
 from pdtriage.verdict.accusations import Accusation
 from pdtriage.verdict.reading import SAYS_FAILED, Found, Reading
+from pdtriage.verdict.silent import others_are_missing
 from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
 
 OWN_VERDICT = "launch.own-verdict"
@@ -102,6 +103,8 @@ class Case(NamedTuple):
         if any(f.event.signature in ends for f in self.launcher):
             return True
         spoken = [r for r in self.readings if r.rank.lines]
-        return bool(spoken) and all(
-            r.ended or (r.rank.exit and r.rank.exit.code == 0) for r in spoken
-        )
+        well = [bool(r.ended or (r.rank.exit and r.rank.exit.code == 0)) for r in spoken]
+        if not spoken or all(well):
+            return bool(spoken)
+        said = all(done or r.says_finished for done, r in zip(well, spoken, strict=True))
+        return said and not others_are_missing(self.readings)

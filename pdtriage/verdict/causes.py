@@ -16,6 +16,8 @@ MOST_CAUSES = 5
 MOST_EVIDENCE = 6
 TITLE_QUOTE = 90
 """Characters of a message that a general title carries."""
+GUESSED_WHY = frozenset({"memory.killed-line", "memory.loader-killed"})
+"""They prove a SIGKILL; that memory was short is only the usual reason for one."""
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
 LAUNCHER_WORDS = ("comm.no-free-port",)
 """Signatures of other categories that only a launcher prints."""
@@ -45,7 +47,8 @@ def confidence_notes(
         if suspect.accusers and suspect.found and suspect.rank:
             suspect.why.append(words.accused_by(suspect.accusers))
             raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
-            suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
+            told = raised or not suspect.found.signature.generic
+            suspect.certain = suspect.certain or (told and suspect.found.event.role == "cause")
         if suspect.found is None or suspect.rank is None:
             continue
         if _is_launchers(suspect) and suspect.found.event.role == "cause":
@@ -153,7 +156,7 @@ def _from_console(found: Found, rank: object) -> bool:
 
 
 def _confidence(top: Suspect) -> Confidence:
-    if top.certain:
+    if top.certain and top.signature not in GUESSED_WHY:
         return "proven"
     if top.found is not None and top.found.event.role == "cause":
         return "likely"

@@ -18,6 +18,7 @@ from pdtriage.verdict.suspects import Suspect, accusers_of
 from pdtriage.verdict.vanished import LAUNCHER_GONE
 from pdtriage.verdict.victims import victims_of
 
+NEVER_MET = frozenset({"verdict.never-joined", "verdict.nodes-differ", "verdict.rank-clash"})
 INTERRUPTIONS = frozenset(
     {"launch.signal", "python.keyboard-interrupt", "verdict.interrupted", LAUNCHER_GONE}
 )
@@ -112,7 +113,7 @@ def _bad_end(case: Case, top: Suspect) -> VerdictWord:
         return "hung"
     if top.signature in NEVER_STARTED and case.facts.ended_by_cluster != "failed":
         return "hung"  # nobody has given up yet
-    if case.interrupted and top.signature in ("verdict.never-joined", "verdict.rank-clash"):
+    if case.interrupted and top.signature in NEVER_MET:
         return "hung"
     if case.interrupted and top.signature == "verdict.peers-missing":
         return "interrupted"

@@ -8,7 +8,7 @@ from pdtriage.model import Rank
 from pdtriage.verdict import by_kernel, pods, silent, vanished, waiting, words
 from pdtriage.verdict.accusations import unseen
 from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.reading import Found, Reading, passage
 from pdtriage.verdict.suspects import SIGKILL, Suspect, revived_suspects, suspect_of
 
 
@@ -17,12 +17,20 @@ def climb(case: Case) -> list[Suspect]:
     if case.went_well:
         # Paddle's launchers may end a parameter-server job with 0 although a trainer failed.
         doubtful = case.facts.mode in ("ps", "ps-heter") and case.facts.started_by != "pdtriage"
-        return _strong(case) if doubtful else []
+        return (_strong(case) or _left_by_servers(case)) if doubtful else []
     for rung in LADDER:
         found = rung(case)
         if found:
             return found
     return []
+
+
+def _left_by_servers(case: Case) -> list[Suspect]:
+    """Trainers that raised because a server was gone; the launcher only counts that they ended."""
+    raised = [a for a in case.accusations if a.found.event.block and not a.accuser.ended]
+    if not any(a.accuser.rank.role == "worker" for a in raised):
+        return []
+    return _gone(case) or _peers_without_a_name(case)
 
 
 def _hosts_in_different_order(case: Case) -> list[Suspect]:
@@ -121,8 +129,10 @@ def _stopped_by_outsiders(case: Case) -> list[Suspect]:
 
 
 def _never_met(case: Case) -> list[Suspect]:
-    return waiting.peers_missing(case.launcher, case.readings) or waiting.same_rank_twice(
-        case.readings, case.facts
+    return (
+        waiting.nodes_differ(case.launcher)
+        or waiting.peers_missing(case.launcher, case.readings)
+        or waiting.same_rank_twice(case.readings, case.facts)
     )
 
 
@@ -196,7 +206,12 @@ def _named_by_console(case: Case) -> list[Suspect]:
 
 
 def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
-    return waiting.fell_behind(case.readings) or waiting.odd_one_out(case.readings)
+    readings = case.readings
+    return (
+        waiting.fell_behind(readings)
+        or waiting.odd_one_out(readings)
+        or waiting.out_of_step(readings)
+    )
 
 
 def _kernel_faults(case: Case) -> list[Suspect]:
@@ -306,10 +321,19 @@ LADDER: tuple[Callable[[Case], list[Suspect]], ...] = (
 
 def _of_launcher(case: Case) -> list[Suspect]:
     """The first cause that the launcher itself, or mpirun, tells."""
+    earlier = _of_an_earlier_run(case)
     for found in case.launcher:
-        if found.event.role == "cause":
+        if found.event.role == "cause" and passage(found) not in earlier:
             return [_told(found, case.readings)]
     return []
+
+
+def _of_an_earlier_run(case: Case) -> set[tuple[str, int, int]]:
+    """A console whose beginning is cut off may show the end of a process of the run before."""
+    pids = {str(pid) for reading in case.readings for pid in reading.rank.pids}
+    if not pids or not case.facts.run.index:
+        return set()
+    return {passage(f) for f in case.launcher if f.event.fields.get("pid", "") not in {"", *pids}}
 
 
 def _told(found: Found, readings: Sequence[Reading]) -> Suspect:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
+from pdtriage.late import late
 from pdtriage.model import Event, Progress, Rank
 from pdtriage.named import NamedTuple, maker
 
@@ -23,6 +24,13 @@ SAYS_FAILED = frozenset(
         "launch.pod-failed",
         "launch.spawn-exit",
     }
+)
+
+
+_FINISHED = late(
+    r"(?i)\btrain(?:ing)? (?:is |has |was |been ){0,2}(?:all )?"
+    r"(?:finished|completed?|done|ended|over|successful)\b"
+    r"|\b(?:finished|completed|end of) (?:the )?training\b|训练(?:已|全部|已经)?(?:完成|结束)"
 )
 
 
@@ -80,6 +88,13 @@ class Reading(NamedTuple):
     @property
     def quiet(self) -> bool:
         return not (self.causes or self.symptoms or self.inner)
+
+    @property
+    def says_finished(self) -> bool:
+        """By its last words, and nothing speaks against them."""
+        last = self.rank.tail[-1:]
+        unharmed = self.quiet and self.stopped is None
+        return unharmed and any(_FINISHED.search(line) for line in last)
 
 
 _made = maker(Reading)
@@ -140,12 +155,8 @@ def _stopped(said: Sequence[Found], rank: Rank) -> Found | None:
     alone = not rank.mixed
     itself = {str(pid) for pid in rank.pids} if alone else set()
     last = rank.progress[-1].line if rank.progress and alone else 0
-    stops = [
-        f
-        for f in said
-        if f.event.fields.get("sender") not in (*itself, f.event.fields.get("pid", "-"))
-        and f.event.line > last
-    ]
+    children = {passage(f) for f in said if _sender(f) in (*itself, f.event.fields.get("pid", ""))}
+    stops = [f for f in said if passage(f) not in children and f.event.line > last]
     named = [f for f in stops if "sender" in f.event.fields]
     return named[0] if named else stops[0] if stops else None
 
@@ -169,6 +180,16 @@ def _without(found: list[Found], others: Sequence[Found]) -> list[Found]:
 
 def _place(found: Found) -> tuple[str, int]:
     return (found.file, found.event.line)
+
+
+def _sender(found: Found) -> str:
+    return found.event.fields.get("sender", "-")
+
+
+def passage(found: Found) -> tuple[str, int, int]:
+    """What was printed in one go: the lines of a signal's block, of a traceback, or one line."""
+    block = found.event.block
+    return (found.file, block, 0 if block else found.event.line)
 
 
 def _often_enough(found: list[Found], rank: Rank) -> list[Found]:
@@ -209,6 +230,8 @@ def _not_survived(
         follows = [d for d in dead if _place(d) > _place(f)]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
             dead.append(f)
+    fatal = {passage(d) for d in dead}  # the words of one traceback stand and fall together
+    dead.extend(f for f in _without(found, dead) if passage(f) in fatal)
     return _without(found, _without(found, dead))
 
 

@@ -165,8 +165,9 @@ def accused_and_silent(
     suspects = []
     for key, ranks in accusers.items():
         reading = known[key]
-        if key in accusing or reading.causes:
-            continue
+        timed_out = all(f.category == "comm.timeout" for f in spoken[key])
+        if key in accusing or reading.causes or (timed_out and reading.waited_in):
+            continue  # who was stopped while it waited as well is not the one they waited for
         suspect = _of_accused(reading, spoken[key])
         suspect.accusers = ranks
         suspect.why.insert(0, words.accused_by(ranks))
@@ -176,10 +177,16 @@ def accused_and_silent(
 
 
 def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) -> list[Suspect]:
-    """By elimination: everybody lost a peer nobody names, and one rank did not."""
-    if any(a.accused for a in accusations) or not accusations:
+    """By elimination: everybody lost a peer nobody names, and one rank did not.
+
+    Who is named and complains itself only passes on what it waits for, as in a ring.
+    """
+    complaining = {a.accuser.rank.key for a in accusations}
+    complaining.update(r.rank.key for r in readings if r.waited_in)
+    named = {rank.key for a in accusations for rank in a.accused}
+    if not accusations or not named <= complaining:
         return []
-    addresses = [a.address for a in accusations if a.address]
+    addresses = [a.address for a in accusations if a.address and not a.accused]
     waited = any(a.found.category == "comm.timeout" for a in accusations)
     quiet = [
         r
@@ -206,6 +213,12 @@ def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) ->
 def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
     rank = reading.rank
     ending = rank.exit
+    if reading.inner:  # not silent: it says what broke it, though not why that happened
+        first = reading.inner[0]
+        suspect = suspect_of(first.event.signature, first.category, rank, list(reading.inner[1:3]))
+        suspect.found, suspect.fields = first, dict(first.event.fields)
+        suspect.support.extend(spoken)
+        return suspect
     if ending and not ending.stopped and (ending.code, ending.signal) != (None, None):
         suspect = by_exit(rank)
         suspect.support = spoken
@@ -227,7 +240,8 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
         suspect = suspect_of("verdict.hang", "comm.timeout", rank, spoken)
         suspect.why.append(words.silent())
         return suspect
-    suspect = suspect_of("verdict.silent", "unknown", rank, spoken)
+    category = "ps.server" if rank.role == "server" else "unknown"
+    suspect = suspect_of("verdict.silent", category, rank, spoken)
     suspect.why.append(words.silent())
     return suspect
 

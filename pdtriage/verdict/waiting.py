@@ -68,6 +68,30 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
+def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
+    """Both of two gave up, at their time limit or when the other one left; not in one place.
+
+    Who had only been slow would have come to the same place in the end.
+    """
+    waited = [r for r in readings if r.symptoms and r.rank.files and not r.inner]
+    if len(waited) != 2 or len(readings) != 2:
+        return []
+    last = [r.symptoms[-1] for r in waited]
+    frames = [f.event.frame for f in last]
+    places = {(frame.file, frame.line) if frame else None for frame in frames}
+    timed_out = [f for f in last if f.category == "comm.timeout"]
+    if len(places) != 2 or not timed_out or any(f.event.frame is None for f in timed_out):
+        return []
+    suspects = []
+    for reading, found in zip(waited, last, strict=True):
+        suspect = suspect_of("verdict.out-of-step", "config.rank", reading.rank, [found])
+        suspect.why.append(words.in_two_places())
+        suspect.position, suspect.last_words = reading.position, ()
+        suspects.append(suspect)
+    suspects[0].support.extend(last[1:])
+    return suspects
+
+
 def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect]:
     """Every log stops without an error and without an end.
 
@@ -76,6 +100,8 @@ def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect
     """
     spoken = [r for r in readings if r.rank.lines]
     if not spoken or any(r.ended or r.stopped or not r.quiet for r in spoken):
+        return []
+    if all(r.says_finished for r in spoken):
         return []
     seen = [*machine, *(f for r in spoken for f in r.context)]
     busy = [f for f in seen if f.event.signature in LOOKED_AT]
@@ -100,6 +126,8 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     spoken = [r for r in readings if r.rank.lines]
     silent = all(r.quiet and not (r.ended or r.stopped or r.rank.exit) for r in readings)
     if not states or not spoken or not silent or launcher[-1].event.role == "end":
+        return []
+    if all(r.says_finished for r in spoken):
         return []
     furthest = max(spoken, key=lambda r: r.position)
     suspect = suspect_of("verdict.stuck", "hang", None, [])
@@ -192,6 +220,25 @@ def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> lis
     suspect = suspect_of("verdict.peers-missing", "comm.init", None, [*trouble[:2], waiting[0]])
     suspect.role = "launcher"
     suspect.why.append(words.nothing_started())
+    return [suspect]
+
+
+def nodes_differ(launcher: Sequence[Found]) -> list[Suspect]:
+    """Launchers of one job that wait for different numbers of nodes."""
+    told: dict[str, Found] = {}
+    for found in launcher:
+        fields = found.event.fields
+        if found.event.signature == "launch.job" and fields["status"] == "False":
+            told[found.file] = found
+    jobs = {found.event.fields["job_id"] for found in told.values()}
+    sizes: dict[str, Found] = {}
+    for found in told.values():
+        sizes.setdefault(found.event.fields["replicas"], found)
+    if len(jobs) != 1 or len(sizes) < 2:
+        return []
+    suspect = suspect_of("verdict.nodes-differ", "config.launch", None, list(sizes.values()))
+    suspect.role = "launcher"
+    suspect.why.append(words.nodes_differ([*sizes]))
     return [suspect]
 
 

@@ -218,6 +218,20 @@ def elsewhere() -> Text:
     )
 
 
+def nodes_differ(sizes: list[str]) -> Text:
+    return Text(
+        f"one launcher waits for {sizes[0]} nodes, another one for {sizes[1]}",
+        f"一个启动器等待 {sizes[0]} 个节点，另一个等待 {sizes[1]} 个",
+    )
+
+
+def in_two_places() -> Text:
+    return Text(
+        "both ranks waited for the other one, each in another place of the program",
+        "两个 rank 互相等待，但停在程序的不同位置",
+    )
+
+
 def kernel_says() -> Text:
     return Text("the kernel log names its process", "内核日志点名了该进程")
 

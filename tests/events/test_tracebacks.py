@@ -179,3 +179,39 @@ def test_a_log_that_begins_in_the_midst_of_a_traceback_still_tells_its_exception
 )
 def test_frames_elsewhere_or_without_an_exception_are_no_traceback(text: str) -> None:
     assert telling(facts_of(text.encode())) == []
+
+
+def test_a_traceback_that_rich_has_drawn_is_read() -> None:
+    facts = facts_of(
+        f"""\
+        ╭───────────── Traceback (most recent call last) ──────────────╮
+        │ /srv/train.py:31 in main                                     │
+        │                                                              │
+        │   30 def main():                                             │
+        │ ❱ 31 │   raise OSError("No space left on device")            │
+        │                                                              │
+        │ {LIBRARY}:300 in __next__ │
+        ╰──────────────────────────────────────────────────────────────╯
+        ValueError: invalid literal for int() with base 10: 'twelve'
+        """
+    )
+    (event,) = telling(facts)
+    assert event.fields["error_class"] == "ValueError"
+    assert event.frame == Frame("/srv/train.py", 31, "main")
+    assert (event.first_line, event.line) == (1, 9)
+
+
+def test_the_frame_that_loguru_marks_is_a_frame() -> None:
+    facts = facts_of(
+        """\
+        Traceback (most recent call last):
+
+        > File "/srv/train.py", line 12, in main
+            step()
+            └ <function step at 0x7f>
+
+        ZeroDivisionError: division by zero
+        """
+    )
+    (event,) = telling(facts)
+    assert event.frame == Frame("/srv/train.py", 12, "main")

@@ -334,3 +334,10 @@ def test_what_is_no_text_or_only_named_as_packed_is_said(tmp_path: Path) -> None
     assert [note.en for note in source.notes()] == [
         "Named as if it were compressed, and is not; it was read as it is: log/workerlog.0.gz."
     ]
+
+
+def test_where_nothing_is_known_what_is_called_a_log_is_read(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"run/trainer.log": b"waiting for pods\n", "run/notes.txt": b"by hand\n"})
+    assert [source.file.kind for source in find([tmp_path]).sources] == ["console"]
+    write_tree(tmp_path, {"run/workerlog.0": b"step 1\n"})
+    assert [source.file.kind for source in find([tmp_path]).sources] == ["worker"]

@@ -85,4 +85,9 @@ SCENARIOS = (
         "the script of rank 1 stops itself because its loss is NaN",
         blame("numeric.nan", 1, key="FloatingPointError: Loss is nan at step 1"),
     ),
+    Scenario(
+        "pool-raises",
+        "a process of rank 1's pool raises; rank 1 stops the pool, then raises the same itself",
+        blame("code.python", 1, key="ValueError: vocabulary has no token for id 7"),
+    ),
 )

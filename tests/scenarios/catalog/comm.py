@@ -235,4 +235,17 @@ SCENARIOS = (
             ),
         ),
     ),
+    Scenario(
+        "hang-ring",
+        "rank 3 of 4 waits for a lock it holds; the others time out, and some name each other",
+        Truth(
+            "failed",
+            "comm.timeout",
+            also_ok=("hang",),
+            verdict_also_ok=("hung",),
+            culprit_ranks=(3,),
+            victim_ranks=(0, 1, 2),
+        ),
+        (Launch(ranks=4),),
+    ),
 )

@@ -86,4 +86,27 @@ SCENARIOS = (
         ),
         root="two nodes are two network namespaces",
     ),
+    Scenario(
+        "nodes-nnodes-mismatch",
+        "one node was told of two nodes, the other one of three: both wait until they are stopped",
+        Truth(
+            "hung",
+            "config.launch",
+            also_ok=("config.rank", "comm.init", "hang"),
+            verdict_also_ok=("failed", "interrupted"),
+        ),
+        (
+            Launch(
+                script="healthy_run.py",
+                flags=("--master", "10.77.0.1:49178"),
+                node_flags=(
+                    ("--nnodes", "2", "--rank", "0", "--host", "10.77.0.1"),
+                    ("--nnodes", "3", "--rank", "1", "--host", "10.77.0.2"),
+                ),
+                env={"GLOO_SOCKET_IFNAME": "eth0"},
+                stop=Stop("Watching Pod", signal.SIGTERM, after=25),
+            ),
+        ),
+        root="two nodes are two network namespaces",
+    ),
 )

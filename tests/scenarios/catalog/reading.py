@@ -123,4 +123,9 @@ SCENARIOS = (
         root="a memory cgroup",
         kernel_log=True,
     ),
+    Scenario(
+        "data-worker-import",
+        "a DataLoader worker of rank 0 cannot import a module; prepared steps follow",
+        blame("code.import", 0, key="ModuleNotFoundError: No module named 'pycocotools_next'"),
+    ),
 )

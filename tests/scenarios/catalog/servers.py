@@ -119,4 +119,24 @@ SCENARIOS = (
             ),
         ),
     ),
+    Scenario(
+        "ps-server-killed-legacy",
+        "server 0 of 2 is killed; the launcher sees trainers that ended, and calls it done",
+        Truth(
+            "failed",
+            "ps.server",
+            also_ok=("external.kill", "memory.host"),
+            culprit_roles=("server.0",),
+            victim_ranks=(1,),
+        ),
+        (
+            Launch(
+                ranks=0,
+                launcher="legacy",
+                script="ps_server_killed.py",
+                modules=MODULES,
+                flags=("--server_num", "2", "--worker_num", "2"),
+            ),
+        ),
+    ),
 )

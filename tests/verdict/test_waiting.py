@@ -1,0 +1,197 @@
+"""Given ranks that wait for each other or speak of their helpers, then no victim is blamed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.verdict import judge
+
+from ..events.builders import engine
+from ..jobs.builders import runs_of
+from .test_judge import ERROR, HOST, STEPS, judged, lost, stopped
+
+BUFFER = "/paddle/gloo/unbound_buffer.cc"
+LAUNCHER = 50
+TERMINATED = "FatalError: `Termination signal` is detected by the operating system.\n"
+
+
+def summary(pid: int, sender: int) -> str:
+    """What Paddle's signal handler prints."""
+    dashes = 22 * "-"
+    return f"\n{dashes}\nError Message Summary:\n{dashes}\n{TERMINATED}{stopped(pid, sender)}\n"
+
+
+def waited(peer: str) -> str:
+    return f"  what():  [{BUFFER}:80] TIMEOUT self_rank = none pair_rank = {peer} peer_str = none\n"
+
+
+def raised_at(line: int, words: str) -> str:
+    return (
+        f'Traceback (most recent call last):\n  File "t.py", line {line}, in f\n    g()\n'
+        f"RuntimeError: {words.partition('what():')[2].strip()}\n"
+    )
+
+
+def glog(pid: int) -> str:
+    return f"I0115 10:00:00.000000 {pid} tcp_utils.cc:132] Successfully connected to {HOST}:1\n"
+
+
+def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:
+    found = judged(STEPS + waited("2"), STEPS + summary(71, LAUNCHER), STEPS + waited("-1"))
+    (cause,) = found.causes
+    assert (cause.rank, cause.category, cause.confidence) == (1, "comm.timeout", "guess")
+    assert {victim.rank for victim in found.victims} == {0, 2}
+
+
+def test_who_was_stopped_while_it_waited_is_not_the_one_they_waited_for() -> None:
+    stack = (
+        "\n--------------------------------------\nC++ Traceback (most recent call last):\n"
+        "--------------------------------------\n"
+        "0   paddle::distributed::ProcessGroupGloo::AllReduce(phi::DenseTensor*)\n"
+        "1   gloo::allreduce(gloo::AllreduceOptions const&)\n"
+    )
+    waiting = stack + summary(72, LAUNCHER)
+    found = judged(STEPS + waited("2"), STEPS + summary(71, LAUNCHER), STEPS + waiting)
+    (cause,) = found.causes
+    assert (cause.rank, cause.category) == (1, "comm.timeout")
+
+
+@pytest.mark.parametrize("other", [lost(1, 0), raised_at(9, waited("-1"))])
+def test_two_who_wait_in_different_places_do_not_run_the_same_program(other: str) -> None:
+    found = judged(raised_at(7, waited("-1")), other)
+    (cause,) = found.causes
+    assert (cause.signature, cause.ranks) == ("verdict.out-of-step", (0, 1))
+    assert (cause.category, cause.confidence) == ("config.rank", "guess")
+
+
+def test_who_only_came_late_to_the_same_place_runs_the_same_program() -> None:
+    found = judged(raised_at(7, waited("-1")), raised_at(7, lost(1, 0)))
+    assert "verdict.out-of-step" not in {cause.signature for cause in found.causes}
+
+
+def test_helpers_that_a_process_stops_before_it_raises_do_not_make_it_a_victim() -> None:
+    helpers = summary(90, 72) + summary(91, 72)
+    found = judged(STEPS + lost(0, 1), glog(72) + STEPS + helpers + ERROR)
+    (cause,) = found.causes
+    assert (cause.rank, cause.category, cause.confidence) == (1, "code.python", "proven")
+
+
+def test_who_is_stopped_by_somebody_else_stays_a_victim() -> None:
+    found = judged(STEPS + ERROR, glog(72) + STEPS + summary(72, LAUNCHER) + ERROR)
+    (cause,) = found.causes
+    assert cause.rank == 0
+
+
+def test_who_says_what_broke_it_did_not_end_without_a_word() -> None:
+    loader = (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\n'
+        "SystemError: (Fatal) DataLoader process (pid 81) exited unexpectedly with code 1. "
+        "Error detailed are lost due to multiprocessing. Rerunning with:\n"
+    )
+    found = judged(STEPS + lost(0, 1), STEPS + loader)
+    (cause,) = found.causes
+    assert (cause.signature, cause.rank, cause.category) == (
+        "data.process-exited",
+        1,
+        "data.worker",
+    )
+    assert cause.confidence == "likely"
+
+
+def test_what_a_worker_could_not_import_is_the_reason_though_prepared_steps_were_made() -> None:
+    reader = (
+        "Exception in thread Thread-1 (_thread_loop):\nTraceback (most recent call last):\n"
+        '  File "/opt/paddle/io/dataloader/worker.py", line 195, in reraise\n'
+        "    raise self.exc_type(msg)\n"
+        "ModuleNotFoundError: DataLoader worker(0) caught ModuleNotFoundError with message:\n"
+        'Traceback (most recent call last):\n  File "t.py", line 6, in read\n    import masks\n'
+        "ModuleNotFoundError: No module named 'masks'\n\n"
+    )
+    queue = (
+        'Traceback (most recent call last):\n  File "t.py", line 9, in f\n    next(loader)\n'
+        "SystemError: (Fatal) Blocking queue is killed because the data reader raises an "
+        "exception.\n"
+    )
+    (cause,) = judged(reader + STEPS + queue).causes
+    assert (cause.signature, cause.category) == ("import.module-not-found", "code.import")
+
+
+@pytest.mark.parametrize("words", ["Killed", "已杀死"])
+def test_a_kill_is_proven_but_not_why(words: str) -> None:
+    (run,) = runs_of({"log/workerlog.0": f"{STEPS}{words}\n"})
+    (cause,) = judge(run, engine().knowledge).causes
+    assert (cause.category, cause.confidence) == ("memory.host", "likely")
+
+
+PARAMETER_SERVERS = """\
+INFO 2026-11-16 21:33:25,455 launch.py:530] Run parameter-sever mode. pserver arguments:[]
+    +=======================================================================================+
+    |                        Distributed Envs                      Value                    |
+    +---------------------------------------------------------------------------------------+
+    |            PADDLE_PSERVERS_IP_PORT_LIST           10.0.0.1:7001,10.0.0.1:7002         |
+    |                           TRAINING_ROLE                     PSERVER                   |
+    |                                  POD_IP                     10.0.0.1                  |
+    +=======================================================================================+
+INFO 2026-11-16 21:33:45,455 launch_utils.py:341] all workers exit, going to finish parameter server
+"""
+
+
+@pytest.mark.parametrize("port", [7001, 7002])
+def test_trainers_that_lost_a_server_are_no_success(port: int) -> None:
+    broken = (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\n'
+        f"ConnectionError: server 10.0.0.1:{port} closed the connection\n"
+    )
+    files = {
+        "console.log": PARAMETER_SERVERS,
+        "log/serverlog.0": "ready\n",
+        "log/serverlog.1": "ready\n",
+        "log/workerlog.0": STEPS + broken,
+    }
+    found = judge(runs_of(files)[-1], engine().knowledge)
+    (cause,) = found.causes
+    assert (found.verdict, cause.category) == ("failed", "ps.server")
+    assert (cause.role, cause.rank) == ("server", port - 7001)
+
+
+@pytest.mark.parametrize(("other", "blamed"), [(3, True), (2, False)])
+def test_launchers_that_wait_for_different_numbers_of_nodes_never_meet(
+    other: int, blamed: bool
+) -> None:
+    def console(nodes: int) -> str:
+        return (
+            f"LAUNCH INFO 2026-11-16 21:52:02,851 Job: default, mode collective, "
+            f"replicas {nodes}[{nodes}:{nodes}], elastic False\n"
+            "LAUNCH INFO 2026-11-16 21:52:02,851 Waiting peer start...\n"
+            "LAUNCH INFO 2026-11-16 21:52:32,891 Terminating with signal 15\n"
+        )
+
+    files = {"a/console.log": console(2), "b/console.log": console(other)}
+    found = judge(runs_of(files)[-1], engine().knowledge)
+    (cause,) = found.causes
+    assert (cause.signature == "verdict.nodes-differ") is blamed
+    assert found.verdict == ("hung" if blamed else "interrupted")
+
+
+@pytest.mark.parametrize("words", ["Training finished", "训练完成", "train is done, best acc 0.9"])
+def test_whose_last_words_are_that_it_has_finished_does_not_hang(words: str) -> None:
+    console = "launch proc_id:71 idx:0\n"
+    hung = judge(
+        runs_of({"console.log": console, "log/workerlog.0": STEPS})[-1], engine().knowledge
+    )
+    assert hung.verdict == "hung"
+    files = {"console.log": console, "log/workerlog.0": f"{STEPS}{words}\n"}
+    found = judge(runs_of(files)[-1], engine().knowledge)
+    assert (found.verdict, found.causes) == ("succeeded", ())
+
+
+def test_one_of_several_who_has_finished_does_not_speak_for_the_others() -> None:
+    found = judge(
+        runs_of({"log/workerlog.1": f"{STEPS}training finished\n"})[-1], engine().knowledge
+    )
+    assert (found.verdict, found.causes) == ("unknown", ())
+
+
+def test_data_that_is_loaded_is_no_training_that_is_done() -> None:
+    files = {"console.log": "launch proc_id:71 idx:0\n", "log/workerlog.0": "train data: done\n"}
+    assert judge(runs_of(files)[-1], engine().knowledge).verdict == "hung"
