@@ -197,6 +197,7 @@ class _Reader:
         self._taken = 0
         self._after_frame = False
         self._grouped = False
+        self._margin = max(0, _depth(begun.text) - STEP) if begun else 0
         self._writer: int | None = None
 
     def take(self, line: Line) -> bool:
@@ -208,6 +209,8 @@ class _Reader:
         elif line.writer != self._writer:
             return self._passed_over()
         text = line.text
+        if self._margin:
+            text = text[: self._margin].lstrip() + text[self._margin :]
         if is_header(text):
             self._start(line)
             return True
@@ -229,6 +232,7 @@ class _Reader:
 
     def _start(self, line: Line) -> None:
         before = line.text[: line.text.index(HEADER)]
+        self._margin = 0 if before.strip() else len(before)  # a text may be pasted indented
         self._grouped = self._grouped or "Exception Group" in before
         nested = bool(self.done) and not self._open and _is_nested(self.done[-1], line)
         chained = self._glue or nested or (self._grouped and bool(self.done))

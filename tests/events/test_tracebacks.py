@@ -178,6 +178,15 @@ def test_a_log_that_begins_in_the_midst_of_a_traceback_still_tells_its_exception
     assert event.frame == Frame("/srv/train.py", 71, "forward")
 
 
+@pytest.mark.parametrize("head", ["Traceback (most recent call last):\n", ""])
+def test_a_text_may_be_indented_as_a_whole(head: str) -> None:
+    text = head + '  File "/srv/train.py", line 71, in forward\n    f()\nIndexError: 1\nepoch 2\n'
+    facts = facts_of("".join(f"        {line}\n" for line in text.splitlines()).encode())
+    (event,) = telling(facts)
+    assert event.text.strip() == "IndexError: 1"
+    assert event.frame == Frame("/srv/train.py", 71, "forward")
+
+
 @pytest.mark.parametrize(
     "text",
     [
