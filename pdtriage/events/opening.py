@@ -22,6 +22,7 @@ FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
 _NUMBER = re.compile(rb"(?:[0-9a-fA-FxX]*\d)+")
+_WORD = re.compile(rb"[A-Za-z\x80-\xff]")
 _HEX = b"0123456789abcdefABCDEFxX"
 _COMMON = b" 0123456789etaonrsicl.:_-/,updmghfbvy=[]()|%\"'<>INFOEWAPDTRSLCM"
 """What logs are made of, the most common first; any other ASCII is rarer."""
@@ -53,6 +54,8 @@ class Opening:
                 break
             lines.append(raw)
             end += len(raw) + 1
+        if not any(map(_WORD.search, lines)):
+            lines = []  # a fence around pasted text, a rule: what only divides begins nothing
         self._lines = tuple(lines)
         self._end = self._begin + end
         self._needle, self._needle_line = _needle_in(lines)

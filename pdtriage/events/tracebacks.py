@@ -20,8 +20,9 @@ QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
 FOREIGN_BELOW_FRAME = 3
 FRAME = '", line '
 _FRAME_BYTES = FRAME.encode()
-CUT_LINES, CUT_BYTES = 4, 1 << 12
-"""So late may the first frame stand in a log whose beginning was cut off inside a traceback."""
+CUT_LINES, CUT_BYTES = 4, 1 << 14
+"""So late may the first frame stand in a log whose beginning was cut off inside a traceback; below
+these lines, up to these bytes, in a text that was pasted together, if nothing interrupts it."""
 
 _FRAME = late(
     r'^(\s*)(?:> )?File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
@@ -136,13 +137,33 @@ def cut_off(lines: Lines, position: int) -> tuple[list[Traceback], int] | None:
         return None
     first = lines.at(position)
     frame = _FRAME.match(first.text)
-    if first.number > CUT_LINES or frame is None or not frame["function"]:
+    if frame is None or not frame["function"]:
         return None
-    for earlier in lines.back(position, CUT_LINES):
-        if earlier.text.strip() and not earlier.text[:1].isspace():
-            return None
     found, end = _read_from(lines, first.start, _Reader(begun=first))
-    return (found, end) if found[0].raised else None
+    raised = found[0].raised
+    if raised is None:
+        return None
+    whole = _is_beginning(lines, first) or _is_uninterrupted(lines, first, raised)
+    return (found, end) if whole else None
+
+
+def _is_beginning(lines: Lines, first: Line) -> bool:
+    """Whether nothing but the rest of quoted code stands above the first frame."""
+    above = [] if first.number > CUT_LINES else lines.back(first.start, CUT_LINES)
+    return first.number <= CUT_LINES and all(
+        not line.text.strip() or line.text[:1].isspace() for line in above
+    )
+
+
+def _is_uninterrupted(lines: Lines, first: Line, raised: Line) -> bool:
+    """Whether only frames and their code lead to the exception: call stacks that Paddle 1.x quotes
+    end with a blank line, and what a thread does is told without an exception."""
+    for line in lines.onward(first.start):
+        if line.number >= raised.number:
+            return True
+        if line.writer == first.writer and not (line.text[:1].isspace() and line.text.strip()):
+            return False
+    return False
 
 
 def is_quoted_source(lines: Lines, line: Line) -> bool:
@@ -187,6 +208,7 @@ class _Reader:
         self._taken = 0
         self._after_frame = False
         self._grouped = False
+        self._margin = max(0, _depth(begun.text) - STEP) if begun else 0
         self._writer: int | None = None
 
     def take(self, line: Line) -> bool:
@@ -198,6 +220,8 @@ class _Reader:
         elif line.writer != self._writer:
             return self._passed_over()
         text = line.text
+        if self._margin:
+            text = text[: self._margin].lstrip() + text[self._margin :]
         if is_header(text):
             self._start(line)
             return True
@@ -222,6 +246,7 @@ class _Reader:
 
     def _start(self, line: Line) -> None:
         before = line.text[: line.text.index(HEADER)]
+        self._margin = 0 if before.strip() else len(before)  # a text may be pasted indented
         self._grouped = self._grouped or "Exception Group" in before
         nested = bool(self.done) and not self._open and _is_nested(self.done[-1], line)
         chained = self._glue or nested or (self._grouped and bool(self.done))

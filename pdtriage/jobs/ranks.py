@@ -101,8 +101,8 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
     first = bool(console.events) and single and (failed <= {0} or bool(found))
     progress = [step for span in console.spans for step in span.progress]
     times = [time for span in console.spans for time in span.times]
-    tail = console.spans[-1].facts.tail if console.spans and not console.events else ()
-    if streamed or progress or tail:
+    tail = _below_the_launcher(console)
+    if streamed or progress or (tail and not console.events):
         found.append(
             Rank(
                 role="worker",
@@ -124,6 +124,14 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
             )
         )
     return found
+
+
+def _below_the_launcher(console: ConsoleFacts) -> tuple[str, ...]:
+    """The last lines of a console, as far as the launcher says nothing below them."""
+    facts = console.spans[-1].facts
+    said = [max(e.line, e.last_line) for path, e in console.events if path == facts.file.path]
+    below = facts.last_line - max(said, default=0)
+    return facts.tail[-below:] if below > 0 else ()
 
 
 def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:

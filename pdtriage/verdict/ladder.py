@@ -164,27 +164,35 @@ def _gone(case: Case) -> list[Suspect]:
 
 
 def _consequences_only(case: Case) -> list[Suspect]:
-    return [suspect for suspect in case.own if not _said_by_nobody(suspect, case)]
+    return [suspect for suspect in case.own if not _only_follows(suspect, case)]
 
 
-def _said_by_nobody(suspect: Suspect, case: Case) -> bool:
-    """A shell that tells of a crash says less than the fatal line above it, whoever wrote that."""
+def _only_follows(suspect: Suspect, case: Case) -> bool:
+    """A crash without a word of its own, below the complaint of another one in the same console.
+
+    A connection breaks when its process is gone, and that one has told of its crash before.
+    """
     found = suspect.found
-    if found is None or found.event.signature != "crash.shell":
+    if found is None or found.category != "code.crash" or not found.signature.generic:
         return False
+    shell = found.event.signature == "crash.shell"
     return any(
         said.found.file == found.file
         and said.found.event.line < found.event.line
-        and said.accuser.rank.rank is None
+        and (said.accuser.rank.rank is None if shell else _is_another(said.accuser.rank, suspect))
         for said in case.accusations
     )
+
+
+def _is_another(rank: Rank, suspect: Suspect) -> bool:
+    return suspect.rank is not None and rank.key != suspect.rank.key
 
 
 def _hints_inside_a_rank(case: Case) -> list[Suspect]:
     """A symptom that points at an earlier event which is not in the log."""
     found = []
     for reading in case.readings:
-        if reading.inner:
+        if reading.inner and not _points_at_a_lost_peer(reading):
             first = reading.inner[0]
             suspect = suspect_of(
                 first.event.signature, first.category, reading.rank, list(reading.inner[1:3])
@@ -193,6 +201,12 @@ def _hints_inside_a_rank(case: Case) -> list[Suspect]:
             suspect.fields = dict(first.event.fields)
             found.append(suspect)
     return sorted(found, key=Suspect.strength)
+
+
+def _points_at_a_lost_peer(reading: Reading) -> bool:
+    """What the first hint points at is here: before it the rank says that it lost somebody."""
+    first = reading.inner[0]
+    return any(s.file == first.file and s.event.line < first.event.line for s in reading.symptoms)
 
 
 def _last_word_is_an_exception(case: Case) -> list[Suspect]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.late import late
-from pdtriage.model import Event, Progress, RunFacts, Text
+from pdtriage.model import Event, Progress, Rank, RunFacts, Text
 from pdtriage.verdict import words
 from pdtriage.verdict.reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
@@ -14,6 +14,8 @@ RUNNING_STATES = frozenset({"launch.watching-pod", "launch.proc"})
 LOOKED_AT = frozenset({"device.smi-busy", "comm.stack-dump"})
 """What people paste below the log of a job that does not move."""
 _IPS = late(r"[\w.:-]+")
+_BAR = late(r"\d{1,3}% {0,3}(?:\|[^|]{0,300}\| *)?(?P<step>\d{1,12})/(?P<total>\d{1,12}) \[[\d:]+<")
+_EPOCH = late(r"\b[Ee]poch: ?\[ ?(?P<step>\d{1,9})/ ?(?P<total>\d{1,9}) ?\]")
 
 
 def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
@@ -142,16 +144,33 @@ def cut_short(readings: Sequence[Reading]) -> list[Suspect]:
     if any(r.ended or r.stopped or r.rank.exit or not r.quiet for r in spoken):
         return []
     counting = [r for r in spoken if r.rank.progress]
-    if not counting or not all(_far_from_its_end(r.rank.progress) for r in counting):
+    if not counting or not all(_stops_early(r.rank) for r in counting):
         return []
     furthest = max(counting, key=lambda r: r.position)
-    last = furthest.rank.progress[-1]
     suspect = suspect_of("verdict.cut-short", "hang", None, [])
-    suspect.why.append(words.cut_short(last.step, last.total or 0))
+    suspect.why.append(_stops_early(furthest.rank) or words.hung_or_running())
     suspect.last_words = (furthest.rank,)
     if len(spoken) == 1:
         suspect.rank, suspect.host = furthest.rank, furthest.rank.host
     return [suspect]
+
+
+def _stops_early(rank: Rank) -> Text | None:
+    """Where it stops, if that is far from an end it has announced."""
+    last = rank.progress[-1]
+    if _far_from_its_end(rank.progress):
+        return words.cut_short(last.step, last.total or 0)
+    if last.total is not None or len(rank.progress) < 2:
+        return None
+    text = next((line for line in reversed(rank.tail) if line.strip()), "")
+    bars = list(_BAR.finditer(text))
+    if bars:
+        step, total = int(bars[-1]["step"]), int(bars[-1]["total"])
+        return words.bar_cut_short(step, total) if step < total else None
+    epoch = _EPOCH.search(text)
+    if epoch and int(epoch["step"]) < int(epoch["total"]):
+        return words.epoch_cut_short(int(epoch["step"]), int(epoch["total"]))
+    return None
 
 
 def _far_from_its_end(progress: Sequence[Progress]) -> bool:

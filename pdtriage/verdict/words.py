@@ -290,6 +290,20 @@ def cut_short(step: int, total: int) -> Text:
     )
 
 
+def epoch_cut_short(epoch: int, total: int) -> Text:
+    return Text(
+        f"it stops in epoch {epoch} of {total}, without an error and without an end",
+        f"停在第 {epoch}/{total} 个 epoch，没有报错，也没有结束",
+    )
+
+
+def bar_cut_short(done: int, total: int) -> Text:
+    return Text(
+        f"its last progress bar stops at {done} of {total}, without an error and without an end",
+        f"最后的进度条停在 {done}/{total}，没有报错，也没有结束",
+    )
+
+
 def ips_differ(first: str, second: str) -> Text:
     return Text(
         f"one node was given --ips {first}, another {second}",

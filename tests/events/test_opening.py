@@ -51,6 +51,14 @@ def test_numbers_are_left_open_whatever_stands_around_them(first: str) -> None:
     assert echo.line == 11
 
 
+@pytest.mark.parametrize("divider", ["```", "==========", "-- * --"])
+def test_what_only_divides_begins_nothing(divider: str) -> None:
+    buffer = f"{divider}\nTraceback (most recent call last):\nx\ny\nz\nKeyError: 1\n{divider}\n"
+    opening = Opening()
+    opening.learn(buffer.encode(), len(buffer))
+    assert opening.echoes_with(buffer.encode(), 0, 0, 1) == []
+
+
 @pytest.mark.parametrize("piece", [200, 1 << 20])
 def test_a_run_with_the_pid_of_the_one_before_tells_when_it_began(piece: int) -> None:
     """In a container every first process is number 7."""

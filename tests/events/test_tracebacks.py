@@ -157,7 +157,15 @@ def test_steps_after_a_frame_are_not_taken_for_an_exception() -> None:
     assert [event.text for event in telling(facts)] == ["ValueError: real"]
 
 
-@pytest.mark.parametrize("above", ["", "    return run(cfg)\n", "\n    x = y(\n        z)\n"])
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "    return run(cfg)\n",
+        "\n    x = y(\n        z)\n",
+        "epoch 1\n" * 40 + "$ tail err.log\n    return run(cfg)\n",
+    ],
+)
 def test_a_log_that_begins_in_the_midst_of_a_traceback_still_tells_its_exception(
     above: str,
 ) -> None:
@@ -170,10 +178,20 @@ def test_a_log_that_begins_in_the_midst_of_a_traceback_still_tells_its_exception
     assert event.frame == Frame("/srv/train.py", 71, "forward")
 
 
+@pytest.mark.parametrize("head", ["Traceback (most recent call last):\n", ""])
+def test_a_text_may_be_indented_as_a_whole(head: str) -> None:
+    text = head + '  File "/srv/train.py", line 71, in forward\n    f()\nIndexError: 1\nepoch 2\n'
+    facts = facts_of("".join(f"        {line}\n" for line in text.splitlines()).encode())
+    (event,) = telling(facts)
+    assert event.text.strip() == "IndexError: 1"
+    assert event.frame == Frame("/srv/train.py", 71, "forward")
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        'epoch 1\n  File "/srv/train.py", line 71, in forward\n    f()\nIndexError: 1\n',
+        'epoch 1\n  File "/srv/train.py", line 71, in forward\n    f()\n\nIndexError: 1\n',
+        'epoch 1\n  File "/srv/train.py", line 71, in forward\n    f()\nepoch 2\nIndexError: 1\n',
         '  File "/srv/train.py", line 71, in forward\n    f()\nepoch 1\nepoch 2\n',
     ],
 )

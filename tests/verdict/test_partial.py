@@ -162,3 +162,79 @@ def test_where_many_were_started_a_lone_log_proves_nothing() -> None:
 def test_who_goes_on_was_not_stopped() -> None:
     found = without_environment({"log/workerlog.0": stopped(71, 60) + STEPS})
     assert (found.verdict, found.causes) == ("unknown", ())
+
+
+RETRY = (
+    "I1128 16:46:32.015228 39356 tcp_utils.cc:107] Retry to connect to 10.0.0.1:39201 while the "
+    "server is not yet listening.\n"
+)
+
+
+def test_the_last_words_in_a_console_count_below_what_the_launcher_says() -> None:
+    launcher = (
+        "LAUNCH INFO 2022-11-28 16:44:01,121 Run Pod: abcdef, replicas 2, status ready\n"
+        "LAUNCH INFO 2022-11-28 16:44:01,150 Watching Pod: abcdef, replicas 2, status running\n"
+    )
+    (cause,) = without_environment({"console.log": launcher + 2 * RETRY}).causes
+    assert (cause.signature, cause.category) == ("comm.tcpstore-retry", "comm.init")
+    (cause,) = without_environment({"console.log": 2 * RETRY + launcher}).causes
+    assert cause.category == "hang"
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ("", "epoch 1 of 100"),
+        ("eval model::  89% 178/200 [27:24<00:15,  1.42it/s]\n", "178 of 200"),
+    ],
+)
+def test_where_a_log_stops_its_last_line_may_tell_how_much_is_missing(last: str, told: str) -> None:
+    steps = "".join(
+        f"[2021/07/12 07:5{n}:21] root INFO: epoch: [1/100], iter: {n}0, lr: 0.001, loss: 1.5\n"
+        for n in range(1, 4)
+    )
+    (cause,) = without_environment({"log/workerlog.0": steps + last}).causes
+    assert (cause.signature, cause.category) == ("verdict.cut-short", "hang")
+    assert any(told in reason.en for reason in cause.why)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "[2021/07/12 07:59:21] root INFO: epoch: [100/100], iter: 90, lr: 0.001, loss: 1.5\n",
+        "eval model:: 100% 200/200 [27:24<00:00,  1.42it/s]\n",
+    ],
+)
+def test_nothing_is_missing_in_the_last_epoch_or_behind_a_full_bar(last: str) -> None:
+    steps = "[2021/07/12 07:51:21] root INFO: epoch: [99/100], iter: 80, lr: 0.001, loss: 1.5\n"
+    assert not without_environment({"log/workerlog.0": 2 * steps + last}).causes
+
+
+def test_a_wordless_abort_below_the_complaint_of_another_rank_only_follows() -> None:
+    console = (
+        "[1,1]<stdout>:PaddleCheckError: internal error in RPCClient at [/paddle/x.cc:129]\n"
+        "[1,9]<stdout>:*** SIGABRT (@0x5578) received by PID 21880 (TID 0x7f0c31ffb700) from PID "
+        "21880; stack trace: ***\n"
+    )
+    (cause,) = without_environment({"console.log": console}).causes
+    assert (cause.signature, cause.rank) == ("ps.rpc-internal", None)
+    above = "".join(reversed(console.splitlines(keepends=True)))
+    (cause,) = without_environment({"console.log": above}).causes
+    assert (cause.signature, cause.rank) == ("crash.sigabrt", 9)
+
+
+def test_a_hint_at_something_earlier_yields_to_the_lost_peer_above_it() -> None:
+    lost = (
+        "F0821 08:28:45.851277  2464 grpc_client.cc:414] GetRPC name:[w], ep:[10.0.0.9:30010], "
+        "status:[-1] meets grpc error, error_code:4 error_message:Deadline Exceeded\n"
+    )
+    pipe = (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/py/site-packages/paddle/fluid/incubate/data_generator/__init__.py", '
+        "line 135, in run_from_stdin\n    sys.stdout.write(self._gen_str(sample))\n"
+        "IOError: [Errno 32] Broken pipe\n"
+    )
+    (cause,) = without_environment({"log/workerlog.0": lost + pipe}).causes
+    assert cause.signature == "ps.grpc"
+    (cause,) = without_environment({"log/workerlog.0": pipe}).causes
+    assert (cause.signature, cause.confidence) == ("data.generator-pipe", "guess")
