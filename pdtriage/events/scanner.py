@@ -103,25 +103,25 @@ class FileScanner:
 
     def take(self, chunk: bytes, hits: list[Hit]) -> None:
         """The same where the hits are known already."""
-        if self._bytes == self._begin and chunk:
-            self._prefix = self._prefix_of(chunk)
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
         self._hits += hits  # rising, but for what stands across the border of two chunks
         self._hits.sort()
-        for start in range(0, len(chunk), self._piece):  # a long buffer would be copied often
-            part = chunk[start : start + self._piece]
+        start, full = 0, self._piece + AHEAD  # how far ahead it looks must not depend on the chunks
+        while start < len(chunk):
+            part = chunk[start : start + full - self._undecided]
+            start += len(part)
             self._parts.append(part)
             self._undecided += len(part)
-            while self._undecided >= self._piece + AHEAD:
+            while self._undecided >= full:
                 self._join()
                 self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
                 self._compact()
 
-    def _prefix_of(self, chunk: bytes) -> Prefix | None:
+    def _prefix_of(self, head: bytes) -> Prefix | None:
         prefixes = self._engine.prefixes
-        return prefixes.of_console(chunk) if self.file.kind == "console" else prefixes.of_log(chunk)
+        return prefixes.of_console(head) if self.file.kind == "console" else prefixes.of_log(head)
 
     def _join(self) -> None:
         if self._parts:
@@ -132,8 +132,10 @@ class FileScanner:
         """What is known now; the undecided rest is read as if the file ended here."""
         self._join()
         rest = _Found(passages=self._found.passages)
-        budget = self._budget.copy()
+        budget, counters = self._budget.copy(), self._counters
+        self._counters = counters.copy()
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
+        self._counters = counters
         progress = [*self._found.progress, *rest.progress]
         self._learn_opening(len(self._buffer), progress)
         echoes = self._opening.echoes_with(
@@ -209,6 +211,8 @@ class FileScanner:
     ) -> tuple[int, Lines]:
         """Adds what stands between the decided part and `upto`; where it stopped, and the lines."""
         begin, end, before = self._decided, upto, len(found.events)
+        if self._base + begin == self._begin:  # what was fed first may be half a line
+            self._prefix = self._prefix_of(self._buffer)
         lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
         if is_end:
             lines.number_end()
