@@ -147,5 +147,8 @@ def _compared(raw: bytes) -> bytes:
 @lru_cache(maxsize=64)
 def _pattern(lines: tuple[bytes, ...]) -> re.Pattern[bytes]:
     fixed = (map(re.escape, _NUMBER.split(_compared(raw))) for raw in lines)
-    shapes = (rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
-    return re.compile(rb"(?m)^[ \t]*" + rb"\n[ \t]*".join(shapes))
+    shapes = (rb"[ \t]*" + rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
+    # Each takes its whole line in one way and no other: tried again in all ways, by all lines
+    # together, a few rows of digits or blanks would take hours.
+    once = (rb"(?=(%s))\%d" % (shape, place) for place, shape in enumerate(shapes, 1))
+    return re.compile(rb"(?m)^" + rb"\n".join(once))

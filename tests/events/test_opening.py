@@ -65,3 +65,16 @@ def test_a_run_with_the_pid_of_the_one_before_tells_when_it_began(piece: int) ->
     told = [time.strftime("%H:%M:%S", time.gmtime(stamp.time)) for stamp in facts.stamps]
     assert "12:00:01" in told
     assert told == sorted(told)
+
+
+@pytest.mark.parametrize("dull", [b"0" * 4000, b" " * 4000, b"ab" * 2000], ids=repr)
+def test_rows_of_digits_or_blanks_cost_no_time(dull: bytes) -> None:
+    """In how many ways they fit must not multiply from line to line."""
+    first = b"7\n" if dull.isdigit() else b"\n" if dull.isspace() else b"7ab\n"
+    opening = Opening()
+    opening.learn(b"begins\n" + 2 * first + b"Zebra crossing\n", 1 << 20)
+    buffer = b"begins\n" + 2 * first + b"Zebra crossing\n"
+    buffer += b"begins\n" + 2 * (dull + b"\n") + b"no Zebra crossing\n"
+    began = time.process_time()
+    assert not opening.echoes_with(buffer, 0, 0, 1)
+    assert time.process_time() - began < 1
