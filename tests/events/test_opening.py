@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdtriage.events.opening import Opening
+from pdtriage.events.scanner import PIECE
 
 from .builders import facts_of
 
@@ -78,3 +79,14 @@ def test_rows_of_digits_or_blanks_cost_no_time(dull: bytes) -> None:
     began = time.process_time()
     assert not opening.echoes_with(buffer, 0, 0, 1)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("first", ["Zebra crossing of the training\n", "1 2\n"])
+def test_a_new_beginning_across_the_border_of_two_pieces_is_found(first: str) -> None:
+    head = f"{first}{first}reading the data set\nall is well\n".encode()
+    noise = b"nothing of interest\n"
+    for before in range(PIECE - 90, PIECE + 10, 7):
+        missing = before - len(head) - 1
+        filler = (noise * (missing // len(noise) + 1))[:missing] + b"\n"
+        raw = head + filler + head + noise * 9000
+        assert [echo.offset for echo in facts_of(raw).echoes] == [before]
