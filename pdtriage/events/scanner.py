@@ -17,7 +17,15 @@ from pdtriage.events.marks import Mark
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.progress import Counters
-from pdtriage.events.samples import DENSE, FAILING, GLANCE, glog_stamps, regions, sample
+from pdtriage.events.samples import (
+    DENSE,
+    FAILING,
+    GLANCE,
+    READ_OF_END,
+    glog_stamps,
+    regions,
+    sample,
+)
 from pdtriage.events.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
@@ -29,6 +37,7 @@ from pdtriage.events.sampling import (
     turning,
 )
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
+from pdtriage.named import NamedTuple
 
 PIECE = 1 << 20
 """Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
@@ -51,6 +60,15 @@ class _Found:
         self.progress: list[Progress] = []
         self.stamps: list[Stamp] = []
         self.passages = passages
+
+
+class _Telling(NamedTuple):
+    """A decided part of the file, the last one in which a step was seen."""
+
+    lines: Lines
+    begin: int
+    end: int
+    base: int
 
 
 class FileScanner:
@@ -89,6 +107,8 @@ class FileScanner:
         self._base = begin  # where the buffer begins in the file
         self._bytes = begin
         self._found = _Found()
+        self._telling: _Telling | None = None
+        self._last_steps: list[Progress] | None = None  # of that part, once somebody asked
         self._dropped: dict[str, int] = {}
         self._most_events = 4 * MOST_EVENTS
         self._head = bytearray()  # of a console only, for the launcher's tables
@@ -135,6 +155,8 @@ class FileScanner:
         budget, counters = self._budget.copy(), self._counters
         self._counters = counters.copy()
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
+        if not rest.progress:
+            rest.progress = self._steps_before()
         self._counters = counters
         progress = [*self._found.progress, *rest.progress]
         self._learn_opening(len(self._buffer), progress)
@@ -178,7 +200,11 @@ class FileScanner:
         """Decides everything before `upto`; a single line longer than a piece is cut there."""
         if upto <= self._decided:
             upto = self._decided + self._piece
+        steps = len(self._found.progress)
         end, lines = self._read(self._found, upto, self._budget)
+        if len(self._found.progress) > steps:
+            self._telling = _Telling(lines, self._decided, end, self._base)
+            self._last_steps = None
         self._learn_opening(end, self._found.progress)
         echoes = self._opening.look(
             self._buffer, self._decided, end, self._base, self._decided_line
@@ -323,6 +349,15 @@ class FileScanner:
         seen = sample(wanted, begin, is_end, told_before, near, find, read)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
+
+    def _steps_before(self) -> list[Progress]:
+        """The last ones of the last part that told any: only a few of its lines were looked at."""
+        if self._last_steps is None and self._telling:
+            lines, begin, end, base = self._telling
+            last = self._engine.marks.find(lines, begin, end).counters[-READ_OF_END:]
+            read = [self._counters.read(lines, mark, base, self._clock) for mark in last]
+            self._last_steps = [step for step in read if step]
+        return list(self._last_steps or ())
 
     def _with_new_beginnings(
         self, stamps: list[Stamp], lines: Lines, echoes: Sequence[Echo]

@@ -182,3 +182,17 @@ def test_how_far_a_passage_is_followed_does_not_depend_on_what_is_fed_at_once() 
     raw = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    f("'
     raw += b"x" * (scanning.PIECE + 2 * scanning.AHEAD) + b'")\nRuntimeError: full\n'
     assert facts_of(raw, piece=1 << 12) == facts_of(raw) == facts_of(raw, piece=1 << 18)
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.2, 3.0])
+@pytest.mark.parametrize("piece", [None, 1 << 17])
+def test_the_last_step_is_found_however_much_is_said_below_it(
+    noise: float, piece: int | None
+) -> None:
+    steps = b"".join(b"epoch: 3, step: %d, loss: 1e-5\n" % step for step in range(80_000))
+    raw = steps + b"a quiet dump of a tensor\n" * int(noise * (1 << 20) / 25)
+    scanner = scanning.FileScanner(facts_of(b"").file, engine(), piece=piece)
+    for start in range(0, len(raw), 1 << 18):
+        scanner.feed(raw[start : start + (1 << 18)])
+        scanner.facts()
+    assert scanner.facts().progress[-1].step == 79_999
