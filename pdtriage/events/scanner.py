@@ -21,6 +21,7 @@ from pdtriage.events.samples import (
     DENSE,
     FAILING,
     GLANCE,
+    LAST_GLANCE,
     READ_OF_END,
     glog_stamps,
     regions,
@@ -202,7 +203,7 @@ class FileScanner:
             upto = self._decided + self._piece
         steps = len(self._found.progress)
         end, lines = self._read(self._found, upto, self._budget)
-        if len(self._found.progress) > steps:
+        if len(self._found.progress) > steps or self._tells_steps(lines, end):
             self._telling = _Telling(lines, self._decided, end, self._base)
             self._last_steps = None
         self._learn_opening(end, self._found.progress)
@@ -349,6 +350,12 @@ class FileScanner:
         seen = sample(wanted, begin, is_end, told_before, near, find, read)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
+
+    def _tells_steps(self, lines: Lines, end: int) -> bool:
+        """A small piece may have no place of its own where steps are looked for: at its ends."""
+        find, begin = partial(self._engine.marks.find, lines), self._decided
+        at_its_end = find(max(begin, end - LAST_GLANCE), end)
+        return bool(at_its_end.counters or find(begin, begin + LAST_GLANCE).counters)
 
     def _steps_before(self) -> list[Progress]:
         """The last ones of the last part that told any: only a few of its lines were looked at."""
