@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,9 +22,11 @@ def key_of(*parts: bytes) -> str:
 
 
 def load(name: str, key: str) -> bytes | None:
-    """What was stored under this key; None if there is nothing, or it is damaged."""
+    """What was stored under this key; None if there is nothing, or it is damaged or not ours."""
     path = _path(name, key)
     try:
+        if not is_trusted(path):
+            return None
         stored = path.read_bytes()
     except OSError:
         return None
@@ -40,6 +43,17 @@ def store(name: str, key: str, body: bytes) -> None:
         _prune(path.parent)
     except OSError:
         return
+
+
+def is_trusted(path: Path) -> bool:
+    """Whether it is a file of ours, or root's: a checksum proves that it is whole, not whose it is.
+
+    What others wrote into a shared folder would be loaded as compiled code is.
+    """
+    found = path.stat()
+    return stat.S_ISREG(found.st_mode) and (
+        not hasattr(os, "getuid") or found.st_uid in (os.getuid(), 0)
+    )
 
 
 def sealed(body: bytes, key: str) -> bytes:
@@ -74,7 +88,12 @@ def folder() -> Path:
     if own := os.environ.get(FOLDER_VARIABLE):
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(base or Path.home() / ".cache") / "pdtriage"
+    if base:
+        return Path(base) / "pdtriage"
+    try:
+        return Path.home() / ".cache" / "pdtriage"
+    except RuntimeError:  # a user without a home, as in many containers
+        return Path(os.devnull) / "pdtriage"  # nothing can be kept there
 
 
 def _path(name: str, key: str) -> Path:

@@ -38,7 +38,9 @@ CONFIGURATION = frozenset(
     }
 )
 
-_ROW = late(rb"(?m)^\s*\|?\s*([A-Za-z_]+_[A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*?)\s*\|?\s*$")
+_ROW = late(  # what may be blank is told in one place only: a page of blanks must cost no time
+    rb"(?m)^[ \t]*(?:\|[ \t]*)?([A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*)\|?[ \t\r]*$"
+)
 _SETTING = late(
     rb"(?m)^(?:LAUNCH INFO \d{4}-\d\d-\d\d [\d:,]+ )?([a-z_]{2,24}): ?([^\r\n]{0,300})$"
 )

@@ -87,34 +87,41 @@ class Opening:
         return found
 
     def _places(self, buffer: bytes, start: int, end: int) -> Iterator[int]:
-        """Where it begins that way; the longest fixed part finds them a hundred times faster."""
+        """Where before `end` it begins that way, whatever is behind it to be compared.
+
+        The longest fixed part finds them a hundred times faster.
+        """
         if not self._lines:
             return
         if len(self._needle) < SHORTEST_NEEDLE:
-            found = _pattern(self._lines).finditer(buffer, start, end)
-            yield from (each.start() for each in found)
+            for each in _pattern(self._lines).finditer(buffer, start):
+                if each.start() >= end:
+                    return
+                yield each.start()
             return
         at, tried = start, -1
-        while (at := self._next(buffer, at, end)) >= 0:
+        while (at := self._next(buffer, at)) >= 0:
             low = max(start, at - FARTHEST)
             place = max(low, buffer.rfind(b"\n", low, at) + 1)
             for _ in range(self._needle_line if place > low or low == start else 0):
                 place = buffer.rfind(b"\n", start, max(start, place - 1)) + 1 or start
-            match = _pattern(self._lines).match(buffer, place, end) if place != tried else None
+            if place >= end:
+                return
+            match = _pattern(self._lines).match(buffer, place) if place != tried else None
             tried = place
             if match:
                 yield place
             at = max(at + len(self._needle), match.end() if match else 0)
 
-    def _next(self, buffer: bytes, at: int, end: int) -> int:
+    def _next(self, buffer: bytes, at: int) -> int:
         """Where the needle stands next; one byte is found three times as fast as a word."""
         needle, behind = self._needle, self._rarest
         for _ in range(MOST_TRIED):
-            at = buffer.find(needle[behind], at + behind, end) - behind
-            if at < 0 or buffer.startswith(needle, at, end):
+            at = buffer.find(needle[behind], at + behind) - behind
+            if at < 0 or buffer.startswith(needle, at):
                 return at
             at += 1
-        return buffer.find(needle, at, end)
+        return buffer.find(needle, at)
 
 
 def _needle_in(lines: Sequence[bytes]) -> tuple[bytes, int]:
@@ -150,5 +157,8 @@ def _compared(raw: bytes) -> bytes:
 @lru_cache(maxsize=64)
 def _pattern(lines: tuple[bytes, ...]) -> re.Pattern[bytes]:
     fixed = (map(re.escape, _NUMBER.split(_compared(raw))) for raw in lines)
-    shapes = (rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
-    return re.compile(rb"(?m)^[ \t]*" + rb"\n[ \t]*".join(shapes))
+    shapes = (rb"[ \t]*" + rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
+    # Each takes its whole line in one way and no other: tried again in all ways, by all lines
+    # together, a few rows of digits or blanks would take hours.
+    once = (rb"(?=(%s))\%d" % (shape, place) for place, shape in enumerate(shapes, 1))
+    return re.compile(rb"(?m)^" + rb"\n".join(once))

@@ -48,6 +48,12 @@ class Counters:
             )
         return None
 
+    def copy(self) -> Counters:
+        """One that reads on from here by itself: which counter fits depends on the last one."""
+        copy = Counters(self._patterns)
+        copy._last = self._last
+        return copy
+
     def _cut(self, kind: Kind, number: int, text: str) -> Cut | None:
         try:
             return kind.steps[number]

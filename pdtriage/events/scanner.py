@@ -17,7 +17,16 @@ from pdtriage.events.marks import Mark
 from pdtriage.events.opening import Opening
 from pdtriage.events.passages import Passage, find_passages
 from pdtriage.events.progress import Counters
-from pdtriage.events.samples import DENSE, FAILING, GLANCE, glog_stamps, regions, sample
+from pdtriage.events.samples import (
+    DENSE,
+    FAILING,
+    GLANCE,
+    LAST_GLANCE,
+    READ_OF_END,
+    glog_stamps,
+    regions,
+    sample,
+)
 from pdtriage.events.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
@@ -29,6 +38,7 @@ from pdtriage.events.sampling import (
     turning,
 )
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
+from pdtriage.named import NamedTuple
 
 PIECE = 1 << 20
 """Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
@@ -51,6 +61,15 @@ class _Found:
         self.progress: list[Progress] = []
         self.stamps: list[Stamp] = []
         self.passages = passages
+
+
+class _Telling(NamedTuple):
+    """A decided part of the file, the last one in which a step was seen."""
+
+    lines: Lines
+    begin: int
+    end: int
+    base: int
 
 
 class FileScanner:
@@ -89,6 +108,8 @@ class FileScanner:
         self._base = begin  # where the buffer begins in the file
         self._bytes = begin
         self._found = _Found()
+        self._telling: _Telling | None = None
+        self._last_steps: list[Progress] | None = None  # of that part, once somebody asked
         self._dropped: dict[str, int] = {}
         self._most_events = 4 * MOST_EVENTS
         self._head = bytearray()  # of a console only, for the launcher's tables
@@ -103,25 +124,25 @@ class FileScanner:
 
     def take(self, chunk: bytes, hits: list[Hit]) -> None:
         """The same where the hits are known already."""
-        if self._bytes == self._begin and chunk:
-            self._prefix = self._prefix_of(chunk)
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
         self._hits += hits  # rising, but for what stands across the border of two chunks
         self._hits.sort()
-        for start in range(0, len(chunk), self._piece):  # a long buffer would be copied often
-            part = chunk[start : start + self._piece]
+        start, full = 0, self._piece + AHEAD  # how far ahead it looks must not depend on the chunks
+        while start < len(chunk):
+            part = chunk[start : start + full - self._undecided]
+            start += len(part)
             self._parts.append(part)
             self._undecided += len(part)
-            while self._undecided >= self._piece + AHEAD:
+            while self._undecided >= full:
                 self._join()
                 self._commit(self._buffer.rfind(b"\n", 0, self._decided + self._piece) + 1)
                 self._compact()
 
-    def _prefix_of(self, chunk: bytes) -> Prefix | None:
+    def _prefix_of(self, head: bytes) -> Prefix | None:
         prefixes = self._engine.prefixes
-        return prefixes.of_console(chunk) if self.file.kind == "console" else prefixes.of_log(chunk)
+        return prefixes.of_console(head) if self.file.kind == "console" else prefixes.of_log(head)
 
     def _join(self) -> None:
         if self._parts:
@@ -132,8 +153,12 @@ class FileScanner:
         """What is known now; the undecided rest is read as if the file ended here."""
         self._join()
         rest = _Found(passages=self._found.passages)
-        budget = self._budget.copy()
+        budget, counters = self._budget.copy(), self._counters
+        self._counters = counters.copy()
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
+        if not rest.progress:
+            rest.progress = self._steps_before()
+        self._counters = counters
         progress = [*self._found.progress, *rest.progress]
         self._learn_opening(len(self._buffer), progress)
         echoes = self._opening.echoes_with(
@@ -176,7 +201,11 @@ class FileScanner:
         """Decides everything before `upto`; a single line longer than a piece is cut there."""
         if upto <= self._decided:
             upto = self._decided + self._piece
+        steps = len(self._found.progress)
         end, lines = self._read(self._found, upto, self._budget)
+        if len(self._found.progress) > steps or self._tells_steps(lines, end):
+            self._telling = _Telling(lines, self._decided, end, self._base)
+            self._last_steps = None
         self._learn_opening(end, self._found.progress)
         echoes = self._opening.look(
             self._buffer, self._decided, end, self._base, self._decided_line
@@ -209,6 +238,8 @@ class FileScanner:
     ) -> tuple[int, Lines]:
         """Adds what stands between the decided part and `upto`; where it stopped, and the lines."""
         begin, end, before = self._decided, upto, len(found.events)
+        if self._base + begin == self._begin:  # what was fed first may be half a line
+            self._prefix = self._prefix_of(self._buffer)
         lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
         if is_end:
             lines.number_end()
@@ -319,6 +350,21 @@ class FileScanner:
         seen = sample(wanted, begin, is_end, told_before, near, find, read)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
+
+    def _tells_steps(self, lines: Lines, end: int) -> bool:
+        """A small piece may have no place of its own where steps are looked for: at its ends."""
+        find, begin = partial(self._engine.marks.find, lines), self._decided
+        at_its_end = find(max(begin, end - LAST_GLANCE), end)
+        return bool(at_its_end.counters or find(begin, begin + LAST_GLANCE).counters)
+
+    def _steps_before(self) -> list[Progress]:
+        """The last ones of the last part that told any: only a few of its lines were looked at."""
+        if self._last_steps is None and self._telling:
+            lines, begin, end, base = self._telling
+            last = self._engine.marks.find(lines, begin, end).counters[-READ_OF_END:]
+            read = [self._counters.read(lines, mark, base, self._clock) for mark in last]
+            self._last_steps = [step for step in read if step]
+        return list(self._last_steps or ())
 
     def _with_new_beginnings(
         self, stamps: list[Stamp], lines: Lines, echoes: Sequence[Echo]

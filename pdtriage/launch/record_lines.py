@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from math import isfinite
 
 from pdtriage.bilingual import Text
 from pdtriage.launch.record import (
@@ -14,6 +15,9 @@ from pdtriage.launch.record import (
     RunRecord,
     SignalRecord,
 )
+
+MOST = 1 << 53
+"""A larger number is none that anybody counted, and not every reader of JSON takes it."""
 
 
 class RecordLines:
@@ -46,22 +50,22 @@ class RecordLines:
             file=file,
             number=number,
             launch=_text(head, "launch"),
-            attempt=_whole(head, "attempt") or 0,
+            attempt=_count(head, "attempt") or 0,
             started=_number(head, "started"),
             argv=_texts(head, "argv"),
             cwd=_text(head, "cwd"),
-            pid=_whole(head, "pid"),
-            guardian_pid=_whole(head, "guardian_pid"),
+            pid=_count(head, "pid"),
+            guardian_pid=_count(head, "guardian_pid"),
             host=_text(head, "host"),
             address=_text(head, "address"),
-            node_rank=_whole(head, "node_rank") or 0,
-            nnodes=_whole(head, "nnodes") or 1,
+            node_rank=_count(head, "node_rank") or 0,
+            nnodes=_count(head, "nnodes") or 1,
             pod=_text(head, "pod"),
             job=_text(head, "job"),
             mode=_text(head, "mode") or "collective",
             launcher=_text(head, "launcher") or "pdtriage",
             master=_text(head, "master") or None,
-            world_size=_whole(head, "world_size"),
+            world_size=_count(head, "world_size"),
             endpoints=_texts(head, "endpoints"),
             roles=_texts_by_role(head),
             device_kind=_text(head, "device_kind") or "cpu",
@@ -76,8 +80,8 @@ class RecordLines:
             else _text(end, "reason") or None,
             interrupted_by=_whole(end, "interrupted_by"),
             exit_code=_whole(end, "exit_code"),
-            last_step=_whole(end, "last_step"),
-            last_epoch=_whole(end, "last_epoch"),
+            last_step=_count(end, "last_step"),
+            last_epoch=_count(end, "last_epoch"),
             restart=self.restart,
             notes=tuple(note for note in (*self.notes, self.silence) if note.en),
         )
@@ -100,8 +104,8 @@ class RecordLines:
         elif kind == "silence":
             self.silence = _both(entry)
         elif kind == "size":
-            if (pid := _whole(entry, "pid")) is not None:
-                self.sizes[pid] = _whole(entry, "bytes") or 0
+            if (pid := _count(entry, "pid")) is not None:
+                self.sizes[pid] = _count(entry, "bytes") or 0
         elif kind == "restart":
             self.restart = _restart(entry)
         elif kind in ("end", "guardian"):
@@ -111,14 +115,14 @@ class RecordLines:
         self.useful = True
 
     def _start(self, entry: dict[str, object]) -> None:
-        pid = _whole(entry, "pid")
+        pid = _count(entry, "pid")
         if pid is None:
             return
         self.processes.append(
             ProcessRecord(
                 role=_text(entry, "role") or "worker",
-                rank=_whole(entry, "rank"),
-                local_rank=_whole(entry, "local_rank"),
+                rank=_count(entry, "rank"),
+                local_rank=_count(entry, "local_rank"),
                 device=_text(entry, "device") or None,
                 endpoint=_text(entry, "endpoint") or None,
                 pid=pid,
@@ -126,21 +130,21 @@ class RecordLines:
                 offset=max(0, _whole(entry, "offset") or 0),
                 started=_number(entry, "time") or 0.0,
                 monotonic=_number(entry, "monotonic") or 0.0,
-                attempt=max(0, _whole(entry, "attempt") or 0),
+                attempt=max(0, _count(entry, "attempt") or 0),
             )
         )
 
     def _death(self, entry: dict[str, object]) -> None:
-        pid = _whole(entry, "pid")
+        pid = _count(entry, "pid")
         if pid is None:
             return
-        order = _whole(entry, "order")
+        order = _count(entry, "order")
         self.deaths.append(
             DeathRecord(
                 order=len(self.deaths) if order is None else order,
                 role=_text(entry, "role") or "worker",
-                rank=_whole(entry, "rank"),
-                local_rank=_whole(entry, "local_rank"),
+                rank=_count(entry, "rank"),
+                local_rank=_count(entry, "local_rank"),
                 pid=pid,
                 time=_number(entry, "time") or 0.0,
                 monotonic=_number(entry, "monotonic") or 0.0,
@@ -155,13 +159,13 @@ class RecordLines:
         )
 
     def _signal(self, entry: dict[str, object]) -> None:
-        pid, number = _whole(entry, "pid"), _whole(entry, "signal")
+        pid, number = _count(entry, "pid"), _whole(entry, "signal")
         if pid is None or number is None:
             return
         self.signals.append(
             SignalRecord(
                 pid=pid,
-                rank=_whole(entry, "rank"),
+                rank=_count(entry, "rank"),
                 signal=number,
                 reason=_text(entry, "reason"),
                 time=_number(entry, "time") or 0.0,
@@ -170,7 +174,7 @@ class RecordLines:
         )
 
     def _peer(self, entry: dict[str, object]) -> None:
-        node = _whole(entry, "node")
+        node = _count(entry, "node")
         if node is None:
             return
         facts = entry.get("facts")
@@ -225,17 +229,26 @@ def _with_size(process: ProcessRecord, size: int | None) -> ProcessRecord:
 
 def _whole(entry: Mapping[str, object], key: str) -> int | None:
     value = entry.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    known = isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST
+    return value if known else None  # type: ignore[return-value]
+
+
+def _count(entry: Mapping[str, object], key: str) -> int | None:
+    """Of what there is no fewer than none: ranks, steps, processes."""
+    value = _whole(entry, key)
+    return value if value is not None and value >= 0 else None
 
 
 def _number(entry: Mapping[str, object], key: str) -> float | None:
+    """Python reads `NaN` and `Infinity`, which are no JSON, and no time."""
     value = entry.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         return None
+    return number if isfinite(number) else None
 
 
 def _text(entry: Mapping[str, object], key: str) -> str:

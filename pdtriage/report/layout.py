@@ -38,7 +38,7 @@ def cut(text: str, width: int) -> str:
 def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
     """`text` in lines of at most `width` columns, and at most `most` of them."""
     lines: list[str] = []
-    line = ""
+    line, width = "", max(1, width)  # what stands before it may leave no room
     for unit in _UNITS.findall(text):
         if columns(line) + columns(unit.rstrip()) <= width:
             line += unit

@@ -21,23 +21,25 @@ MASK = "***"
 
 _SHAPES = late(
     r"""
-    \b(?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{16}\b                     # Amazon
-    | \bLTAI[A-Za-z0-9]{12,26}\b                                # Alibaba
-    | \bAKID[A-Za-z0-9]{28,36}\b                                # Tencent
-    | \bALTAK[A-Za-z0-9]{16,24}\b | \bbce-auth-v[0-9]/[^\s"',;]{16,}    # Baidu
-    | \bAIza[A-Za-z0-9_-]{35}                                   # Google
-    | \bgh[pousr]_[A-Za-z0-9]{30,} | \bgithub_pat_[A-Za-z0-9_]{30,}
-    | \bglpat-[A-Za-z0-9_-]{16,} | \bglrt-[A-Za-z0-9_-]{16,}
-    | \bhf_[A-Za-z0-9]{30,} | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
-    | \bsk-(?:[a-z]+-)*[A-Za-z0-9_-]{20,} | \b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}
-    | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-    | \bhttps://hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
-    | \bwandb_v1_[A-Za-z0-9_]{20,} | \bya29\.[A-Za-z0-9_-]{20,}
-    | \bhvs\.[A-Za-z0-9_-]{24,} | \bdckr_pat_[A-Za-z0-9_-]{20,} | \bAGE-SECRET-KEY-1[0-9A-Z]{30,}
-    | \bdop_v1_[0-9a-f]{40,} | \bdapi[0-9a-f]{32}\b | \b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
-    | \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*      # JSON web token
+    (?:\b|(?<=\\[nrt]))(?:                                      # or a line break as repr has it
+    (?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{16}\b                     # Amazon
+    | LTAI[A-Za-z0-9]{12,26}\b                                # Alibaba
+    | AKID[A-Za-z0-9]{28,36}\b                                # Tencent
+    | ALTAK[A-Za-z0-9]{16,24}\b | bce-auth-v[0-9]/[^\s"',;]{16,}    # Baidu
+    | AIza[A-Za-z0-9_-]{35}                                   # Google
+    | gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,}
+    | glpat-[A-Za-z0-9_-]{16,} | glrt-[A-Za-z0-9_-]{16,}
+    | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{30,}
+    | sk-(?:[a-z]+-)*[A-Za-z0-9_-]{20,} | [rs]k_(?:live|test)_[A-Za-z0-9]{16,}
+    | xox[abeoprs]-[A-Za-z0-9-]{10,} | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+    | https://hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
+    | wandb_v1_[A-Za-z0-9_]{20,} | ya29\.[A-Za-z0-9_-]{20,}
+    | hvs\.[A-Za-z0-9_-]{24,} | dckr_pat_[A-Za-z0-9_-]{20,} | AGE-SECRET-KEY-1[0-9A-Z]{30,}
+    | dop_v1_[0-9a-f]{40,} | dapi[0-9a-f]{32}\b | [0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
+    | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*      # JSON web token
+    )
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,  # Chinese needs no blank before a key
 )
 _SHAPE_WORDS = (
     *("akia", "asia", "agpa", "aroa", "ltai", "akid", "altak", "bce-auth-v", "aiza"),
@@ -46,11 +48,11 @@ _SHAPE_WORDS = (
     *("wandb_v1_", "ya29.", "hvs.", "dckr_pat_", "age-secret-key-1", "dop_v1_", "dapi", ":aa"),
     "eyj",
 )
-_VAULT = late(r"\bs\.[A-Za-z0-9]{24}\b")
+_VAULT = late(r"\bs\.[A-Za-z0-9]{24}\b", re.ASCII)
 _CUT_SHORT = late(  # a line too long to keep ends so, perhaps in the middle of a key
     r"(?P<keep>)(?P<secret>\b(?:AKIA|ASIA|LTAI|AKID|ALTAK|AIza|gh[pousr]_|github_pat_|gl(?:pat|rt)-|"
     r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…$)",
-    re.M,
+    re.M | re.ASCII,
 )
 _PRIVATE_KEY = late(
     r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
@@ -61,7 +63,7 @@ _KEY_WITHOUT_BEGINNING = late(
 )
 _KEY_LINE = late(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$", re.M)
 _URL = late(
-    r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/:@'\"]{0,200}:)?)(?P<secret>[^\s/@'\"]{3,400})(?=@)",
+    r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/:@'\"]{0,200}:)?)(?P<secret>[^\s/'\"]{3,400})(?=@)",
     re.I,
 )
 _HEADER = late(
@@ -91,7 +93,13 @@ _SECRET_ENDS: tuple[str, ...] = (  # in small letters, what each of these ends w
 )
 _SECRET_VALUE = r"""(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'",;&)\]}]+)"""
 _NAMED = late(
-    rf"""(?P<keep>(?P<name>{_SECRET_NAME})['"]?\s*[:=]\s*(?P<quote>['"]?))""" + _SECRET_VALUE,
+    rf"""(?P<keep>(?P<name>{_SECRET_NAME})\\?['"]?\s*(?:=>|[:=：])\s*"""  # \\: JSON within JSON
+    r"""(?:[bruf]{0,2}\\?(?=['"]))?(?P<quote>['"]?))""" + _SECRET_VALUE,
+    re.IGNORECASE,
+)
+_PAIRED = late(
+    rf"""(?P<keep>\([bru]?['"](?P<name>[\w.-]{{0,60}}?{_SECRET_NAME})['"],\s*[bru]?(?P<quote>['"]))"""
+    r"""(?P<secret>[^'"\n]+)(?=['"]\s*\))""",
     re.IGNORECASE,
 )
 _KEY_NAME = late(
@@ -115,6 +123,7 @@ _FLAG_ENDS = (
 )
 _DASHES = late(r"--?\w")
 _HARMLESS_NAME = late(
+    r"(?<![a-z])"
     r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
     r"next|last|first|prev|input|output|prompt|completion|invalid|unexpected|bad|syntax|per|num|max|"
     r"min|n)[_.-]?tokens?$",
@@ -144,7 +153,9 @@ HARMLESS_VARIABLES = ALLOWED | {
     *("CUDA_HOME", "CUDA_VERSION", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "GLOG_v"),
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CUSTOM_DEVICE_ROOT", "DISPLAY"),
 }
-_DUMP_DICT = late(r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?\s*){6,}[^}\n]*\}?""")
+_DUMP_DICT = late(  # blanks in one place only, or there are too many ways to share them out
+    r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?){6,}\s*[^}\n]*\}?"""
+)
 _PAIR = late(
     r"""(?P<keep>['"](?P<name>[A-Z_]\w*)['"]:\s*(?P<quote>['"]))(?P<value>(?:(?!(?P=quote))[^\n])*)"""
 )
@@ -196,7 +207,13 @@ def _groups(pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool
 
 def _assigned(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
     """Only in a text in which a colon or an equals sign follows one of the names."""
-    return _followed(names, (":", "=", "':", "'=", '":', '"='), "", substitute)
+    marks = (":", "=", "：")
+    return _followed(names, tuple(q + m for q in _QUOTES for m in marks), "", substitute)
+
+
+def _paired(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
+    """Only in a text in which one of the names is quoted, and something follows."""
+    return _followed(names, ("',", '",'), "", substitute)
 
 
 def _flagged(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
@@ -204,6 +221,7 @@ def _flagged(names: tuple[str, ...], substitute: _Substitute) -> _Substitute:
     return _followed(names, (" ", "',", '",'), " ", substitute)
 
 
+_QUOTES = ("", "'", '"', "\\'", '\\"')
 _DOTS = str.maketrans({"ı": "i", "\u0307": ""})
 """To a pattern that ignores case, an i is an i with or without its dot."""
 
@@ -303,7 +321,8 @@ _SUBSTITUTIONS: tuple[tuple[tuple[str, ...], _Substitute], ...] = (
     (("authorization", "bearer"), _groups(_HEADER, _always)),
     (("cookie",), _groups(_COOKIE, _always)),
     (("?", "&"), _groups(_PARAMETER, _always)),
-    (("=", ":"), _assigned(_SECRET_ENDS, _groups(_NAMED, _named_like_a_secret))),
+    (("=", ":", "："), _assigned(_SECRET_ENDS, _groups(_NAMED, _named_like_a_secret))),
+    (("(",), _paired(_SECRET_ENDS, _groups(_PAIRED, _named_like_a_secret))),
     (("-",), _flagged(_FLAG_ENDS, _groups(_FLAG, _flag_like_a_secret))),
     (("=", ":"), _assigned(_KEY_ENDS, _groups(_KEY_NAME, _looks_random))),
 )

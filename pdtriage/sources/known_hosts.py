@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import paramiko
@@ -16,7 +17,8 @@ class KnownHosts(paramiko.MissingHostKeyPolicy):
         self, _client: paramiko.SSHClient, hostname: str, key: paramiko.PKey
     ) -> None:
         known = paramiko.HostKeys()
-        for file in (Path.home() / ".ssh" / "known_hosts", Path("/etc/ssh/ssh_known_hosts")):
+        own = os.path.expanduser("~/.ssh/known_hosts")  # `Path.home` raises where there is none
+        for file in (Path(own), Path("/etc/ssh/ssh_known_hosts")):
             if file.is_file():
                 known.load(str(file))
         if not known.check(hostname, key):

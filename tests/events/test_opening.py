@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdtriage.events.opening import Opening
+from pdtriage.events.scanner import PIECE
 
 from .builders import facts_of
 
@@ -73,3 +74,27 @@ def test_a_run_with_the_pid_of_the_one_before_tells_when_it_began(piece: int) ->
     told = [time.strftime("%H:%M:%S", time.gmtime(stamp.time)) for stamp in facts.stamps]
     assert "12:00:01" in told
     assert told == sorted(told)
+
+
+@pytest.mark.parametrize("dull", [b"0" * 4000, b" " * 4000, b"ab" * 2000], ids=repr)
+def test_rows_of_digits_or_blanks_cost_no_time(dull: bytes) -> None:
+    """In how many ways they fit must not multiply from line to line."""
+    first = b"7\n" if dull.isdigit() else b"\n" if dull.isspace() else b"7ab\n"
+    opening = Opening()
+    opening.learn(b"begins\n" + 2 * first + b"Zebra crossing\n", 1 << 20)
+    buffer = b"begins\n" + 2 * first + b"Zebra crossing\n"
+    buffer += b"begins\n" + 2 * (dull + b"\n") + b"no Zebra crossing\n"
+    began = time.process_time()
+    assert not opening.echoes_with(buffer, 0, 0, 1)
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("first", ["Zebra crossing of the training\n", "1 2\n"])
+def test_a_new_beginning_across_the_border_of_two_pieces_is_found(first: str) -> None:
+    head = f"{first}{first}reading the data set\nall is well\n".encode()
+    noise = b"nothing of interest\n"
+    for before in range(PIECE - 90, PIECE + 10, 7):
+        missing = before - len(head) - 1
+        filler = (noise * (missing // len(noise) + 1))[:missing] + b"\n"
+        raw = head + filler + head + noise * 9000
+        assert [echo.offset for echo in facts_of(raw).echoes] == [before]

@@ -149,3 +149,50 @@ def test_what_a_passage_holds_behind_the_border_of_a_piece_is_read(
     raw = b"Traceback (most recent call last):\n" + frames
     raw += b"ModuleNotFoundError: No module named 'paddleocr'\n" + b"quiet\n" * 3000
     assert [event.category for event in telling(facts_of(raw))] == ["code.import"]
+
+
+def test_a_prefix_is_seen_however_little_is_fed_first() -> None:
+    said = b"terminate called after throwing an instance of 'std::bad_alloc'\n"
+    raw = b"".join(b"[1,%d]<stderr>:" % rank + said for rank in (3, 5) * 10)
+    for piece in (1, 10, 100):
+        assert facts_of(raw, piece=piece) == facts_of(raw)
+        assert {event.writer for event in facts_of(raw, piece=piece).events} == {3, 5}
+
+
+def test_one_line_like_a_prefix_is_none_where_other_lines_follow() -> None:
+    raw = b"10.96.202.19: hello\n" + b"nothing of interest\n" * 20 + b"10.96.202.19: Killed\n"
+    assert facts_of(raw, piece=20) == facts_of(raw)
+
+
+def test_what_was_asked_does_not_tell_how_the_next_step_is_read() -> None:
+    """The long line fits two counters; which is taken depends on the one that fitted before."""
+    both = b"global step %d, epoch: 1, batch: 99, loss: 0.5\n"
+    other = b"epoch: 0 step: %d loss: 0.52\n"
+    many = [both % step for step in range(30_000)]
+    raw = b"".join([*many[:26_000], *[other % step for step in range(100)], *many[26_000:]])
+    scanner = scanning.FileScanner(facts_of(b"").file, engine())
+    cut = raw.index(many[26_000])
+    for part in (raw[:cut], raw[cut:]):
+        scanner.feed(part)
+        told = scanner.facts()
+    assert told == facts_of(raw)
+
+
+def test_how_far_a_passage_is_followed_does_not_depend_on_what_is_fed_at_once() -> None:
+    raw = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    f("'
+    raw += b"x" * (scanning.PIECE + 2 * scanning.AHEAD) + b'")\nRuntimeError: full\n'
+    assert facts_of(raw, piece=1 << 12) == facts_of(raw) == facts_of(raw, piece=1 << 18)
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.2, 3.0])
+@pytest.mark.parametrize("piece", [None, 1 << 17])
+def test_the_last_step_is_found_however_much_is_said_below_it(
+    noise: float, piece: int | None
+) -> None:
+    steps = b"".join(b"epoch: 3, step: %d, loss: 1e-5\n" % step for step in range(80_000))
+    raw = steps + b"a quiet dump of a tensor\n" * int(noise * (1 << 20) / 25)
+    scanner = scanning.FileScanner(facts_of(b"").file, engine(), piece=piece)
+    for start in range(0, len(raw), 1 << 18):
+        scanner.feed(raw[start : start + (1 << 18)])
+        scanner.facts()
+    assert scanner.facts().progress[-1].step == 79_999

@@ -117,6 +117,28 @@ def test_a_number_beyond_any_float_is_no_number() -> None:
     assert record.ended is None
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1", "1" + 99 * "0"])
+def test_numbers_that_count_nothing_are_none(number: str) -> None:
+    """Of any of them the report would be no JSON, or not as its schema has it, or none at all."""
+    lines = [
+        '{"kind": "launch", "launch": "ab", "pid": 1, "world_size": %s}',
+        '{"kind": "start", "pid": 7, "rank": %s, "local_rank": %s, "attempt": %s}',
+        '{"kind": "end", "last_step": %s, "last_epoch": %s}',
+    ]
+    record = parse_record("\n".join(lines).replace("%s", number).encode(), "run-0001.jsonl")
+    assert record is not None
+    assert (record.world_size, record.last_step, record.last_epoch) == (None, None, None)
+    assert [(p.rank, p.local_rank, p.attempt) for p in record.processes] == [(None, None, 0)]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
+def test_a_time_is_finite(number: str) -> None:
+    head = f'{{"kind": "launch", "launch": "ab", "pid": 1, "started": {number}}}'
+    record = parse_record(head.encode(), "run-0001.jsonl")
+    assert record is not None
+    assert record.started is None
+
+
 def test_the_record_of_a_real_run_says_it_all(launcher: Launcher) -> None:
     launch = launcher.run("--nproc_per_node=2", "--job_id=mine", "act.py", "1=signal:6")
     record = launch.record()

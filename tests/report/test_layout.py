@@ -52,3 +52,7 @@ def test_at_most(text: str, width: int, most: int) -> None:
     lines = wrapped(text, width, most)
     assert len(lines) <= most
     assert all(columns(line) <= width for line in lines)
+
+
+def test_where_no_room_is_left_nothing_is_lost() -> None:
+    assert "".join(wrapped("a word", -3)).replace(" ", "") == "aword"
