@@ -127,7 +127,7 @@ def _title(signature: Signature, top: Suspect) -> Text:
         return Text(f"{title.en} and no message", f"{title.zh}，没有任何信息")
     if found is None or not signature.generic:
         return signature.title
-    said = found.event.text.strip()
+    said = found.event.text.strip().removeprefix("| ")  # the frame drawn around a group's members
     said = said if len(said) <= TITLE_QUOTE else said[: TITLE_QUOTE - 1].rstrip() + "…"
     return Text(f"{signature.title.en}: {said}", f"{signature.title.zh}：{said}")
 
