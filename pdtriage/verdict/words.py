@@ -51,7 +51,7 @@ def listed(ranks: Iterable[int]) -> str:
         if previous is not None and number == previous + 1:
             previous = number
             continue
-        if start is not None:
+        if start is not None and previous is not None:
             parts.append(_span(start, previous))
         start = previous = number
     return ", ".join(parts)
@@ -100,7 +100,7 @@ def same_on_all(count: int) -> Text:
 
 
 def only_one() -> Text:
-    return Text("it is the only process of the job", "作业只有这一个进程")
+    return Text("these logs are of one process only", "这些日志只来自一个进程")
 
 
 def launcher_itself() -> Text:

@@ -20,3 +20,30 @@ def test_a_member_of_an_exception_group_says_more_than_its_head() -> None:
 def test_two_ranks_are_listed_as_everywhere_in_the_report() -> None:
     assert accused_by([0, 1]).en.startswith("ranks 0, 1 name")
     assert accused_by([0, 1, 2, 5]).en.startswith("ranks 0-2, 5 name")
+
+
+def test_workers_that_died_say_more_than_the_batch_that_did_not_come(tmp_path: Path) -> None:
+    loader = "/opt/py/lib/python3.8/site-packages/paddle/io/dataloader/dataloader_iter.py"
+    (tmp_path / "workerlog.0").write_text(
+        f"""\
+Exception in thread Thread-1:
+Traceback (most recent call last):
+  File "{loader}", line 620, in _get_data
+    data = self._data_queue.get(timeout=self._timeout)
+  File "/opt/py/lib/python3.8/multiprocessing/queues.py", line 108, in get
+    raise Empty
+_queue.Empty
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "{loader}", line 549, in _thread_loop
+    batch = self._get_data()
+  File "{loader}", line 635, in _get_data
+    raise RuntimeError("DataLoader {{}} workers exit unexpectedly, " \\
+RuntimeError: DataLoader 2 workers exit unexpectedly, pids: 411, 412
+"""
+    )
+    cause = pdtriage.analyze(tmp_path).root_causes[0]
+    assert cause.signature == "data.workers-exit"
+    assert cause.why[0].en == "these logs are of one process only"
