@@ -47,6 +47,8 @@ def confidence_notes(
             raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
             suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
         if suspect.found is None or suspect.rank is None:
+            if suspect.found and not suspect.why:  # all there is of it is the word of another
+                suspect.why.append(words.named_by_launcher())
             continue
         if _is_launchers(suspect) and suspect.found.event.role == "cause":
             suspect.why.append(words.launcher_itself())

@@ -47,3 +47,11 @@ RuntimeError: DataLoader 2 workers exit unexpectedly, pids: 411, 412
     cause = pdtriage.analyze(tmp_path).root_causes[0]
     assert cause.signature == "data.workers-exit"
     assert cause.why[0].en == "these logs are of one process only"
+
+
+def test_who_is_known_from_a_launcher_alone_is_named_with_a_reason(tmp_path: Path) -> None:
+    said = "mpirun noticed that process rank 7 with PID 2241 on node n07 exited on signal 9"
+    (tmp_path / "console.log").write_text(f"{said} (Killed).\n")
+    cause = pdtriage.analyze(tmp_path).root_causes[0]
+    assert cause.rank == 7
+    assert [why.en for why in cause.why] == ["the launcher names it as failed"]
