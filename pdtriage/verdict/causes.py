@@ -47,7 +47,7 @@ def confidence_notes(
             raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
             suspect.certain = suspect.certain or raised or not suspect.found.signature.generic
         if suspect.found is None or suspect.rank is None:
-            if suspect.found and not suspect.why:  # all there is of it is the word of another
+            if suspect.found and not suspect.why and suspect.role == "worker":
                 suspect.why.append(words.named_by_launcher())
             continue
         if _is_launchers(suspect) and suspect.found.event.role == "cause":
@@ -97,7 +97,7 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     if _is_launchers(top):
         role, number, rank = "launcher", None, None
     named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
-    if top.named and rank is not None:
+    if top.named and (rank is not None or role == "worker"):
         number, named = top.named[0], set(top.named)
     text = _said(event) if event else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)

@@ -301,11 +301,11 @@ def _of_launcher(case: Case) -> list[Suspect]:
     """The first cause that the launcher itself, or mpirun, tells."""
     for found in case.launcher:
         if found.event.role == "cause":
-            return [_told(found, case.readings)]
+            return [_told(found, case.readings, case.named)]
     return []
 
 
-def _told(found: Found, readings: Sequence[Reading]) -> Suspect:
+def _told(found: Found, readings: Sequence[Reading], named: tuple[int, ...]) -> Suspect:
     fields = dict(found.event.fields)
     told = fields.get("rank", "")
     number = int(told) if told.isdecimal() else None
@@ -318,6 +318,8 @@ def _told(found: Found, readings: Sequence[Reading]) -> Suspect:
     suspect = suspect_of(found.event.signature, found.category, rank, [])
     suspect.found, suspect.last_words, suspect.fields = found, (), fields
     suspect.role = "worker" if number is not None else "launcher"
+    if number is None and rank is None and found.event.frame is not None and named:
+        suspect.role, suspect.named = "worker", named  # a script's words, shown by the console
     suspect.host = fields.get("host") or suspect.host
     if found.event.signature == "launch.signal":
         signal = fields.get("signal", "")
