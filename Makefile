@@ -8,6 +8,7 @@ PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 pyth
 VENV := .venv
 DEMO_VENV := .venv-demo
 PS_VENV := .venv-paddle26
+BUILD_VENV := .venv-build
 WHEEL_VENV := .venv-wheel
 # The last Paddle whose CPU wheel holds the parameter-server core, and what it needs to import.
 PS_WHEELS := paddlepaddle==2.6.2 'numpy<2' setuptools protobuf==4.25.3
@@ -43,10 +44,10 @@ docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 	$(VENV)/bin/python -m pdtriage.knowledge.catalogue docs/failures
 	$(VENV)/bin/python scripts/readme_samples.py
 
-wheel: $(VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed
-	@compiler=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))'); \
+wheel: $(BUILD_VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed
+	@compiler=$$($(BUILD_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))'); \
 	command -v $${compiler%% *} > /dev/null || { echo "no C compiler: apt-get install gcc" >&2; exit 1; }
-	HATCH_BUILD_HOOKS_ENABLE=true $(VENV)/bin/python -m build --outdir build/dist
+	HATCH_BUILD_HOOKS_ENABLE=true $(BUILD_VENV)/bin/python -m build --outdir build/dist
 	@rm -rf dist && mv build/dist dist
 
 bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
@@ -62,7 +63,7 @@ bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this ma
 	$(VENV)/bin/python scripts/readme_benchmarks.py
 
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(WHEEL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready: pyproject.toml
@@ -73,6 +74,12 @@ $(VENV)/.ready: pyproject.toml
 $(DEMO_VENV)/.ready: pyproject.toml
 	$(call make_venv,$(DEMO_VENV))
 	$(DEMO_VENV)/bin/pip install $(PIP_FLAGS) --editable .
+	@touch $@
+
+# What builds needs neither Paddle nor the tools of the tests.
+$(BUILD_VENV)/.ready:
+	$(call make_venv,$(BUILD_VENV))
+	$(BUILD_VENV)/bin/pip install $(PIP_FLAGS) build
 	@touch $@
 
 $(WHEEL_VENV)/.ready: pyproject.toml $(shell find pdtriage parsers -name '*.py' -o -name '*.toml')

@@ -20,7 +20,7 @@ from pdtriage.sources.url import in_public
 if TYPE_CHECKING:  # what comes after reading is imported after the readers were forked
     from pdtriage.baseline import GoodRun
     from pdtriage.judging import Job
-    from pdtriage.model import Report
+    from pdtriage.model import FileFacts, Report
 
 Which = int | Literal["last"]
 BLANK_BYTES = 4096
@@ -101,6 +101,8 @@ def job_at(
     noted = (*found.notes, *notes)
     if not runs:
         raise NothingToAnalyse(_nothing(paths), noted)
+    if notes and not records and _nothing_read(facts):
+        raise NothingToAnalyse(_unreadable(paths), noted)
     job = Job(runs, engine.knowledge, noted, found.sources)
     keep_until_exit(facts, found, job)
     return job
@@ -160,10 +162,26 @@ def _is_blank(source: Source) -> bool:
     return len(said) <= BLANK_BYTES and not said.strip()
 
 
+def _nothing_read(facts: Sequence[FileFacts]) -> bool:
+    """Not one byte came out of the files: what failed to be read is no run that went well."""
+    return not any(file.bytes or file.pods or file.endpoints for file in facts)
+
+
+def _unreadable(paths: Sequence[str | Path]) -> Text:
+    where = _shown(paths)
+    return Text(
+        f"{where}: nothing of what is there could be read", f"{where}：其中的内容都无法读取"
+    )
+
+
 def _nothing(paths: Sequence[str | Path]) -> Text:
-    where = ", ".join(in_public(str(path)) for path in paths) or "log"
+    where = _shown(paths)
     return Text(
         f"{where}: no Paddle log found there; give a folder with workerlog.*, a captured console, "
         "or an archive of them",
         f"{where}：未找到 Paddle 日志；请指定含 workerlog.* 的目录、控制台输出文件或其归档",
     )
+
+
+def _shown(paths: Sequence[str | Path]) -> str:
+    return ", ".join(in_public(str(path)) for path in paths) or "log"

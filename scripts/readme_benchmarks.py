@@ -170,14 +170,22 @@ def _following(table: Table) -> Iterator[Line]:
 def _blame(table: Table) -> Iterator[Line]:
     total = table.head[0].split()[0]
     named = {row[0]: row[1] for row in table.rows}
-    others = ", ".join(f"{name} {right}" for name, right in named.items() if name != "pdtriage")
+    others = [(name, right) for name, right in named.items() if name != "pdtriage"]
+    english = ", ".join(f"{name}: {right}" for name, right in others)
+    chinese = "，".join(f"{_RIVALS.get(name, name)} {right} 个" for name, right in others)
     yield Line(
-        Text(f"right culprit in {total} recorded jobs", f"{total} 个已录作业中找对原因"),
-        Text(f"{named['pdtriage']}; {others}", f"{named['pdtriage']}；{others}"),
+        Text(f"right culprit in {total} recorded jobs", f"{total} 个录制的作业中找对根源"),
+        Text(f"{named['pdtriage']}; {english}", f"{named['pdtriage']} 个；{chinese}"),
         "",
     )
 
 
+_RIVALS = {
+    "Paddle's launcher": "Paddle 启动器",
+    "torchrun's rule": "torchrun 的规则",
+    "last lines of rank 0": "看 rank 0 的最后几行",
+    'grep "error"': "`grep error`",
+}
 _READERS: dict[str, Callable[[Table], Iterator[Line]]] = {
     r"set$": _scan,
     r"small folder": _small,

@@ -45,8 +45,9 @@ _FLAGS = (
 _LANG = Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。")
 _HEAD = Text(
     "usage: pdtriage doctor [flags] [train.py [its arguments]]\n\n"
-    "Looks at this machine before a job starts: what is fine, what may go wrong, what will.\n"
-    "Takes every flag of `pdtriage run` (see `pdtriage run --help`) and starts nothing.\n"
+    "Looks at this machine before a job starts: what is fine, what may go wrong,\n"
+    "what will. Takes every flag of `pdtriage run` (see `pdtriage run --help`) and\n"
+    "starts nothing.\n"
     "What stands after the script belongs to the script.\n",
     "用法：pdtriage doctor [参数] [train.py [脚本参数]]\n\n"
     "在启动作业之前检查本机：哪些正常，哪些可能出问题，哪些一定会失败。\n"

@@ -180,12 +180,11 @@ def _refuse_known(name: str, output: Path | None) -> None:
     own = [output] if output is not None and output.exists() else []
     if name not in known(own).signatures:
         return
+    show = f"pdtriage parsers show {name}"
+    if name not in known([]).signatures:
+        show += f" --parsers {output}"
     raise RefusalError(
-        said(
-            f"{name} exists already: pdtriage parsers show {name}",
-            f"{name} 已存在：pdtriage parsers show {name}",
-        ),
-        exit_codes.USAGE,
+        said(f"{name} exists already: {show}", f"{name} 已存在：{show}"), exit_codes.USAGE
     )
 
 

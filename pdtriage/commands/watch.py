@@ -92,9 +92,13 @@ def watch(
 
     if not os.path.isdir(folder):
         shown = in_public(str(folder))  # a URL cannot be followed; its password is not told
-        raise RefusalError(
-            said(f"{shown}: no such folder", f"{shown}：目录不存在"), exit_codes.NOTHING
-        )
+        why = said(f"{shown}: no such folder", f"{shown}：目录不存在")
+        if os.path.exists(folder):
+            why = said(
+                f"{shown}: this is a file; give the folder it lies in",
+                f"{shown}：这是文件，请指定它所在的目录",
+            )
+        raise RefusalError(why, exit_codes.NOTHING)
     try:
         asked = ranks_asked(ranks)
     except ValueError:

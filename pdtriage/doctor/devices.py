@@ -37,9 +37,14 @@ def devices(situation: Situation) -> Finding:
         )
     if found.kind == "cpu":
         number = situation.processes if situation.mode in PS_MODES else len(shares)
-        return ok("devices", f"CPU, {number} process(es)", f"CPU，{number} 个进程")
+        return ok("devices", f"CPU, {_processes(number)}", f"CPU，{number} 个进程")
     cards = " ".join(share.label(found.kind) or "" for share in shares)
-    return ok("devices", f"{len(shares)} process(es) on {cards}", f"{len(shares)} 个进程：{cards}")
+    many = len(shares)
+    return ok("devices", f"{_processes(many)} on {cards}", f"{many} 个进程：{cards}")
+
+
+def _processes(number: int) -> str:
+    return "1 process" if number == 1 else f"{number} processes"
 
 
 def build(situation: Situation) -> Finding:

@@ -108,9 +108,11 @@ def old_runs(situation: Situation) -> Finding:
     if not logs:
         return ok("old-runs", f"{folder} holds no logs", f"{folder} 中没有旧日志")
     runs = _recorded(folder)
-    many = (f", {runs} runs on record", f"，有 {runs} 次运行的记录") if runs else ("", "")
+    plural = "" if runs == 1 else "s"
+    many = (f", {runs} run{plural} on record", f"，有 {runs} 次运行的记录") if runs else ("", "")
+    files = "1 file" if len(logs) == 1 else f"{len(logs)} files"
     seen = Text(
-        f"{folder} holds the logs of an earlier run ({len(logs)} files{many[0]})",
+        f"{folder} holds the logs of an earlier run ({files}{many[0]})",
         f"{folder} 中有之前运行的日志（{len(logs)} 个文件{many[1]}）",
     )
     if situation.flags.log_overwrite:

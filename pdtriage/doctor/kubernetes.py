@@ -79,7 +79,8 @@ def operator_variables(situation: Situation) -> Finding:
             ),
             Text("Correct the platform's variables.", "请修正平台设置的环境变量。"),
         )
-    return ok(name, f"complete, {len(nodes)} node(s)", f"完整，{len(nodes)} 个节点")
+    plural = "" if len(nodes) == 1 else "s"
+    return ok(name, f"complete, {len(nodes)} node{plural}", f"完整，{len(nodes)} 个节点")
 
 
 CHECKS = (

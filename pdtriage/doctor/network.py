@@ -24,7 +24,8 @@ def nodes(situation: Situation) -> Finding:
     if situation.node_addresses:
         least = most = len(situation.node_addresses)
     shown = str(least) if least == most else f"{least}:{most}"
-    return ok("nodes", f"{shown} node(s)", f"{shown} 个节点")
+    plural = "" if shown == "1" else "s"
+    return ok("nodes", f"{shown} node{plural}", f"{shown} 个节点")
 
 
 def own_address(situation: Situation) -> Finding:

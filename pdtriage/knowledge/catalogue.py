@@ -69,7 +69,7 @@ def _page(category: Category, knowledge: Knowledge, language: Language) -> str:
         "",
         back,
         "",
-        category.meaning.in_(language),
+        _prose(category.meaning, language),
         "",
         *_confirm(category.confirm, language),
         *_steps(category.advice, language),
@@ -94,10 +94,10 @@ def _listed(knowledge: Knowledge, category: Category) -> list[Signature]:
 
 
 def _entry(signature: Signature, language: Language) -> list[str]:
-    lines = [f"## {signature.title.in_(language)}", ""]
+    lines = [f"## {_prose(signature.title, language)}", ""]
     lines += [f"`{signature.id}`: {ROLES[signature.role].in_(language)}", ""]
     if signature.meaning:
-        lines += [signature.meaning.in_(language), ""]
+        lines += [_prose(signature.meaning, language), ""]
     if signature.samples:
         lines += [*_fenced(signature.samples[0]), ""]
     if signature.confirm:
@@ -106,22 +106,31 @@ def _entry(signature: Signature, language: Language) -> list[str]:
 
 
 def _confirm(text: Text, language: Language) -> list[str]:
-    label = Text("**How to confirm:** ", "**如何确认：**").in_(language)
-    return [label + text.in_(language), ""]
+    label = Text("**How to confirm:** ", "**如何确认**：").in_(language)
+    return [label + _prose(text, language), ""]
 
 
 def _steps(advice: tuple[Text, ...], language: Language) -> list[str]:
     if not advice:
         return []
     label = Text("**What to do**", "**怎么办**").in_(language)
-    return [label, "", *(f"{n}. {step.in_(language)}" for n, step in enumerate(advice, 1)), ""]
+    return [label, "", *(f"{n}. {_prose(step, language)}" for n, step in enumerate(advice, 1)), ""]
 
 
 def _restart(text: Text | None, language: Language) -> list[str]:
     if text is None:
         return []
-    label = Text("**Start again?** ", "**要不要重启？**").in_(language)
+    label = Text("**Start again?** ", "**要不要重启**？").in_(language)
     return [label + text.in_(language), ""]
+
+
+def _prose(text: Text, language: Language) -> str:
+    """Shown as it is written: <job> is no HTML, and __version__ and *.so are no bold print."""
+    parts = re.split(r"(`[^`]*`)", text.in_(language))
+    return "".join(p if p.startswith("`") else _MARKS.sub(r"\\\g<0>", p) for p in parts)
+
+
+_MARKS = re.compile(r"<(?=[a-zA-Z/!?])|\*|_(?=_)|(?<=_)_")
 
 
 def _fenced(sample: str) -> list[str]:

@@ -123,7 +123,7 @@ FLAGS: tuple[Flag, ...] = (
     _flag(
         "new", "sort_ip", "rank nodes by address", "按地址给节点排序", "PADDLE_SORT_IP", kind="bool"
     ),
-    _flag("new", "enable_gpu_log", "write <job>.gpu.log", "写 <job>.gpu.log", kind="bool"),
+    _flag("new", "enable_gpu_log", "write JOB.gpu.log", "写 JOB.gpu.log", kind="bool"),
     _flag("new", "legacy", "behave as the legacy launcher", "按旧版启动器行事", kind="bool"),
     _flag(
         "legacy",

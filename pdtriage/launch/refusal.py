@@ -19,5 +19,5 @@ class RefusedError(Exception):
     def text(self) -> Text:
         return Text(
             f"{self.sentence.en} {self.remedy.en}",
-            f"{self.sentence.zh} {self.remedy.zh}",
+            f"{self.sentence.zh}{self.remedy.zh}",
         )

@@ -51,8 +51,19 @@ _SHAPE_WORDS = (
 _VAULT = late(r"\bs\.[A-Za-z0-9]{24}\b", re.ASCII)
 _CUT_SHORT = late(  # a line too long to keep ends so, perhaps in the middle of a key
     r"(?P<keep>)(?P<secret>\b(?:AKIA|ASIA|LTAI|AKID|ALTAK|AIza|gh[pousr]_|github_pat_|gl(?:pat|rt)-|"
-    r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…$)",
+    r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…)",
     re.M | re.ASCII,
+)
+_URL_CUT_SHORT = late(  # before the @ that tells a password from a port
+    r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]{0,200}:)"
+    r"(?P<secret>(?!\d{1,5}…)[^\s/@'\"]+)(?=…)",
+    re.I | re.M,
+)
+_VALUE_CUT_SHORT = late(  # too little is left of it to look like a secret
+    r"(?P<keep>\bbearer\s+|[?&](?:access_token|token|sig|[a-z-]*signature|key|secret|auth)=|"
+    r"\b(?:key|auth|sas|sig|signature)['\"]?\s*[:=]\s*['\"]?)"
+    r"(?P<secret>[^\s&'\"]+)(?=…)",
+    re.I | re.M,
 )
 _PRIVATE_KEY = late(
     r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
@@ -317,6 +328,8 @@ _SUBSTITUTIONS: tuple[tuple[tuple[str, ...], _Substitute], ...] = (
     (_SHAPE_WORDS, _all(_SHAPES)),
     (("s.",), _all(_VAULT)),
     (("…",), _groups(_CUT_SHORT, _always)),
+    (("…",), _groups(_URL_CUT_SHORT, _always)),
+    (("…",), _groups(_VALUE_CUT_SHORT, _always)),
     (("@",), _groups(_URL, _always)),
     (("authorization", "bearer"), _groups(_HEADER, _always)),
     (("cookie",), _groups(_COOKIE, _always)),

@@ -109,13 +109,15 @@ def _calm(report: Report, page: Page, alone: bool) -> None:
     told = report.attempts.runs if report.attempts else ()
     failed = [r.index for r in report.runs if r.verdict in BAD_ENDS and r.index not in told]
     if failed and alone:
+        earlier = [index for index in failed if index < (report.run or 0)]
+        which = Text("an earlier", "较早的") if earlier else Text("a later", "较晚的")
+        show = f"{page.analyze} --run {(earlier or failed)[-1]}"
         page.wrapped(
             page.say(
                 Text(
-                    f"Run {report.run} of {len(report.runs)}; an earlier run failed: "
-                    f"{page.analyze} --run {failed[-1]}",
-                    f"这是 {len(report.runs)} 次运行中的第 {report.run} 次；较早的运行有失败："
-                    f"{page.analyze} --run {failed[-1]}",
+                    f"Run {report.run} of {len(report.runs)}; {which.en} run failed: {show}",
+                    f"这是 {len(report.runs)} 次运行中的第 {report.run} 次；"
+                    f"{which.zh}运行有失败：{show}",
                 )
             )
         )

@@ -156,12 +156,16 @@ def redactions_line(masked: int) -> Text:
 
 
 def baseline_title(report: Report) -> Text:
-    """`Unlike run 2, which went well`."""
+    """`Unlike run 2, which went well`; whoever asks for another one is told what that one did."""
     if report.baseline is None:
         return Text("Ranks started unlike each other", "各 rank 启动环境不一致")
     number, path = report.baseline.run, report.baseline.path
     if path:
         return Text(f"Unlike run {number} of {path}", f"与 {path} 的第 {number} 次运行相比")
+    for run in report.runs:
+        if run.index == number and run.verdict != "succeeded":
+            en, zh = VERDICTS[run.verdict]
+            return Text(f"Unlike run {number} ({en.lower()})", f"与第 {number} 次运行（{zh}）相比")
     return Text(f"Unlike run {number}, which went well", f"与成功的第 {number} 次运行相比")
 
 

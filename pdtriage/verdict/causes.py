@@ -50,6 +50,8 @@ def confidence_notes(
             told = raised or not suspect.found.signature.generic
             suspect.certain = suspect.certain or (told and suspect.found.event.role == "cause")
         if suspect.found is None or suspect.rank is None:
+            if suspect.found and not suspect.why and suspect.role == "worker":
+                suspect.why.append(words.named_by_launcher())
             continue
         if _is_launchers(suspect) and suspect.found.event.role == "cause":
             suspect.why.append(words.launcher_itself())
@@ -103,7 +105,7 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
     if _is_launchers(top):
         role, number, rank = "launcher", None, None
     named = {s.rank.rank for s in group if s.rank and s.rank.rank is not None and rank}
-    if top.named and rank is not None:
+    if top.named and (rank is not None or role == "worker"):
         number, named = top.named[0], set(top.named)
     text = _said(event) if event else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
@@ -135,7 +137,7 @@ def _title(signature: Signature, top: Suspect) -> Text:
         return Text(f"{title.en} and no message", f"{title.zh}，没有任何信息")
     if found is None or not signature.generic:
         return signature.title
-    said = found.event.text.strip()
+    said = found.event.text.strip().removeprefix("| ")  # the frame drawn around a group's members
     said = said if len(said) <= TITLE_QUOTE else said[: TITLE_QUOTE - 1].rstrip() + "…"
     return Text(f"{signature.title.en}: {said}", f"{signature.title.zh}：{said}")
 

@@ -338,7 +338,7 @@ def _of_launcher(case: Case) -> list[Suspect]:
     earlier = _of_an_earlier_run(case)
     for found in case.launcher:
         if found.event.role == "cause" and passage(found) not in earlier:
-            return [_told(found, case.readings)]
+            return [_told(found, case.readings, case.named)]
     return []
 
 
@@ -350,7 +350,7 @@ def _of_an_earlier_run(case: Case) -> set[tuple[str, int, int]]:
     return {passage(f) for f in case.launcher if f.event.fields.get("pid", "") not in {"", *pids}}
 
 
-def _told(found: Found, readings: Sequence[Reading]) -> Suspect:
+def _told(found: Found, readings: Sequence[Reading], named: tuple[int, ...]) -> Suspect:
     fields = dict(found.event.fields)
     told = fields.get("rank", "")
     number = int(told) if told.isdecimal() else None
@@ -363,6 +363,8 @@ def _told(found: Found, readings: Sequence[Reading]) -> Suspect:
     suspect = suspect_of(found.event.signature, found.category, rank, [])
     suspect.found, suspect.last_words, suspect.fields = found, (), fields
     suspect.role = "worker" if number is not None else "launcher"
+    if number is None and rank is None and found.event.frame is not None and named:
+        suspect.role, suspect.named = "worker", named  # a script's words, shown by the console
     suspect.host = fields.get("host") or suspect.host
     if found.event.signature == "launch.signal":
         signal = fields.get("signal", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
@@ -16,6 +17,7 @@ LAST_WORDS = 2
 """Lines at the end of a log that count as its last words."""
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
+_GROUP = re.compile(r"ExceptionGroup: .*\(\d+ sub-exceptions?\)$")
 SAYS_FAILED = frozenset(
     {
         "launch.abort",
@@ -294,8 +296,13 @@ def _first_failure(causes: list[Found]) -> list[Found]:
     while chosen > 0 and _together(clusters[chosen - 1][-1], clusters[chosen][0], FAR):
         chosen -= 1
     rest = [cause for cluster in clusters[chosen + 1 :] for cause in cluster]
-    first = sorted(clusters[chosen], key=lambda f: (f.signature.generic, _place(f)))
+    first = sorted(clusters[chosen], key=lambda f: (f.signature.generic, _is_group(f), _place(f)))
     return first + rest
+
+
+def _is_group(found: Found) -> bool:
+    """The head of an exception group only counts its members; one of them says what happened."""
+    return bool(_GROUP.search(found.event.text))
 
 
 def _together(earlier: Found, later: Found, gap: int) -> bool:

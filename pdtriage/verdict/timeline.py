@@ -9,9 +9,10 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict.judge import Judgement
 from pdtriage.verdict.lives import ending
-from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.reading import Found, Reading
 
 MOST = 40
+Place = tuple[str, int]
 OF_A_KIND = 8
 """Of a thousand ranks that say the same, the first few are shown; each has its lane besides."""
 
@@ -23,9 +24,16 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
         moments.append(
             Moment(facts.run.started, None, "start", Text("run started", "运行开始"), "launcher")
         )
+    blamed = {(c.evidence[0].file, c.evidence[0].line) for c in judgement.causes if c.evidence}
+    launchers = {
+        (line.file, line.line)
+        for cause in judgement.causes
+        if cause.role == "launcher"
+        for line in cause.evidence
+    }
     for reading in judgement.readings:
-        if reading.causes or reading.symptoms or reading.stopped or reading.rank.exit:
-            moments.extend(_seen_of(reading))
+        if not reading.quiet or reading.survived or reading.stopped or reading.rank.exit:
+            moments.extend(_seen_of(reading, blamed, launchers))
     for _, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
         if signature and event.signature in _TOLD:
@@ -37,17 +45,30 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     return _telling(sorted(moments, key=_order(moments, guilty)), guilty)
 
 
-def _seen_of(reading: Reading) -> Iterator[Moment]:
-    """What one rank says of its end, and how its parent saw it."""
+def _seen_of(reading: Reading, blamed: set[Place], launchers: set[Place]) -> Iterator[Moment]:
+    """What one rank says of its end, and how its parent saw it.
+
+    What the report blames is told even where the rank went on after it for a while; what a
+    launcher says of itself is the launcher's, although its console counts as a rank's log.
+    """
     rank = reading.rank
-    said = [("error", f) for f in reading.causes[:2]]
+    said = [("error", f) for f in (*reading.survived, *reading.inner) if _place(f) in blamed]
+    said += [("error", f) for f in reading.causes[:2]]
     said += [("symptom", f) for f in reading.symptoms[:1]]
     if reading.stopped:
         said.append(("signal", reading.stopped))
     for kind, found in said:
-        yield Moment(found.event.time, rank.rank, kind, found.signature.title, rank.role)
+        title = found.signature.title
+        if _place(found) in launchers:
+            yield Moment(found.event.time, None, kind, title, "launcher")
+        else:
+            yield Moment(found.event.time, rank.rank, kind, title, rank.role)
     if rank.exit and (rank.exit.code is not None or rank.exit.signal is not None):
         yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
+
+
+def _place(found: Found) -> Place:
+    return (found.file, found.event.line)
 
 
 def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:

@@ -43,7 +43,7 @@ def name(rank: Rank) -> Text:
 
 
 def listed(ranks: Iterable[int]) -> str:
-    """`0-3, 5`: runs of numbers folded."""
+    """`0-3, 5, 6`: runs of more than two numbers folded, as in all of the report."""
     numbers = sorted(set(ranks))
     parts: list[str] = []
     start = previous = None
@@ -51,10 +51,16 @@ def listed(ranks: Iterable[int]) -> str:
         if previous is not None and number == previous + 1:
             previous = number
             continue
-        if start is not None:
-            parts.append(str(start) if start == previous else f"{start}-{previous}")
+        if start is not None and previous is not None:
+            parts.append(_span(start, previous))
         start = previous = number
     return ", ".join(parts)
+
+
+def _span(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first}, {last}" if last == first + 1 else f"{first}-{last}"
 
 
 def accused_by(ranks: Collection[int]) -> Text:

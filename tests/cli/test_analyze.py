@@ -70,6 +70,19 @@ def test_an_empty_pipe_is_nothing_to_analyse(pdtriage: Command) -> None:
         assert pdtriage("analyze", "-", stdin=said).code == 3
 
 
+def test_a_log_that_cannot_be_read_is_no_run_without_a_failure(
+    pdtriage: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "workerlog.0.gz").write_bytes(b"\x1f\x8b\x08\x00torn")
+    answer = pdtriage("analyze")
+    assert answer.code == 3
+    assert "nothing of what is there could be read" in answer.err
+    assert "workerlog.0.gz" in answer.err
+    (tmp_path / "log" / "workerlog.1").write_bytes(b"")  # a rank that said nothing was there
+    assert pdtriage("analyze", "log/workerlog.1").code == 0
+
+
 def test_columns_is_heeded_in_a_pipe(pdtriage: Command, failed_job: Path) -> None:
     usual, wide = (
         pdtriage("analyze", failed_job, COLUMNS=columns).out.splitlines() for columns in ("", "120")

@@ -22,6 +22,26 @@ def test_an_earlier_good_run_is_compared_by_itself(pdtriage: Command) -> None:
     assert "Unlike run 1, which went well" in text
 
 
+def test_a_run_that_failed_is_not_said_to_have_gone_well(pdtriage: Command) -> None:
+    text = pdtriage("analyze", FIXTURES / "runs-three-legacy", "--baseline", "2").out
+    assert "Unlike run 2 (failed)" in text
+    assert "went well" not in text
+
+
+def test_a_run_that_went_well_before_others_failed(pdtriage: Command) -> None:
+    early = pdtriage("analyze", FIXTURES / "runs-three-legacy", "--run", "1").out
+    assert "Run 1 of 3; a later run failed" in early
+    late = pdtriage("analyze", FIXTURES / "runs-failure-then-success").out
+    assert "Run 2 of 2; an earlier run failed" in late
+
+
+def test_what_a_console_shows_of_a_script_is_the_ranks(pdtriage: Command) -> None:
+    """Their logs have no time there that tells which run they belong to."""
+    answer = pdtriage("analyze", FIXTURES / "runs-three-legacy", "--run", "2")
+    assert answer.out.startswith("FAILED: ranks 0, 1 (all 2)\nA Python module is not installed\n")
+    assert "victims" not in answer.out
+
+
 def test_a_run_that_went_well_is_compared_with_nothing() -> None:
     report = analyze(FIXTURES / "runs-failure-then-success")
     assert report.baseline is None

@@ -67,6 +67,8 @@ def test_new_refuses_what_is_there_already_or_too_short(pdtriage: Command) -> No
     again = pdtriage("parsers", *words)
     assert again.code == 2
     assert "data.tape-jammed exists already" in again.err
+    shown = again.err.partition("exists already: pdtriage ")[2].split()
+    assert "tape 3 jammed" in pdtriage(*shown).out
     assert pdtriage("parsers", "new", "data.errno5").code == 2
     assert pdtriage("parsers", "new", "data.no", "--sample", "7 no").code == 2
 

@@ -87,7 +87,7 @@ def test_what_matters_is_told(script: ModuleType) -> None:
         "| 100,000 ranks judged | 7.00 s, exponent 1.01; culprits right 1 of 2 | ≈ 1 |",
         "| following 8 logs, 50,000 lines/s | line to event 55 ms (p99 110 ms), 3.0 % of a core; "
         "`tail -F` 12.0 % |  |",
-        "| right culprit in 74 recorded jobs | 74; launcher 12 |  |",
+        "| right culprit in 74 recorded jobs | 74; launcher: 12 |  |",
     ]
     assert "A processor, 2 cores" in rows[-1]
 

@@ -80,7 +80,7 @@ def test_devices_asked_for_and_visible(machine: Machine, tmp_path: Path) -> None
 def test_cpu_processes(machine: Machine, tmp_path: Path) -> None:
     python = stand_in_python(tmp_path, "paddlepaddle==3.0.0")
     found = machine.look("devices", f"--python={python}", "--nproc_per_node=3")
-    assert (found.status, found.seen.en) == ("ok", "CPU, 3 process(es)")
+    assert (found.status, found.seen.en) == ("ok", "CPU, 3 processes")
     assert machine.look("devices", f"--python={python}", "--gpus=0").status == "failed"
 
 

@@ -99,5 +99,5 @@ def test_old_runs(machine: Machine) -> None:
     (logs / "pdtriage" / "run-0001.jsonl").touch()
     found = machine.look("old-runs")
     assert found.status == "warning"
-    assert "2 files, 1 runs on record" in found.seen.en
+    assert "2 files, 1 run on record" in found.seen.en
     assert machine.look("old-runs", "--log_overwrite").status == "ok"

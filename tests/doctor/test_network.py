@@ -18,9 +18,9 @@ HERE = ("--ips=127.0.0.1,127.0.0.2", "--host=127.0.0.1")
 
 
 def test_nodes(machine: Machine) -> None:
-    assert machine.look("nodes").seen.en == "1 node(s)"
-    assert machine.look("nodes", *HERE).seen.en == "2 node(s)"
-    assert machine.look("nodes", "--nnodes=2:4").seen.en == "2:4 node(s)"
+    assert machine.look("nodes").seen.en == "1 node"
+    assert machine.look("nodes", *HERE).seen.en == "2 nodes"
+    assert machine.look("nodes", "--nnodes=2:4").seen.en == "2:4 nodes"
     assert machine.look("nodes", "--nnodes=4:2").status == "failed"
 
 

@@ -38,7 +38,7 @@ def test_who_runs_here_is_counted(machine: Machine) -> None:
     numbers = ("--server_num=2", "--worker_num=3", "--heter_worker_num=1")
     assert machine.situation(*numbers).processes == 6
     found = machine.look("devices", *numbers)
-    assert (found.status, found.seen.en) == ("ok", "CPU, 6 process(es)")
+    assert (found.status, found.seen.en) == ("ok", "CPU, 6 processes")
     met = ("--master=192.0.2.1:6768", "--nnodes=2", "--server_num=1", "--trainer_num=2")
     assert machine.situation(*met).processes == 3
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+
+from markdown_it import MarkdownIt
 
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.knowledge.catalogue import pages, write
@@ -20,6 +23,18 @@ def test_the_catalogue_is_up_to_date() -> None:
     }
     stale = sorted(name for name in {*wanted, *there} if wanted.get(name) != there.get(name))
     assert stale == [], "run `make docs`"
+
+
+def test_what_people_read_is_shown_as_it_is_written() -> None:
+    """`**确认：**执行` is no bold print in CommonMark; `-j <job>` and `__version__` lose a part."""
+    labels = {"How to confirm:", "What to do", "Start again?", "如何确认", "怎么办", "要不要重启"}
+    shown = MarkdownIt().enable("table")
+    for name, page in pages(load_knowledge()).items():
+        tokens = [t for block in shown.parse(page) for t in block.children or ()]
+        assert [t.content for t in tokens if t.type in ("html_inline", "em_open")] == [], name
+        assert [t.content for t in tokens if t.type == "text" and "**" in t.content] == [], name
+        bold = {after.content for t, after in pairwise(tokens) if t.type == "strong_open"}
+        assert bold <= labels, name
 
 
 def test_one_page_per_category_and_language() -> None:

@@ -120,6 +120,14 @@ def test_a_folder_that_is_not_there(desk: Desk) -> None:
     assert watch.said == "pdtriage: nowhere: no such folder\n"
 
 
+def test_a_log_instead_of_its_folder(desk: Desk) -> None:
+    desk.script("pass")
+    script = next(desk.folder.glob("*.py")).name
+    watch = desk.run("watch", script)
+    assert watch.code == 3
+    assert watch.said == f"pdtriage: {script}: this is a file; give the folder it lies in\n"
+
+
 def _wait_for(log: Path, text: str) -> None:
     assert wait_until(lambda: log.exists() and text in log.read_text())
 

@@ -153,6 +153,13 @@ def test_blanks_between_the_pairs_of_a_dict_cost_no_time() -> None:
 
 def test_a_key_cut_in_the_middle_is_masked_too() -> None:
     assert masked_text("x " * 50 + "ghp_" + A[:9] + "…")[0].endswith(" ***…")
+    assert masked_text("from https://bob:hunter2hun…")[0] == "from https://bob:***…"
+    assert masked_text("Authorization refused: Bearer abc12…")[0].endswith("Bearer ***…")
+    assert masked_text("GET https://h/x?sig=a1…")[0] == "GET https://h/x?sig=***…"
+    told = "1 attempt failed before (1: refused by https://bob:hunt…; 2: ghp_Abc9…)."
+    assert masked_text(told)[0].endswith("(1: refused by https://bob:***…; 2: ***…).")
+    for harmless in ("at http://10.0.0.1:8090…", "at http://host:80/path…", "a monkey: 3…"):
+        assert masked_text(harmless)[0] == harmless
     assert masked_text("see sk-learn...") == ("see sk-learn...", 0)
 
 

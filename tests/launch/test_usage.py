@@ -1,0 +1,16 @@
+"""The help of the verbs that take the launcher's flags."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.bilingual import Language
+from pdtriage.commands.doctor import _help as doctors
+from pdtriage.launch.usage import help_text
+from pdtriage.report.layout import columns
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_it_fits_a_terminal_of_80_columns(language: Language) -> None:
+    for line in (*help_text(language).splitlines(), *doctors(language).splitlines()):
+        assert columns(line) <= 80, line
