@@ -92,7 +92,7 @@ def steps(count: int, first: int = 0) -> str:
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    return job(tmp_path / "good", steps(400) + "saved /ckpt/400\ntraining finished\n")
+    return job(tmp_path / "good", steps(400) + "saved /ckpt/400\nclosing the reader\n")
 
 
 @pytest.mark.parametrize("pack", [False, True])

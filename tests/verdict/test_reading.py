@@ -46,7 +46,7 @@ RuntimeError: DataLoader 2 workers exit unexpectedly, pids: 411, 412
     )
     cause = pdtriage.analyze(tmp_path).root_causes[0]
     assert cause.signature == "data.workers-exit"
-    assert cause.why[0].en == "these logs are of one process only"
+    assert cause.why[0].en == "its log is the only one here"
 
 
 def test_who_is_known_from_a_launcher_alone_is_named_with_a_reason(tmp_path: Path) -> None:
