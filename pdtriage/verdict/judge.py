@@ -20,8 +20,18 @@ from pdtriage.verdict.victims import victims_of
 
 NEVER_MET = frozenset({"verdict.never-joined", "verdict.nodes-differ", "verdict.rank-clash"})
 INTERRUPTIONS = frozenset(
-    {"launch.signal", "python.keyboard-interrupt", "verdict.interrupted", LAUNCHER_GONE}
+    {
+        "external.batch-limit",
+        "external.evicted",
+        "external.slurm-cancelled",
+        "external.timeout-command",
+        "launch.signal",
+        "python.keyboard-interrupt",
+        "verdict.interrupted",
+        LAUNCHER_GONE,
+    }
 )
+"""A person or a scheduler ended the run; nothing in it had failed."""
 
 
 class Judgement(NamedTuple):

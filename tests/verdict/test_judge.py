@@ -292,6 +292,21 @@ def test_who_dies_without_a_word_is_told_by_its_signal(signal: int, category: st
     assert (cause.rank, cause.category) == (1, category)
 
 
+@pytest.mark.parametrize(
+    "console",
+    [
+        "slurmstepd: error: *** JOB 99 ON n1 CANCELLED AT 2024-01-02T03:04:05 ***\n",
+        "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\n",
+        "timeout: sending signal TERM to command 'python'\n",
+    ],
+)
+def test_what_a_scheduler_ends_was_interrupted(console: str) -> None:
+    found = judged(STEPS + stopped(71, 60), STEPS + stopped(72, 60), console=console)
+    assert (found.verdict, found.causes[0].category) == ("interrupted", "external.kill")
+    failed = judged(STEPS + ERROR, STEPS + stopped(72, 60), console=console)
+    assert (failed.verdict, failed.causes[0].rank) == ("failed", 0)
+
+
 def test_a_bus_error_that_srun_tells_of_is_the_named_tasks() -> None:
     console = "srun: error: node07: task 1: Bus error (core dumped)\n"
     (cause,) = judged(STEPS, STEPS, console=console).causes
