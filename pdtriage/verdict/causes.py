@@ -132,14 +132,21 @@ def _cause(group: list[Suspect], knowledge: Knowledge) -> Cause:
 def _title(signature: Signature, top: Suspect) -> Text:
     """A general title says nothing at three in the morning: the message itself goes with it."""
     found = top.found
-    if signature.id == "verdict.exit-code" and not any(rank.tail for rank in top.last_words):
-        title = signature.title
-        return Text(f"{title.en} and no message", f"{title.zh}，没有任何信息")
+    if signature.id == "verdict.exit-code":
+        return _title_with_code(signature.title, top)
     if found is None or not signature.generic:
         return signature.title
     said = found.event.text.strip().removeprefix("| ")  # the frame drawn around a group's members
     said = said if len(said) <= TITLE_QUOTE else said[: TITLE_QUOTE - 1].rstrip() + "…"
     return Text(f"{signature.title.en}: {said}", f"{signature.title.zh}：{said}")
+
+
+def _title_with_code(title: Text, top: Suspect) -> Text:
+    code = top.fields.get("exit_code")
+    en, zh = (f"{title.en} ({code})", f"{title.zh}（{code}）") if code else (title.en, title.zh)
+    if any(rank.tail for rank in top.last_words):
+        return Text(en, zh)
+    return Text(f"{en} and no message", f"{zh}，没有任何信息")
 
 
 def _told_rank(suspect: Suspect) -> int | None:

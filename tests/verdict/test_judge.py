@@ -307,6 +307,14 @@ def test_what_a_scheduler_ends_was_interrupted(console: str) -> None:
     assert (failed.verdict, failed.causes[0].rank) == ("failed", 0)
 
 
+def test_an_error_code_is_told_in_the_title() -> None:
+    deaths = (_death(0, 1, 3, None), _death(1, 0, None, 6))
+    (cause,) = judged(STEPS, STEPS, records=[_recorded(deaths)]).causes
+    assert cause.title.en == "Ended by itself with an error code (3)"
+    (cause,) = judged(STEPS, "", records=[_recorded(deaths)]).causes
+    assert cause.title.zh == "自行以错误码退出（3），没有任何信息"
+
+
 def test_a_bus_error_that_srun_tells_of_is_the_named_tasks() -> None:
     console = "srun: error: node07: task 1: Bus error (core dumped)\n"
     (cause,) = judged(STEPS, STEPS, console=console).causes
