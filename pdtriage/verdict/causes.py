@@ -37,6 +37,7 @@ def confidence_notes(
     """
     spoken = [r for r in readings if r.rank.lines]
     shapes = set(_shapes(suspects).values())
+    all_alike = len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects)
     for suspect in suspects:
         if suspect.order == 0 and suspect.found:
             suspect.why.append(words.died_first())
@@ -64,7 +65,7 @@ def confidence_notes(
             # a symptom is no reason, however certain it is who shows it
             enough = suspect.found.event.role == "cause" and not _was_seen_once(suspect)
             suspect.certain = alone and enough
-        elif len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects):
+        elif all_alike:
             suspect.why.append(words.same_on_all(len(readings)))
             suspect.certain = True
         elif len(suspects) == 1:
