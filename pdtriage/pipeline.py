@@ -104,6 +104,8 @@ def job_at(
     if notes and not records and _nothing_read(facts):
         raise NothingToAnalyse(_unreadable(paths), noted)
     job = Job(runs, engine.knowledge, noted, found.sources)
+    if found.doubtful and not any(judgement.causes for judgement in job.judgements):
+        raise NothingToAnalyse(_nothing(paths), noted)  # logs of something else, for all we know
     keep_until_exit(facts, found, job)
     return job
 

@@ -13,8 +13,8 @@ from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.commands.typed import Command, Group, for_typer
 from pdtriage.knowledge import Signature
+from pdtriage.layout import padded
 from pdtriage.model import CATEGORIES, Language
-from pdtriage.report.layout import padded
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 

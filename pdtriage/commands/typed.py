@@ -21,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from pdtriage.bilingual import Language
 from pdtriage.commands.options import Argument, Option
 from pdtriage.commands.speech import LANGUAGE
-from pdtriage.report.layout import columns, wrapped
+from pdtriage.layout import columns, wrapped
 
 WIDEST = 100
 """As in the settings of the app."""

@@ -16,8 +16,8 @@ from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.new import LITERAL_BYTES, left_over
 from pdtriage.knowledge.signature import PATTERN_SECONDS, Format, Knowledge, Signature
 from pdtriage.knowledge.trial import runs_away
+from pdtriage.layout import columns
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
-from pdtriage.report.layout import columns
 
 if sys.version_info >= (3, 11):
     import tomllib

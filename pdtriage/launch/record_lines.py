@@ -229,8 +229,9 @@ def _with_size(process: ProcessRecord, size: int | None) -> ProcessRecord:
 
 def _whole(entry: Mapping[str, object], key: str) -> int | None:
     value = entry.get(key)
-    known = isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST
-    return value if known else None  # type: ignore[return-value]
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if abs(value) < MOST else None
 
 
 def _count(entry: Mapping[str, object], key: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.bilingual import Language, Text
 from pdtriage.launch.flag_table import FLAGS
-from pdtriage.report.layout import wrapped
+from pdtriage.layout import wrapped
 
 WIDTH = 80
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pdtriage.layout import cut
 from pdtriage.model import Evidence
-from pdtriage.report.layout import cut
 from pdtriage.report.sanitise import inert
 
 MOST_COLUMNS = 400

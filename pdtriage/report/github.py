@@ -13,10 +13,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TextIO
 
+from pdtriage.layout import cut
 from pdtriage.model import Cause, Report
 from pdtriage.report.excerpt import place
 from pdtriage.report.interface import Options
-from pdtriage.report.layout import cut
 from pdtriage.report.markdown import as_markdown
 from pdtriage.report.places import place_of
 from pdtriage.report.sanitise import inert

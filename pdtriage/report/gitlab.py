@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from pdtriage.layout import cut
 from pdtriage.model import Cause, Confidence, Report
 from pdtriage.report.interface import Options
-from pdtriage.report.layout import cut
 from pdtriage.report.places import nearest_place
 from pdtriage.report.sanitise import inert_json, inert_line
 from pdtriage.report.wording import culprit

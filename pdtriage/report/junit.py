@@ -7,11 +7,11 @@ from typing import TextIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from pdtriage.layout import cut
 from pdtriage.model import Cause, RankRow, Report
 from pdtriage.report.excerpt import excerpt, place
 from pdtriage.report.fates import fate_words, fates
 from pdtriage.report.interface import Options
-from pdtriage.report.layout import cut
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.wording import (
     CONFIDENCES,

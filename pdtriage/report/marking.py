@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pdtriage.report.layout import cut
+from pdtriage.layout import cut
 from pdtriage.report.sanitise import inert, inert_line
 
 _CODE = re.compile(r"`([^`\n]+)`")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pdtriage.layout import columns, padded, wrapped
 from pdtriage.model import Language, Text
 from pdtriage.report.interface import Options
-from pdtriage.report.layout import columns, padded, wrapped
 from pdtriage.report.sanitise import inert, inert_line, without_commands
 
 NARROWEST, WIDEST = 40, 120

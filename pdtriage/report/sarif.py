@@ -9,9 +9,9 @@ from typing import TextIO
 from urllib.parse import quote
 
 import pdtriage
+from pdtriage.layout import cut
 from pdtriage.model import Cause, Evidence, Report
 from pdtriage.report.interface import Options
-from pdtriage.report.layout import cut
 from pdtriage.report.places import nearest_place, place_of
 from pdtriage.report.sanitise import inert, inert_json, inert_line
 from pdtriage.report.wording import CONFIDENCES, culprit

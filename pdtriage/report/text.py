@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import count, groupby, takewhile
 from typing import TextIO
 
+from pdtriage.layout import columns, cut, padded, wrapped
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report.interface import Options
-from pdtriage.report.layout import columns, cut, padded, wrapped
 from pdtriage.report.page import BOLD, DIM, GREEN, RED, YELLOW, Page
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.text_runs import attempts, attempts_line, runs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pdtriage.layout import columns, padded
 from pdtriage.model import Report, Text
 from pdtriage.report.attempts import attempt_rows, has_other_runs
-from pdtriage.report.layout import columns, padded
 from pdtriage.report.page import BOLD, DIM, YELLOW, Page
 from pdtriage.report.wording import VERDICTS, run_time
 

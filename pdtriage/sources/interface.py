@@ -106,3 +106,5 @@ class Found(NamedTuple):
     notes: tuple[Text, ...] = ()
     missing: tuple[str, ...] = ()
     """Paths that do not exist, as they were asked for."""
+    doubtful: bool = False
+    """Whether nothing but its name says that any of it is a log."""

@@ -132,12 +132,13 @@ class _Search:
                 real_paths.add(real)
 
     def found(self) -> Found:
-        if not self.logs:
+        doubtful = not self.logs
+        if doubtful:
             self._last_resort()
         sources = tuple(self._sources())
         for path in unread_beside(self.unread, sources):
             self.notes.add("unfamiliar", path)
-        return Found(sources, self.notes.texts(), tuple(self.missing))
+        return Found(sources, self.notes.texts(), tuple(self.missing), doubtful)
 
     def _last_resort(self) -> None:
         """Where nothing is known, what is called a log may be one that says little."""

@@ -189,3 +189,16 @@ def test_what_could_not_be_used_is_told_when_nothing_is_left(
     assert "no Paddle log found" in first
     assert any("a socket, pipe or device" in note and "workerlog.0" in note for note in notes)
     assert any("Damaged or incomplete archive" in note and "logs.zip" in note for note in notes)
+
+
+def test_logs_of_something_else_are_nothing_to_analyse_unless_they_tell_a_failure(
+    pdtriage: Command, tmp_path: Path
+) -> None:
+    log = tmp_path / "odd" / "access.log"
+    log.parent.mkdir()
+    log.write_text("GET /index.html 200\nPOST /login 500\n")
+    answer = pdtriage("analyze", "odd")
+    assert (answer.code, answer.out) == (3, "")
+    assert "no Paddle log found" in answer.err
+    log.write_text("GET /index.html 200\nValueError: no anchor fits\n")
+    assert pdtriage("analyze", "odd").code == 1

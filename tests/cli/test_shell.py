@@ -11,7 +11,7 @@ import pytest
 import pdtriage as package
 from pdtriage import __main__ as front_door
 from pdtriage.debugging import DEBUG_VARIABLE
-from pdtriage.report.layout import columns
+from pdtriage.layout import columns
 from tests.cli.conftest import Command
 
 HEAVY = ("typer", "rich", "regex", "hyperscan", "zstandard", "watchdog")

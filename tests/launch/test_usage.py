@@ -7,7 +7,7 @@ import pytest
 from pdtriage.bilingual import Language
 from pdtriage.commands.doctor import _help as doctors
 from pdtriage.launch.usage import help_text
-from pdtriage.report.layout import columns
+from pdtriage.layout import columns
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

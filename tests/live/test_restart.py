@@ -12,8 +12,8 @@ import pytest
 from pdtriage import pipeline
 from pdtriage.bilingual import Text
 from pdtriage.launch.record import ProcessRecord, read_records
+from pdtriage.layout import columns
 from pdtriage.live.ears import Ears
-from pdtriage.report.layout import columns
 
 from ..running import wait_until
 from .conftest import Command, Desk

@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from pdtriage.layout import columns
 from pdtriage.model import Brief, Report, Restart, Run, Text
 from pdtriage.report import Options
-from pdtriage.report.layout import columns
 from pdtriage.report.redact import redacted
 from pdtriage.verdict.attempts import attempts_of
 from tests.report import reports

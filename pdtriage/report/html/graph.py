@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pdtriage.layout import wrapped
 from pdtriage.model import Cause, Report, Text, Victim
 from pdtriage.report.html.build import Child, Html, join, tag
 from pdtriage.report.html.words import culprit_of, group_of
-from pdtriage.report.layout import wrapped
 from pdtriage.report.sanitise import inert_line
 from pdtriage.report.wording import REASONS
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import count, takewhile
 
 import pdtriage
+from pdtriage.layout import cut
 from pdtriage.model import Cause, Evidence, Report, Run, Text
 from pdtriage.report.attempts import attempt_rows
 from pdtriage.report.excerpt import place
 from pdtriage.report.html.build import Child, Html, join, tag
 from pdtriage.report.html.prose import prose
 from pdtriage.report.html.words import culprit_of, group_of, headline_of, victims_of
-from pdtriage.report.layout import cut
 from pdtriage.report.wording import (
     CONFIDENCES,
     VERDICTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.report.layout import columns, cut, padded, wrapped
+from pdtriage.layout import columns, cut, padded, wrapped
 
 
 def test_a_chinese_character_takes_two_columns() -> None:
