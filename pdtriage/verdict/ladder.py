@@ -190,17 +190,8 @@ def _is_another(rank: Rank, suspect: Suspect) -> bool:
 
 def _hints_inside_a_rank(case: Case) -> list[Suspect]:
     """A symptom that points at an earlier event which is not in the log."""
-    found = []
-    for reading in case.readings:
-        if reading.inner and not _points_at_a_lost_peer(reading):
-            first = reading.inner[0]
-            suspect = suspect_of(
-                first.event.signature, first.category, reading.rank, list(reading.inner[1:3])
-            )
-            suspect.found, suspect.position = first, reading.position
-            suspect.fields = dict(first.event.fields)
-            found.append(suspect)
-    return sorted(found, key=Suspect.strength)
+    hinting = [r for r in case.readings if r.inner and not _points_at_a_lost_peer(r)]
+    return sorted(map(silent.by_hint, hinting), key=Suspect.strength)
 
 
 def _points_at_a_lost_peer(reading: Reading) -> bool:

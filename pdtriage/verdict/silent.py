@@ -214,9 +214,7 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
     rank = reading.rank
     ending = rank.exit
     if reading.inner:  # not silent: it says what broke it, though not why that happened
-        first = reading.inner[0]
-        suspect = suspect_of(first.event.signature, first.category, rank, list(reading.inner[1:3]))
-        suspect.found, suspect.fields = first, dict(first.event.fields)
+        suspect = by_hint(reading)
         suspect.support.extend(spoken)
         return suspect
     if ending and not ending.stopped and (ending.code, ending.signal) != (None, None):
@@ -243,6 +241,15 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
     category = "ps.server" if rank.role == "server" else "unknown"
     suspect = suspect_of("verdict.silent", category, rank, spoken)
     suspect.why.append(words.silent())
+    return suspect
+
+
+def by_hint(reading: Reading) -> Suspect:
+    """A rank that says what broke it and not why: that came earlier, and is not in its log."""
+    first, *others = reading.inner
+    suspect = suspect_of(first.event.signature, first.category, reading.rank, others[:2])
+    suspect.found, suspect.position = first, reading.position
+    suspect.fields = dict(first.event.fields)
     return suspect
 
 
