@@ -41,7 +41,7 @@ check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check
 
 docs: $(VENV)/.ready ## rewrite the generated parts of docs/
-	$(VENV)/bin/python -m pdtriage.knowledge.catalogue docs/failures
+	$(VENV)/bin/python -m pdtriage.analysis.authoring.catalogue docs/failures
 	$(VENV)/bin/python scripts/readme_samples.py
 
 wheel: $(BUILD_VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed

@@ -18,11 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pdtriage import analyze
-from pdtriage.events import Engine
-from pdtriage.jobs import assemble
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import RunFacts
-from pdtriage.reading import read_sources
+from pdtriage.reading.local import read_sources
+from pdtriage.runs import assemble
+from pdtriage.scan import Engine
 from pdtriage.sources import find
 
 SCENARIOS = Path(__file__).parent.parent / "tests" / "fixtures" / "scenarios"

@@ -29,12 +29,12 @@ import ray
 from logs import write_set
 from ray.cluster_utils import Cluster
 
-from pdtriage.events import Engine
-from pdtriage.jobs import assemble
-from pdtriage.judging import Job
+from pdtriage.analysis.job import Job
 from pdtriage.knowledge import load_knowledge
-from pdtriage.mapping import mapper_of, on_ray
-from pdtriage.reading import Read, read_here, read_one
+from pdtriage.reading import mapper_of, on_ray
+from pdtriage.reading.local import Read, read_here, read_one
+from pdtriage.runs import assemble
+from pdtriage.scan import Engine
 from pdtriage.sources import Source, find
 
 SMALL, LARGE = 64_000, 8_000_000

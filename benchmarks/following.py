@@ -144,12 +144,12 @@ def write(folder: str, files: int, lines: int, seconds: float) -> None:
 
 def listen(folder: str, files: int) -> None:
     """As `pdtriage run` listens, until standard input is closed."""
-    from pdtriage.launch.record import ProcessRecord
-    from pdtriage.live import loading
-    from pdtriage.live.ears import Ears
+    from pdtriage.live import preload
+    from pdtriage.live.log_follower import Ears
+    from pdtriage.record.schema import ProcessRecord
 
     delays: list[float] = []
-    loading.announcer = lambda tuned, _only: _Meter(delays, tuned.engine.knowledge)
+    preload.announcer = lambda tuned, _only: _Meter(delays, tuned.engine.knowledge)
     ears = Ears(lambda _text: None)
     for number in range(files):
         record = ProcessRecord(
@@ -191,9 +191,9 @@ class _Meter:
 
 def _alarms() -> list[bytes]:
     """One line of every kind that can be a cause and stands in a single line."""
-    from pdtriage.events import Engine, scan
     from pdtriage.knowledge import load_knowledge
     from pdtriage.model import LogFile
+    from pdtriage.scan import Engine, scan
 
     knowledge = load_knowledge()
     engine = Engine(knowledge)

@@ -31,13 +31,13 @@ from many_ranks import ACCUSE, STORIES, Accuse, ManyRanks, Story
 from results import keep
 from scan import OURS, Taken, best
 
-from pdtriage.collector import collector_at_rest
-from pdtriage.events import Engine
-from pdtriage.events.detect import literals_of
-from pdtriage.jobs import assemble
-from pdtriage.judging import Job
+from pdtriage.analysis.job import Job
 from pdtriage.knowledge import load_knowledge
 from pdtriage.report import Options, reporter_named
+from pdtriage.runs import assemble
+from pdtriage.scan import Engine
+from pdtriage.scan.detect import literals_of
+from pdtriage.support.gc_pause import collector_at_rest
 
 PARTS = ("bytes", "files", "facts")
 FEW, MANY = (8, 512, 8_192), 100_000

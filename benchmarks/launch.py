@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from pdtriage.launch.record import RunRecord, read_records
+from pdtriage.record.schema import RunRecord, read_records
 
 OURS = [sys.executable, "-m", "pdtriage.launch"]
 RUN = [sys.executable, "-m", "pdtriage", "run"]

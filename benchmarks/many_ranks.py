@@ -26,8 +26,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
-from pdtriage.events import Engine, scan
 from pdtriage.model import EnvBlock, Event, FileFacts, LogFile
+from pdtriage.scan import Engine, scan
 
 Story = Literal["one", "silent", "two", "alike"]
 Accuse = Literal["rank", "endpoint", "host"]

@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 __all__ = ["NothingToAnalyse", "Report", "__version__", "analyze", "analyze_all_runs"]
 
 if TYPE_CHECKING:
+    from pdtriage.analysis.pipeline import NothingToAnalyse, analyze, analyze_all_runs
     from pdtriage.model import Report
-    from pdtriage.pipeline import NothingToAnalyse, analyze, analyze_all_runs
 
 
 def __getattr__(name: str) -> object:
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> object:
 
         return Report
     if name in ("NothingToAnalyse", "analyze", "analyze_all_runs"):
-        from pdtriage import pipeline
+        from pdtriage.analysis import pipeline
 
         return getattr(pipeline, name)
     raise AttributeError(f"module 'pdtriage' has no attribute {name!r}")

@@ -7,9 +7,10 @@ import errno
 import sys
 from collections.abc import Sequence
 
-from pdtriage import __version__, exit_codes, streams
-from pdtriage.collector import collector_at_rest, leave, rest_until_exit, rests_until_exit
-from pdtriage.debugging import DEBUG_VARIABLE, debugging
+from pdtriage import __version__
+from pdtriage.support import exit_codes, streams
+from pdtriage.support.debugging import DEBUG_VARIABLE, debugging
+from pdtriage.support.gc_pause import collector_at_rest, leave, rest_until_exit, rests_until_exit
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -70,7 +71,7 @@ def _obey(arguments: Sequence[str]) -> None:
             with refusals_said():
                 sys.exit(analyze(**options))
     with collector_at_rest():  # imports make many objects, and none to collect
-        from pdtriage.cli import obey  # typer is slow to import
+        from pdtriage.commands.app import obey  # typer is slow to import
 
     obey(arguments)
 
@@ -122,8 +123,8 @@ def _apology(error: Exception) -> int:
 
 
 def _say(en: str, zh: str) -> None:
-    from pdtriage.bilingual import Text
-    from pdtriage.language import language_of
+    from pdtriage.support.bilingual import Text
+    from pdtriage.support.language import language_of
 
     with contextlib.suppress(OSError):  # stderr may be as full as stdout
         print(Text(en, zh).in_(language_of()), file=sys.stderr)

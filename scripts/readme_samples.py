@@ -9,8 +9,8 @@ import io
 import re
 from pathlib import Path
 
+from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Language
-from pdtriage.pipeline import analyze
 from pdtriage.report import Options, reporter_named
 
 ROOT = Path(__file__).resolve().parent.parent

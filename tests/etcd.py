@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
 
 
 def etcd_binary() -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage import cache
+from pdtriage.support import cache
 
 KEY = cache.key_of(b"x")
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage import analyze, exit_codes
-from pdtriage.collector import collector_at_rest
-from pdtriage.debugging import DEBUG_VARIABLE
-from pdtriage.pipeline import NothingToAnalyse
+from pdtriage import analyze
+from pdtriage.analysis.pipeline import NothingToAnalyse
+from pdtriage.support import exit_codes
+from pdtriage.support.debugging import DEBUG_VARIABLE
+from pdtriage.support.gc_pause import collector_at_rest
 
 LOG = (
     """\

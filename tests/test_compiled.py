@@ -19,11 +19,11 @@ SCENARIOS = ROOT / "tests/fixtures/scenarios"
 REPORTS = """
 import json, sys
 from pathlib import Path
-from pdtriage.events import Engine, whole
+from pdtriage.scan import Engine, whole
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import LogFile
-from pdtriage.pipeline import analyze_all_runs
-from pdtriage.report.json import as_json
+from pdtriage.analysis.pipeline import analyze_all_runs
+from pdtriage.report.formats.json import as_json
 
 reports = {
     folder.name: [as_json(report) for report in analyze_all_runs(folder)]

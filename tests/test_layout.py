@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.layout import columns, cut, padded, wrapped
+from pdtriage.support.text_width import columns, cut, padded, wrapped
 
 
 def test_a_chinese_character_takes_two_columns() -> None:

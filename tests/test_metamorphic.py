@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import pdtriage
-from pdtriage.events import Engine
-from pdtriage.jobs import assemble
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import Report
-from pdtriage.reading import read_sources
+from pdtriage.reading.local import read_sources
+from pdtriage.runs import assemble
+from pdtriage.scan import Engine
 from pdtriage.sources import find
 from pdtriage.verdict import judge
 from pdtriage.verdict.rows import rank_rows

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pdtriage
-from pdtriage.named import NamedTuple, maker
+from pdtriage.support.fast_namedtuple import NamedTuple, maker
 
 
 class Place(NamedTuple):

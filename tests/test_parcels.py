@@ -18,10 +18,10 @@ from pdtriage.model import (
     Stamp,
     Text,
 )
-from pdtriage.parcels import packed, unpacked
-from pdtriage.reading import Read
+from pdtriage.reading.local import Read
+from pdtriage.reading.parcels import packed, unpacked
 from pdtriage.sources import Source
-from pdtriage.sources.opening import Memory
+from pdtriage.sources.byte_stream import Memory
 
 QUIET = FileFacts(LogFile("log/workerlog.0", "worker", "log", 0, 0, 7, 1.5))
 TALKATIVE = FileFacts(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.readers import PIPE, spread
+from pdtriage.reading.forked import PIPE, spread
 
 HERE = os.getpid()
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
@@ -215,7 +215,7 @@ def is_there(pid: int) -> bool:
 
 BUSY = """
     import os, time
-    from pdtriage.readers import spread
+    from pdtriage.reading.forked import spread
 
     def work(number):
         if number < 2:

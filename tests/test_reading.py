@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage import reading
-from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts
-from pdtriage.reading import read_one
+from pdtriage.reading import local
+from pdtriage.reading.local import read_one
+from pdtriage.scan import Engine
 from pdtriage.sources import Source, find
 
 SCENARIOS = Path(__file__).parent / "fixtures" / "scenarios"
@@ -28,12 +28,12 @@ on_two_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two c
 @pytest.fixture
 def spread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is a batch of its own, however small."""
-    monkeypatch.setattr(reading, "WORTH_READERS", 0)
-    monkeypatch.setattr(reading, "BATCH", 1)
+    monkeypatch.setattr(local, "WORTH_READERS", 0)
+    monkeypatch.setattr(local, "BATCH", 1)
 
 
 def facts(story: str) -> list[FileFacts]:
-    return reading.read_sources(find([SCENARIOS / story]), ENGINE)[0]
+    return local.read_sources(find([SCENARIOS / story]), ENGINE)[0]
 
 
 @pytest.mark.parametrize("story", ["data-errno5-worker", "nodes-segfault", "ps-server-dies"])
@@ -46,18 +46,18 @@ def test_spread_over_processes(story: str) -> None:
 SPREAD = """
 import sys
 from pdtriage import readers, reading
-from pdtriage.events import Engine
+from pdtriage.scan import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.sources import find
 
-reading.WORTH_READERS, reading.BATCH = 0, 1
+local.WORTH_READERS, local.BATCH = 0, 1
 calls, spread = [], readers.spread
 readers.spread = lambda *given: calls.append(1) or spread(*given)
 engine = Engine(load_knowledge())
-spread_out = reading.read_sources(find([sys.argv[1]]), engine)[0]
+spread_out = local.read_sources(find([sys.argv[1]]), engine)[0]
 assert calls == [1], calls
-reading._may_fork = lambda: False
-alone = reading.read_sources(find([sys.argv[1]]), engine)[0]
+local._may_fork = lambda: False
+alone = local.read_sources(find([sys.argv[1]]), engine)[0]
 assert repr(alone) == repr(spread_out) and calls == [1]
 """
 
@@ -82,11 +82,11 @@ import sys
 from pdtriage import readers, reading
 from pdtriage.__main__ import main
 
-reading.WORTH_READERS, reading.BATCH = 0, 1
+local.WORTH_READERS, local.BATCH = 0, 1
 end = readers._Readers.end
 
 def watched_end(self):
-    print("the readers end, judging is imported:", "pdtriage.judging" in sys.modules)
+    print("the readers end, judging is imported:", "pdtriage.analysis.job" in sys.modules)
     end(self)
 
 readers._Readers.end = watched_end
@@ -116,7 +116,7 @@ assert gc.isenabled() and gc.get_freeze_count() > frozen // 2, (frozen, gc.get_f
 @on_two_cores
 def test_a_reader_that_is_killed_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = facts("data-errno5-worker")
-    monkeypatch.setattr(reading, "read_one", _die_in_a_child)
+    monkeypatch.setattr(local, "read_one", _die_in_a_child)
     assert facts("data-errno5-worker") == expected
 
 
@@ -125,13 +125,13 @@ def test_beside_other_threads_nothing_is_forked() -> None:
     other = threading.Thread(target=release.wait)
     other.start()
     try:
-        assert not reading._may_fork()
+        assert not local._may_fork()
     finally:
         release.set()
         other.join()
 
 
-def _die_in_a_child(source: Source, engine: Engine) -> reading.Read:
+def _die_in_a_child(source: Source, engine: Engine) -> local.Read:
     if os.getpid() != HERE:
         os.kill(os.getpid(), signal.SIGKILL)
     return read_one(source, engine)
@@ -141,7 +141,7 @@ def test_a_file_that_is_truncated_while_it_is_read_just_ends(tmp_path: Path) -> 
     log = tmp_path / "workerlog.0"
     log.write_bytes(b"a line of no interest at all\n" * 200_000)
     (source,) = find([tmp_path]).sources
-    chunks = source.chunks(reading.CHUNK)
+    chunks = source.chunks(local.CHUNK)
     read = len(next(chunks))
     os.truncate(log, read + 1000)
     assert sum(map(len, chunks)) == 1000
@@ -157,6 +157,6 @@ def test_of_packed_files_fewer_are_read_together(tmp_path: Path) -> None:
     plain = [source for source in sources if source.file.size is not None]
     packed = [source for source in sources if source.file.size is None]
     assert len(plain) == len(packed) == 40
-    sizes = [[*map(len, reading._batches(some, reading.BATCH))] for some in (plain, packed)]
+    sizes = [[*map(len, local._batches(some, local.BATCH))] for some in (plain, packed)]
     assert max(sizes[0]) == 32
     assert max(sizes[1]) == 4

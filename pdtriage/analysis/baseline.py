@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pdtriage.model import Baseline, RunFacts, Text, VerdictWord
-from pdtriage.named import NamedTuple
 from pdtriage.sources import Source
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict import Judgement
 
 BAD: tuple[VerdictWord, ...] = ("failed", "hung", "interrupted", "unknown")

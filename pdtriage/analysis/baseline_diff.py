@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pdtriage.events.lines import clean, visible
+from pdtriage.analysis.novelty import Novel, Written, novel_lines, template, unreached_line
 from pdtriage.model import Cause, Difference, Evidence, Rank, RunFacts, Text
-from pdtriage.named import NamedTuple
+from pdtriage.scan.lines import clean, visible
 from pdtriage.sources import Source
-from pdtriage.sources.stretches import OutOfReachError, Stretch, Stretches, stretches_of
+from pdtriage.sources.head_tail import OutOfReachError, Stretch, Stretches, stretches_of
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict.judge import Judgement
-from pdtriage.verdict.novelty import Novel, Written, novel_lines, template, unreached_line
 
 MOST_RANKS = 2
 OURS, THEIRS = 3 << 20, 6 << 20

@@ -23,14 +23,14 @@ from typing import IO, BinaryIO, cast
 import zstandard
 
 import pdtriage
-from pdtriage.events.sidefiles import MOST_BYTES, side_facts
-from pdtriage.excerpts import Windows, excerpt_of
+from pdtriage.analysis.excerpts import Windows, excerpt_of
+from pdtriage.analysis.pipeline import job_at
 from pdtriage.model import EnvBlock, Language, LogFile, Report, Text
-from pdtriage.pipeline import job_at
-from pdtriage.reading import SIDE_KINDS
+from pdtriage.reading.local import SIDE_KINDS
 from pdtriage.report import Options, reporter_named
-from pdtriage.report.secrets import masked_text
-from pdtriage.report.wording import VERDICTS
+from pdtriage.report.masking.secrets import masked_text
+from pdtriage.report.words import VERDICTS
+from pdtriage.scan.side_files import MOST_BYTES, side_facts
 from pdtriage.sources import Source
 
 OWN = "pdtriage"
@@ -140,7 +140,7 @@ def _urgency(source: Source, report: Report) -> tuple[int, int, str]:
 def _reduced(file: LogFile, raw: bytes) -> bytes:
     """The same kind of file with nothing in it but what is on the allow-list."""
     if file.kind == "k8s":
-        from pdtriage.events.kubernetes import reduced_documents  # few folders have any
+        from pdtriage.scan.kubernetes import reduced_documents  # few folders have any
 
         return masked_text(reduced_documents(raw))[0].encode()
     facts = side_facts(file, raw)

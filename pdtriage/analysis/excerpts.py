@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pdtriage.events.lines import clean, shown
-from pdtriage.report.secrets import masked_text
+from pdtriage.report.masking.secrets import masked_text
+from pdtriage.scan.lines import clean, shown
 
 LONGEST = 16_000
 

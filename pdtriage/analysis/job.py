@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pdtriage.baseline import GoodRun, earlier_success, unproven
-from pdtriage.collector import collector_at_rest
+from pdtriage.analysis.baseline import GoodRun, earlier_success, unproven
+from pdtriage.analysis.pipeline import NoSuchRun, Which
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import (
     Baseline,
@@ -20,8 +20,8 @@ from pdtriage.model import (
     Text,
     VerdictWord,
 )
-from pdtriage.pipeline import NoSuchRun, Which
-from pdtriage.report.redact import redacted
+from pdtriage.report.masking.redact import redacted
+from pdtriage.support.gc_pause import collector_at_rest
 from pdtriage.verdict import Judgement, judge, signatures_told
 from pdtriage.verdict.attempts import attempts_of, row_of
 from pdtriage.verdict.differences import differences_between, differences_of_ranks
@@ -93,7 +93,10 @@ class Job:
     def _unlike(
         self, facts: RunFacts, judgement: Judgement, good: GoodRun
     ) -> tuple[tuple[Difference, ...], tuple[Text, ...]]:
-        from pdtriage.comparing import Side, unlike_lines  # as a rule there is no good run
+        from pdtriage.analysis.baseline_diff import (  # as a rule there is no good run
+            Side,
+            unlike_lines,
+        )
 
         theirs = self.sources if good.sources is None else good.sources
         ours = Side(facts, self.sources)

@@ -8,18 +8,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.collector import collector_at_rest, keep_until_exit
-from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
-from pdtriage.reading import Mapper, Tick, read_here, read_sources
+from pdtriage.reading.local import Mapper, Tick, read_here, read_sources
+from pdtriage.scan import Engine
 from pdtriage.sources import Found, Source, find
-from pdtriage.sources.url import in_public
+from pdtriage.sources.remote.url import in_public
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.gc_pause import collector_at_rest, keep_until_exit
 
 if TYPE_CHECKING:  # what comes after reading is imported after the readers were forked
-    from pdtriage.baseline import GoodRun
-    from pdtriage.judging import Job
+    from pdtriage.analysis.baseline import GoodRun
+    from pdtriage.analysis.job import Job
     from pdtriage.model import FileFacts, Report
 
 Which = int | Literal["last"]
@@ -58,7 +58,7 @@ def analyze(
 
     `baseline` is a good run to compare it with: a number among the runs found, or another place.
     Without one it is the last earlier run that succeeded, if there is any. `tick` is told how many
-    bytes were read, of how many; `mapper` (see `pdtriage.mapping`) says who reads them.
+    bytes were read, of how many; `mapper` (see `pdtriage.reading`) says who reads them.
     """
     job = job_at(paths, parsers, stdin, tick, mapper)
     good = None if baseline is None else _good_run(baseline, job, parsers, mapper)
@@ -93,8 +93,8 @@ def job_at(
     mapper = mapper or partial(read_here, meanwhile=prepare_judging)
     facts, records, notes = read_sources(found, engine, tick=tick, mapper=mapper)
     prepare_judging()
-    from pdtriage.jobs.assemble import assemble
-    from pdtriage.judging import Job
+    from pdtriage.analysis.job import Job
+    from pdtriage.runs.assemble import assemble
 
     with collector_at_rest():
         runs = assemble(facts, records, engine.knowledge)
@@ -113,8 +113,7 @@ def job_at(
 def prepare_judging() -> None:
     """Import what comes after reading; where other processes read, this one has time for it."""
     with collector_at_rest():
-        import pdtriage.jobs.assemble
-        import pdtriage.judging  # noqa: F401
+        pass
 
 
 def _good_run(
@@ -122,7 +121,7 @@ def _good_run(
 ) -> GoodRun:
     if isinstance(baseline, int):
         return job.good_run(baseline)
-    from pdtriage.baseline import last_success, no_success
+    from pdtriage.analysis.baseline import last_success, no_success
 
     other = job_at([baseline], parsers, None, mapper=mapper)
     shown = in_public(str(baseline))

@@ -9,17 +9,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdtriage.bilingual import Text
 from pdtriage.collect.kubectl import Kubectl, KubectlError
 from pdtriage.collect.names import is_kubernetes_name, safe_name
 from pdtriage.collect.policy import deletion_warnings
 from pdtriage.collect.selection import Selection, events_of
 from pdtriage.collect.wording import not_collected
-from pdtriage.events.kubernetes import MANIFEST as SCHEMA
-from pdtriage.events.kubernetes import as_text
-from pdtriage.events.kubernetes.allowed import reduced, withheld_variables
-from pdtriage.events.kubernetes.pod import pod_of
-from pdtriage.events.kubernetes.values import items, mapping, number, text
+from pdtriage.scan.kubernetes import MANIFEST as SCHEMA
+from pdtriage.scan.kubernetes import as_text
+from pdtriage.scan.kubernetes.allowed import reduced, withheld_variables
+from pdtriage.scan.kubernetes.pod import pod_of
+from pdtriage.scan.kubernetes.values import items, mapping, number, text
+from pdtriage.support.bilingual import Text
 
 MANIFEST = "pdtriage-k8s.json"
 JOB, EVENTS, PODS, POD = "paddlejob.json", "events.json", "pods", "pod.json"

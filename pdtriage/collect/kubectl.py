@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
-from pdtriage.events.lines import clean
+from pdtriage.scan.lines import clean
 
 Trouble = Literal[
     "missing",  # no kubectl

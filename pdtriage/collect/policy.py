@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.events.kubernetes.jobs import phase_of
-from pdtriage.events.kubernetes.values import mapping, text
+from pdtriage.scan.kubernetes.paddle_jobs import phase_of
+from pdtriage.scan.kubernetes.values import mapping, text
+from pdtriage.support.bilingual import Text
 
 ENDED_WELL = frozenset({"Completed", "Succeed", "Succeeded"})
 ENDED_BADLY = frozenset({"Failed", "Aborted", "Terminated"})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Text
 from pdtriage.collect.kubectl import KubectlError, Trouble
+from pdtriage.support.bilingual import Text
 
 _WHY: dict[Trouble, Text] = {
     "missing": Text(

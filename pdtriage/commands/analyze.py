@@ -10,15 +10,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pdtriage import exit_codes
-from pdtriage.collector import collector_at_rest, keep_until_exit
 from pdtriage.commands.options import Argument, LanguageOption, Option, Parsers
 from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
 from pdtriage.model import Language, Report
-from pdtriage.named import NamedTuple
 from pdtriage.report import FORMATS
 from pdtriage.report.targets import BadTarget, Target, refuse_unwritable, targets_of
+from pdtriage.support import exit_codes
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.gc_pause import collector_at_rest, keep_until_exit
 
 DEFAULT_PATHS = ("log",)
 FAILURES = frozenset({"failed", "hung", "interrupted"})
@@ -166,7 +166,7 @@ def analyze(
     no_cache: NoCache = False,
     color: ColorOption = When.auto,
 ) -> int:
-    from pdtriage.report.deliver import asked_again, deliver
+    from pdtriage.report.delivery import asked_again, deliver
 
     which = _run(run, all_runs)
     if baseline is not None and all_runs:
@@ -220,10 +220,10 @@ def _reports(
     reading: _Reading,
 ) -> Sequence[Report]:
     with collector_at_rest():  # imports make many objects, and none to collect
-        from pdtriage import pipeline  # a wrong flag is answered without loading it
-        from pdtriage.extras import NotAvailableError
+        from pdtriage.analysis import pipeline
         from pdtriage.knowledge import KnowledgeError
-        from pdtriage.mapping import mapper_of
+        from pdtriage.reading import mapper_of
+        from pdtriage.support.extras import NotAvailableError
 
     mapper = mapper_of(
         reading.engine.value, reading.address, reading.cache, pipeline.prepare_judging

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from pdtriage import __version__, exit_codes
+from pdtriage import __version__
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import refusals_said, said
 from pdtriage.commands.typed import Command, Group, for_typer, obeyed
+from pdtriage.support import exit_codes
 
 
 def obey(arguments: Sequence[str]) -> None:

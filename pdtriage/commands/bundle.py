@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from pdtriage import exit_codes
 from pdtriage.commands.analyze import DEFAULT_PATHS, Paths
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
+from pdtriage.support import exit_codes
 
 DEFAULT_OUTPUT = "pdtriage-bundle.tar.zst"
 Output = Annotated[
@@ -43,10 +43,10 @@ def bundle(
     lang: LanguageOption = None,
     parsers: Parsers = None,
 ) -> None:
-    from pdtriage.bundle import ENDINGS, MEGABYTE, write_bundle
-    from pdtriage.extras import NotAvailableError
+    from pdtriage.analysis.bundle import ENDINGS, MEGABYTE, write_bundle
+    from pdtriage.analysis.pipeline import NothingToAnalyse
     from pdtriage.knowledge import KnowledgeError
-    from pdtriage.pipeline import NothingToAnalyse
+    from pdtriage.support.extras import NotAvailableError
 
     if not output.name.lower().endswith(ENDINGS):
         allowed = ", ".join(ENDINGS)

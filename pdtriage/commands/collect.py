@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pdtriage import __version__, exit_codes
-from pdtriage.bilingual import Language, Text
+from pdtriage import __version__
 from pdtriage.commands.collect_options import (
     Analyze,
     Context,
@@ -31,6 +30,8 @@ from pdtriage.commands.collect_options import (
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.commands.typed import Command, Group, for_typer
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
 
 if TYPE_CHECKING:
     from pdtriage.collect.gather import Collection
@@ -215,7 +216,7 @@ def _no_pods(job: str, selection: Selection, language: Language) -> str:
 
 
 def _about(job: str, selection: Selection, context: str | None) -> dict[str, object]:
-    from pdtriage.events.kubernetes.values import text
+    from pdtriage.scan.kubernetes.values import text
 
     return {
         "tool": {"name": "pdtriage", "version": __version__},

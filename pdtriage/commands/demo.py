@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
 
 PROCESSES = 4
 
@@ -33,7 +33,7 @@ Keep = Annotated[
 def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
     from pdtriage.commands.run import run
     from pdtriage.demo.train import FAILING_RANK
-    from pdtriage.live.loading import tuned
+    from pdtriage.live.preload import tuned
 
     language = lang.language if lang else LANGUAGE
     script = str(Path(__file__).parents[1] / "demo" / "train.py")
@@ -69,8 +69,8 @@ def _culprits(logs: Path) -> list[int]:
     """Whom the report blames that was stored with the logs."""
     import json
 
-    from pdtriage.launch.record import FOLDER
     from pdtriage.live.publish import NAME
+    from pdtriage.record.schema import FOLDER
 
     try:
         report = json.loads((logs / FOLDER / NAME).read_text(encoding="utf-8"))

@@ -9,13 +9,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
-from pdtriage.language import language_of
-from pdtriage.launch.flag_table import Flag
-from pdtriage.launch.flags import LaunchFlags, parse_flags
-from pdtriage.launch.limits import refuse_lost_folder
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.options.flag_table import Flag
+from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.plan.limits import refuse_lost_folder
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import language_of
+from pdtriage.support.refusal import RefusedError
 
 WAIT = 5.0
 FORMATS = ("text", "json")
@@ -101,8 +101,8 @@ def _say_unread(flags: LaunchFlags, language: Language) -> None:
 
 def _examine(flags: LaunchFlags, shown: str, language: Language) -> int:
     from pdtriage.doctor import Situation, examine, worst
-    from pdtriage.doctor.showing import write_json, write_text
-    from pdtriage.doctor.situation import Wishes
+    from pdtriage.doctor.context import Wishes
+    from pdtriage.doctor.output import write_json, write_text
 
     wait = flags.others.get("wait", WAIT)
     wishes = Wishes(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdtriage import exit_codes
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
-from pdtriage.layout import padded, wrapped
 from pdtriage.model import Language, SignatureRole, Text
+from pdtriage.support import exit_codes
+from pdtriage.support.text_width import padded, wrapped
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Signature

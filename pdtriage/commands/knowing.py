@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdtriage import exit_codes
 from pdtriage.commands.speech import LANGUAGE, RefusalError
 from pdtriage.knowledge import Knowledge, KnowledgeError, load_knowledge
+from pdtriage.support import exit_codes
 
 
 def known(parsers: Sequence[Path] | None) -> Knowledge:

@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from pdtriage.bilingual import Language
 from pdtriage.commands.speech import said
+from pdtriage.support.bilingual import Language
 
 
 class Option:

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from pdtriage import exit_codes
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
 from pdtriage.commands.typed import Command, Group, for_typer
 from pdtriage.knowledge import Signature
-from pdtriage.layout import padded
 from pdtriage.model import CATEGORIES, Language
+from pdtriage.support import exit_codes
+from pdtriage.support.text_width import padded
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -117,7 +117,7 @@ def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> No
 )
 @for_typer
 def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers = None) -> None:
-    from pdtriage.knowledge import check as checking
+    from pdtriage.analysis.authoring import check as checking
     from pdtriage.knowledge.load import shipped_folder
 
     language = lang.language if lang else LANGUAGE
@@ -138,7 +138,7 @@ def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers
 
 @app.command(cls=Command, help=said("Begin a new signature.", "新建一个特征。"))
 def new(name: Name, sample: Sample = None, output: Output = None) -> None:
-    from pdtriage.knowledge.new import IDENTIFIER, literal_of, skeleton
+    from pdtriage.analysis.authoring.new import IDENTIFIER, literal_of, skeleton
 
     if not IDENTIFIER.fullmatch(name):
         raise RefusalError(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pdtriage.commands.options import Argument, Option
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 def understood(verb: Callable[..., object], words: Sequence[str]) -> dict[str, Any] | None:

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
-from pdtriage.language import language_of
 from pdtriage.launch import run as launch
-from pdtriage.launch.cluster import node_count
-from pdtriage.launch.console import print_refusal
-from pdtriage.launch.flags import LaunchFlags, parse_flags
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.console.console import print_refusal
+from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.plan.cluster import node_count
 from pdtriage.live.analyst import LiveAnalyst
 from pdtriage.live.observer import LiveObserver
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import language_of
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
     # A launcher starts without the nouns of the analysis.

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
-from pdtriage.language import language_of
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import language_of
 
 if TYPE_CHECKING:
     # The pipeline is loaded only by the verbs that analyse.
-    from pdtriage.pipeline import NothingToAnalyse
+    from pdtriage.analysis.pipeline import NothingToAnalyse
 
 
 def _asked(words: Sequence[str]) -> Language | None:

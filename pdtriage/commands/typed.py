@@ -18,10 +18,10 @@ from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pdtriage.bilingual import Language
 from pdtriage.commands.options import Argument, Option
 from pdtriage.commands.speech import LANGUAGE
-from pdtriage.layout import columns, wrapped
+from pdtriage.support.bilingual import Language
+from pdtriage.support.text_width import columns, wrapped
 
 WIDEST = 100
 """As in the settings of the app."""

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from pdtriage import exit_codes
 from pdtriage.commands.options import LanguageOption, Parsers
 from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.support import exit_codes
 
 FAILURES = frozenset({"failed", "hung", "interrupted"})
 
@@ -85,10 +85,10 @@ def watch(
     parsers: Parsers = None,
 ) -> None:
     from pdtriage.live import publish
-    from pdtriage.live.stage import ranks_asked
-    from pdtriage.live.watching import Watcher, Wishes
+    from pdtriage.live.view import ranks_asked
+    from pdtriage.live.watch import Watcher, Wishes
     from pdtriage.report.targets import BadTarget, refuse_unwritable, targets_named
-    from pdtriage.sources.url import in_public
+    from pdtriage.sources.remote.url import in_public
 
     if not os.path.isdir(folder):
         shown = in_public(str(folder))  # a URL cannot be followed; its password is not told

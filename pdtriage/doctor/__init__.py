@@ -8,8 +8,8 @@ One file per family of checks; a new check is one function and one line in its f
 
 from __future__ import annotations
 
-from pdtriage.doctor.examination import cheap_findings, examine, worst
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Finding
-from pdtriage.doctor.situation import Situation
+from pdtriage.doctor.runner import cheap_findings, examine, worst
 
 __all__ = ["Finding", "Situation", "cheap_findings", "examine", "worst"]

@@ -12,21 +12,21 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pdtriage.launch.cluster import how_to_meet, is_cloud, node_count, own_rank
-from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
-from pdtriage.launch.elastic_flags import as_elastic
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.interpreter import PaddleWheel, choose_python, wheel_in
-from pdtriage.launch.network import address_towards, is_loopback, own_address
-from pdtriage.launch.probe import SystemProbe
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import PS_MODES, is_given, mode_of
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.elastic import as_elastic
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of
+from pdtriage.launch.plan.cluster import how_to_meet, is_cloud, node_count, own_rank
+from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.plan.interpreter import PaddleWheel, choose_python, wheel_in
+from pdtriage.launch.plan.network import address_towards, is_loopback, own_address
+from pdtriage.launch.plan.probe import SystemProbe
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
     from pdtriage.doctor.exchange import Heard
     from pdtriage.doctor.nvml import Nvml
-    from pdtriage.launch.ps_roles import Roles
+    from pdtriage.launch.plan.ps_roles import Roles
 
 _ASK_PYTHON = "import json, sys; print(json.dumps([sys.version.split()[0], sys.path]))"
 _PYTHON_SECONDS = 20
@@ -116,7 +116,7 @@ class Situation:
     def devices(self) -> Devices | RefusedError:
         try:
             if self.mode in PS_MODES:
-                from pdtriage.launch.ps_plan import ps_devices
+                from pdtriage.launch.plan.parameter_server import ps_devices
 
                 return ps_devices(self.flags, self.environ, self.wheel, self.probe)
             return find_devices(self.flags, self.environ, self.wheel, self.probe)
@@ -137,8 +137,8 @@ class Situation:
         """Servers and trainers, where the flags name or number all of them; None elsewhere."""
         if self.mode not in PS_MODES or is_given(self.mode, self.environ):
             return None
-        from pdtriage.launch.ps_meeting import needs_meeting
-        from pdtriage.launch.ps_roles import placed_roles
+        from pdtriage.launch.plan.ps_roles import placed_roles
+        from pdtriage.launch.rendezvous.ps_meeting import needs_meeting
 
         try:
             if needs_meeting(self.flags, self.mode):
@@ -187,7 +187,7 @@ class Situation:
     def node_rank(self) -> int | RefusedError | None:
         """Which of `node_addresses` we are; None where they do not say."""
         if self.lists is not None:
-            from pdtriage.launch.ps_roles import rank_among
+            from pdtriage.launch.plan.ps_roles import rank_among
 
             try:
                 return rank_among(self.flags, self.lists.nodes)
@@ -261,7 +261,7 @@ def _ask(path: str) -> Interpreter:
         )
         version, folders = json.loads(answer.stdout.splitlines()[-1])
     except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
-        from pdtriage.bilingual import Text
+        from pdtriage.support.bilingual import Text
 
         raise RefusedError(
             Text(f"{path} does not run: {error}.", f"{path} 无法运行：{error}。"),

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _CUDA = re.compile(r"^cuda_version\s*=\s*'(\d+)\.(\d+)", re.MULTILINE)
 _SYSTEM = (

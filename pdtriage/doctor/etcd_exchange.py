@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.launch.etcd import Etcd, EtcdAwayError, LeaseLostError
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, LeaseLostError
 
 _FORGOTTEN = 30
 """Seconds after which etcd forgets a doctor that did not take its leave."""

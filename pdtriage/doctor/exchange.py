@@ -18,18 +18,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from pdtriage.doctor.reaching import ask
-from pdtriage.doctor.situation import Situation
-from pdtriage.launch.elastic_flags import as_elastic, etcd_address, etcd_of
-from pdtriage.launch.facts import MAX_TEXT, clean_facts
-from pdtriage.launch.kv import KVClient, KVServer
-from pdtriage.launch.network import is_local, split_endpoint
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import PS_MODES
-from pdtriage.named import NamedTuple
+from pdtriage.doctor.context import Situation
+from pdtriage.doctor.http_probe import ask
+from pdtriage.launch.options.elastic import as_elastic, etcd_address, etcd_of
+from pdtriage.launch.options.unsupported import PS_MODES
+from pdtriage.launch.plan.network import is_local, split_endpoint
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
+from pdtriage.launch.rendezvous.peer_channel import MAX_TEXT, clean_facts
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
-    from pdtriage.launch.ps_roles import Roles
+    from pdtriage.launch.plan.ps_roles import Roles
 
 _ROUND = 0.1
 _PATIENCE = 1.0
@@ -198,7 +198,7 @@ class _Meeting:
 def _etcd_place(situation: Situation) -> _Place | None:
     if situation.node_total < 2 or etcd_of(situation.flags) is None:
         return None
-    from pdtriage.doctor.etcd_place import EtcdPlace
+    from pdtriage.doctor.etcd_exchange import EtcdPlace
 
     try:
         return EtcdPlace(*etcd_address(situation.flags), _PATIENCE)

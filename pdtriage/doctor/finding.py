@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from pdtriage.bilingual import Text
-from pdtriage.doctor.situation import Situation
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.doctor.context import Situation
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 NOTHING_TO_DO = Text("", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pdtriage.doctor.situation import Situation
+from pdtriage.doctor.context import Situation
 
 _LISTENING = "0A"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pdtriage.doctor.situation import Situation
-from pdtriage.named import NamedTuple
+from pdtriage.doctor.context import Situation
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _NO_LIMIT = 1 << 60
 """Version 1 of cgroups writes a huge number where there is no limit."""

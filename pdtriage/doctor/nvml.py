@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _LIBRARY = "libnvidia-ml.so.1"
 _TEXT = 96

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import pdtriage
-from pdtriage.bilingual import Language, Text
-from pdtriage.doctor.examination import worst
 from pdtriage.doctor.finding import Finding, Status
+from pdtriage.doctor.runner import worst
 from pdtriage.report.sanitise import inert_json, inert_line
+from pdtriage.support.bilingual import Language, Text
 
 SCHEMA = "pdtriage.doctor/1"
 _WORDS: dict[Status, Text] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 
-from pdtriage.doctor.situation import Situation
-from pdtriage.launch.cluster import CLOUD_START_PORT
-from pdtriage.launch.flags import DEFAULT_START_PORT
-from pdtriage.launch.network import is_local, split_endpoint
-from pdtriage.launch.support import PS_MODES
+from pdtriage.doctor.context import Situation
+from pdtriage.launch.options.flags import DEFAULT_START_PORT
+from pdtriage.launch.options.unsupported import PS_MODES
+from pdtriage.launch.plan.cluster import CLOUD_START_PORT
+from pdtriage.launch.plan.network import is_local, split_endpoint
 
 _MOST_PORTS = 16
 """Ports tried on each peer; a job of more shows no new kind of trouble."""

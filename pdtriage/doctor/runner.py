@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Check, Finding, Status
-from pdtriage.doctor.situation import Situation
-from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.options.flags import LaunchFlags
 
 FAMILIES = ("python", "devices", "host", "folder", "network", "nodes", "elastic", "kubernetes")
 _CHEAP_FAMILIES = ("host", "folder")
@@ -36,7 +36,7 @@ def cheap_findings(
     situation = Situation(flags, environ, processes=processes, root=root)
     found = [check.look(situation) for check in checks_of(_CHEAP_FAMILIES) if check.cheap]
     if cards:
-        from pdtriage.doctor.devices import held_cards
+        from pdtriage.doctor.checks.devices import held_cards
 
         found.append(held_cards(situation, cards, besides))
     return [finding for finding in found if finding.status in ("warning", "failed")]
@@ -51,4 +51,4 @@ def worst(findings: Sequence[Finding]) -> Status:
 def checks_of(families: Sequence[str]) -> Iterator[Check]:
     # By name: a launch must not wait for families it does not look at.
     for family in families:
-        yield from import_module(f"pdtriage.doctor.{family}").CHECKS
+        yield from import_module(f"pdtriage.doctor.checks.{family}").CHECKS

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pdtriage import cache
 from pdtriage.knowledge import entries
 from pdtriage.knowledge.refused import KnowledgeError, compiled
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
 from pdtriage.knowledge.stored import FORM, Contents, packed, unpacked
 from pdtriage.model import Text
+from pdtriage.support import cache
 
 ENTRY_POINT_GROUP = "pdtriage.parsers"
 ENVIRONMENT_VARIABLE = "PDTRIAGE_PARSERS"

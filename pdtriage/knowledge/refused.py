@@ -36,7 +36,7 @@ def compiled(pattern: str | None, where: str, plain: bool = False, scanned: bool
 
 
 def _scan(pattern: str, where: str) -> None:
-    from pdtriage.events.marks import MarkDetector  # only for those who have counters
+    from pdtriage.scan.step_lines import MarkDetector  # only for those who have counters
 
     try:
         MarkDetector([pattern])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pdtriage.knowledge.explain import categories
 from pdtriage.knowledge.signature import Knowledge, Retry, Signature
 from pdtriage.model import Text
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 ALIKE = Text(
     "all ranks failed alike, which is no accident",

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from pdtriage.model import FileKind, SignatureRole, Text
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 PATTERN_SECONDS = 0.25
 """Time limit of one exact match; a hostile line costs at most this, then counts as no match."""

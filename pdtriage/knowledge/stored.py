@@ -13,7 +13,7 @@ from typing import Any
 
 from pdtriage.knowledge.signature import Format, Signature
 from pdtriage.model import Text
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 FORM = f"{sys.implementation.cache_tag} {Signature._fields} {Format._fields}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""

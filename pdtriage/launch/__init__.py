@@ -1,6 +1,6 @@
 """Starts and supervises the processes of a job, and records what it saw.
 
-`run` is the whole of `pdtriage run`. The analysis needs only `pdtriage.launch.record`, so nothing
+`run` is the whole of `pdtriage run`. The analysis needs only `pdtriage.record.schema`, so nothing
 heavier is imported before `run` is called.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pdtriage.bilingual import Language
-    from pdtriage.launch.devices import Probe
-    from pdtriage.launch.happenings import Observer
-    from pdtriage.launch.outcome import Analyst, Outcome
+    from pdtriage.launch.plan.devices import Probe
+    from pdtriage.launch.supervise.events import Observer
+    from pdtriage.launch.supervise.outcome import Analyst, Outcome
+    from pdtriage.support.bilingual import Language
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
     import os
 
     if os.name == "nt":
-        from pdtriage.launch.support import refuse_on_windows
+        from pdtriage.launch.options.unsupported import refuse_on_windows
 
         return refuse_on_windows(language)
     from pdtriage.launch.session import run as run_session

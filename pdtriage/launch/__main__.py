@@ -6,7 +6,7 @@ import sys
 
 from pdtriage.__main__ import end_at_ctrl_c
 from pdtriage.launch import run
-from pdtriage.streams import make_usable
+from pdtriage.support.streams import make_usable
 
 make_usable()
 end_at_ctrl_c()

@@ -10,31 +10,30 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch.attempt import Attempt, Post, part, tell_peers
-from pdtriage.launch.bookkeeping import amend, common_head, conclude
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.console import Console, print_refusal
-from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
-from pdtriage.launch.elastic_flags import as_elastic
-from pdtriage.launch.flags import LaunchFlags, parse_flags
-from pdtriage.launch.guardian import Guardian, guarded
-from pdtriage.launch.happenings import Configured, Finished, Noted, Observer
-from pdtriage.launch.interpreter import (
+from pdtriage.launch.console.console import Console, print_refusal
+from pdtriage.launch.options.elastic import as_elastic
+from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.collective import Plan, plan_collective, refuse_missing_script
+from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.plan.interpreter import (
     PaddleWheel,
     choose_python,
     installed_paddle,
     refuse_without_paddle,
 )
-from pdtriage.launch.nodes import JobEnded, Nodes, ToldToStop
-from pdtriage.launch.outcome import Analyst, ExitOrderAnalyst, Outcome
-from pdtriage.launch.plan import Plan, plan_collective, refuse_missing_script
-from pdtriage.launch.probe import SystemProbe
-from pdtriage.launch.processes import become_subreaper
-from pdtriage.launch.recorder import FolderLock, Recorder
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.restart import (
+from pdtriage.launch.plan.probe import SystemProbe
+from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
+from pdtriage.launch.supervise.attempt import Attempt, Post, part, tell_peers
+from pdtriage.launch.supervise.conclude import amend, common_head, conclude
+from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observer
+from pdtriage.launch.supervise.guardian import Guardian, guarded
+from pdtriage.launch.supervise.isolation import ShieldedAnalyst, ShieldedObserver
+from pdtriage.launch.supervise.outcome import Analyst, ExitOrderAnalyst, Outcome
+from pdtriage.launch.supervise.processes import become_subreaper
+from pdtriage.launch.supervise.restart import (
     TOLD_TO_STOP,
     Decision,
     Restarts,
@@ -44,13 +43,14 @@ from pdtriage.launch.restart import (
     refuse_under_paddle,
     restarts_for,
 )
-from pdtriage.launch.shield import ShieldedAnalyst, ShieldedObserver
-from pdtriage.launch.support import PS_MODES, is_given, mode_of, refuse_unsupported
-from pdtriage.launch.watch import Told, Watch
+from pdtriage.record.writer import FolderLock, Recorder
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
     # Only elastic jobs need a client of etcd.
-    from pdtriage.launch.elastic import Elastic
+    from pdtriage.launch.elastic.participation import Elastic
 
 
 def run(
@@ -74,7 +74,7 @@ def run(
         if flags.lang in ("en", "zh"):
             language = "zh" if flags.lang == "zh" else "en"
         if flags.help:
-            from pdtriage.launch.usage import help_text
+            from pdtriage.launch.options.usage import help_text
 
             print(help_text(language), end="")
             return Outcome(exit_codes.OK, flags)
@@ -153,8 +153,8 @@ class _Session:
         if not is_elastic(self.flags):
             yield
             return
-        from pdtriage.launch.elastic import Elastic
-        from pdtriage.launch.elastic_restarts import ElasticRestarts
+        from pdtriage.launch.elastic.participation import Elastic
+        from pdtriage.launch.elastic.restarts import ElasticRestarts
 
         with Elastic(self.flags, self.environ, self.pod, watch, self.observer) as self.elastic:
             self.restarts = ElasticRestarts(self.elastic, self.restarts)
@@ -213,7 +213,7 @@ class _Session:
         """What will be planned once the nodes have met; refuses what is wrong before that."""
         mode = mode_of(self.flags)
         if is_given(mode, self.environ) or mode in PS_MODES:
-            from pdtriage.launch.ps_plan import Start, ps_planner
+            from pdtriage.launch.plan.parameter_server import Start, ps_planner
 
             start = Start(python, self.pod, self.launch)
             return ps_planner(self.flags, mode, self.environ, wheel, self.probe, start)
@@ -241,7 +241,7 @@ class _Session:
             yield lock, guardian, watch
 
     def _run_foreign(self) -> Outcome:
-        from pdtriage.launch.foreign import ForeignLauncher
+        from pdtriage.launch.supervise.paddle_launcher import ForeignLauncher
 
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)

@@ -6,14 +6,14 @@ import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from pdtriage.bilingual import Text
-from pdtriage.jobs.heard import ranks_of
 from pdtriage.knowledge import Knowledge
-from pdtriage.launch.record import PeerRecord
-from pdtriage.live.hearing import Hearing
+from pdtriage.live.followed_log import Hearing
 from pdtriage.model import Rank, Role
-from pdtriage.named import NamedTuple
-from pdtriage.verdict.reading import Found, read_rank
+from pdtriage.record.peer_facts import ranks_of
+from pdtriage.record.schema import PeerRecord
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.verdict.rank_reading import Found, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
 
 PATIENCE = 0.5

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch.outcome import Conclusion, Failure, Reached
-from pdtriage.launch.record import RunRecord, read_records
-from pdtriage.live.ears import Ears
+from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
+from pdtriage.live.log_follower import Ears
+from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.support.bilingual import Language, Text
 
 if TYPE_CHECKING:
     # A launcher starts without the nouns of the analysis.
@@ -27,7 +27,7 @@ class LiveAnalyst:
         self._attempts: dict[int, RunFacts] = {}
 
     def facts(self, record: RunRecord) -> Mapping[str, object]:
-        from pdtriage.live.peers import told
+        from pdtriage.record.peer_facts_sent import told
 
         report, run = self._judge(record)
         return told(run, report)
@@ -55,7 +55,7 @@ class LiveAnalyst:
 
     def report_on_launch(self, record: RunRecord) -> Report | None:
         """The report on the attempt of `record`, the last one, which knows of the others."""
-        from pdtriage.judging import Job
+        from pdtriage.analysis.job import Job
         from pdtriage.model import Restart
         from pdtriage.verdict.attempts import furthest
 
@@ -96,14 +96,14 @@ class LiveAnalyst:
         return Failure(_titled(cause), cause.fingerprint, *worth, _reached(run))
 
     def _judge(self, record: RunRecord) -> tuple[Report, RunFacts]:
-        from pdtriage.sources.shown import roots_shown
+        from pdtriage.sources.display_path import roots_shown
 
         shown = roots_shown([self._folder])[0]
         return self._ears.judged(record, shown, self._language)
 
 
 def _titled(cause: Cause) -> Text:
-    from pdtriage.report.wording import numbers
+    from pdtriage.report.words import numbers
 
     if cause.rank is None:
         return cause.title

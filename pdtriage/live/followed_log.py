@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from pdtriage.events import Engine, FileScanner, scan
-from pdtriage.events.detect import STRUCTURE
 from pdtriage.knowledge import Knowledge
-from pdtriage.launch.record import ProcessRecord
-from pdtriage.live.alarm import Alarm
+from pdtriage.live.literal_prescan import Alarm
 from pdtriage.live.tail import MOST, Tail
 from pdtriage.model import FileFacts, LogFile, Progress
+from pdtriage.record.schema import ProcessRecord
+from pdtriage.scan import Engine, FileScanner, scan
+from pdtriage.scan.detect import STRUCTURE
 
 PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""

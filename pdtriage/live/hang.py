@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pdtriage.bilingual import Text
-from pdtriage.live.ears import Standing
-from pdtriage.named import NamedTuple
+from pdtriage.live.log_follower import Standing
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Hint(NamedTuple):

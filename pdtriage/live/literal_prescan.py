@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
-from pdtriage.events.detect import Detector
-from pdtriage.named import NamedTuple
+from pdtriage.scan.detect import Detector
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 MOST_UNSEEN = 1 << 18
 """Bytes that are collected before they are looked at unasked."""

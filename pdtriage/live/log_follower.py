@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch.record import PeerRecord, ProcessRecord, RunRecord
-from pdtriage.named import NamedTuple
+from pdtriage.record.schema import PeerRecord, ProcessRecord, RunRecord
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     # Imported when the first log is listened to: the processes of the job start before that.
-    from pdtriage.events import Engine
-    from pdtriage.live.announce import Announcer
-    from pdtriage.live.follow import FolderWatch
-    from pdtriage.live.hearing import Hearing, Tuned
+    from pdtriage.live.alerts import Announcer
+    from pdtriage.live.folder_watch import FolderWatch
+    from pdtriage.live.followed_log import Hearing, Tuned
     from pdtriage.model import FileFacts, LogFile, Report, RunFacts
+    from pdtriage.scan import Engine
 
 STEPS_EVERY = 1.0
 STEPS_BUDGET = 0.004
@@ -80,7 +80,7 @@ class Ears:
 
     def attend(self, path: str, file: LogFile, news_from: int) -> None:
         """Listen to a log from its first byte; what stands before `news_from` is no news."""
-        from pdtriage.live.hearing import Hearing
+        from pdtriage.live.followed_log import Hearing
 
         if path not in self._hearings:
             self._hearings[path] = Hearing(path, file, self._load(), news_from=news_from)
@@ -122,7 +122,7 @@ class Ears:
 
     def live(self) -> None:
         """Listen until `close`; what goes wrong in here must not harm the job."""
-        from pdtriage.live.follow import Pace
+        from pdtriage.live.folder_watch import Pace
 
         pace = Pace()
         self._hurry.wait(WARM_UP)
@@ -201,7 +201,7 @@ class Ears:
             self._silenced = None
             self.standings = ()
             if self._tuned is not None:
-                from pdtriage.live.loading import announcer
+                from pdtriage.live.preload import announcer
 
                 self._announcer = announcer(self._tuned, None)
 
@@ -216,8 +216,8 @@ class Ears:
 
     def _open(self) -> None:
         """Begin to listen to logs that were added since the last time."""
-        from pdtriage.live.follow import FolderWatch
-        from pdtriage.live.hearing import Hearing
+        from pdtriage.live.folder_watch import FolderWatch
+        from pdtriage.live.followed_log import Hearing
         from pdtriage.model import LogFile
 
         tuned = self._load()
@@ -246,7 +246,7 @@ class Ears:
         """
         with self._lock:
             if self._tuned is None:
-                from pdtriage.live.loading import announcer, tuned
+                from pdtriage.live.preload import announcer, tuned
 
                 self._tuned = tuned(self._parsers)
                 self._announcer = announcer(self._tuned, self._silenced)
@@ -266,7 +266,7 @@ class Ears:
 
 
 def _standing(hearing: Hearing) -> Standing:
-    from pdtriage.live.announce import name_of
+    from pdtriage.live.alerts import name_of
 
     step = hearing.step
     return Standing(
@@ -281,10 +281,10 @@ def _standing(hearing: Hearing) -> Standing:
 def _judged(
     facts: list[FileFacts], record: RunRecord, engine: Engine, shown: str, language: Language
 ) -> tuple[Report, RunFacts]:
-    from pdtriage.jobs import assemble
-    from pdtriage.judging import Job
+    from pdtriage.analysis.job import Job
     from pdtriage.model import Run
-    from pdtriage.sources.shown import joined
+    from pdtriage.runs import assemble
+    from pdtriage.sources.display_path import joined
 
     placed = [
         known._replace(file=known.file._replace(path=joined(shown, known.file.path), folder=shown))

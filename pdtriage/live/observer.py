@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch.console import Console
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.happenings import (
+from pdtriage.launch.console.console import Console
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.supervise.events import (
     Configured,
     Died,
     Finished,
@@ -27,13 +26,14 @@ from pdtriage.launch.happenings import (
     Stopping,
     Watching,
 )
-from pdtriage.launch.record import PeerRecord, ProcessRecord
-from pdtriage.live.ears import Ears
+from pdtriage.live.log_follower import Ears
+from pdtriage.record.schema import PeerRecord, ProcessRecord
+from pdtriage.support.bilingual import Language, Text
 
 if TYPE_CHECKING:
     # Imported when all processes have been started.
     from pdtriage.live.hang import Silence
-    from pdtriage.live.stage import Ranks, Stage
+    from pdtriage.live.view import Ranks, Stage
 
 PATIENCE = 30.0
 """Seconds a terminal that takes nothing (stopped, scrolled back) may hold up the end."""
@@ -119,9 +119,9 @@ class LiveObserver:
             self._show(started.process, started.folder)
 
     def _go_live(self) -> None:
-        from pdtriage.live.board import screen_for
         from pdtriage.live.hang import Silence
-        from pdtriage.live.stage import Stage
+        from pdtriage.live.status_line import screen_for
+        from pdtriage.live.view import Stage
 
         self._silence = Silence(self._flags.hang_after)
         stage = Stage(screen_for(self._out, self._err), self._status)
@@ -132,7 +132,7 @@ class LiveObserver:
         self.ears.start()
 
     def _show(self, process: ProcessRecord, folder: str, stage: Stage | None = None) -> None:
-        from pdtriage.live.stage import ALL, ranks_asked
+        from pdtriage.live.view import ALL, ranks_asked
 
         stage = stage or self._stage
         if self._flags.quiet or stage is None:
@@ -164,7 +164,7 @@ class LiveObserver:
         self._console.notice(Noted(text, "ERROR"))
 
     def _status(self) -> str:
-        from pdtriage.live.board import status_text
+        from pdtriage.live.status_line import status_text
 
         if self._silence is not None:
             hint = self._silence.hint(self.ears.standings)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import pdtriage.live.peers
-import pdtriage.pipeline
-import pdtriage.report.redact  # noqa: F401 (the first report must not wait for it)
-from pdtriage.events import Engine
+import pdtriage.analysis.pipeline
+import pdtriage.record.peer_facts_sent
+import pdtriage.report.masking.redact  # noqa: F401 (the first report must not wait for it)
 from pdtriage.knowledge import load_knowledge
-from pdtriage.live.announce import Announcer
-from pdtriage.live.hearing import Tuned
+from pdtriage.live.alerts import Announcer
+from pdtriage.live.followed_log import Tuned
+from pdtriage.scan import Engine
 
 
 def tuned(parsers: Sequence[Path]) -> Tuned:

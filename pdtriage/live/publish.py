@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TextIO
 
-from pdtriage.launch.record import FOLDER
 from pdtriage.model import Report
+from pdtriage.record.schema import FOLDER
 from pdtriage.report import Options, reporter_named
-from pdtriage.report.deliver import asked_again, deliver, shown_width, surroundings
+from pdtriage.report.delivery import asked_again, deliver, shown_width, surroundings
 from pdtriage.report.targets import targets_named, usual_format
 
 NAME = "report.json"

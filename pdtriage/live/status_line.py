@@ -9,10 +9,10 @@ import time
 from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.layout import columns, cut
-from pdtriage.live.ears import Standing
+from pdtriage.live.log_follower import Standing
 from pdtriage.live.terminal import Cleaner, cleaned, uncoloured
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.text_width import columns, cut
 
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"
 _WIPE = "\r\x1b[2K"

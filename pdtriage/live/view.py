@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pdtriage.launch.record import ProcessRecord
-from pdtriage.live.board import Plain, Screen
-from pdtriage.live.follow import Pace
+from pdtriage.live.folder_watch import Pace
+from pdtriage.live.status_line import Plain, Screen
 from pdtriage.live.tail import Tail
 from pdtriage.live.terminal import Lines
+from pdtriage.record.schema import ProcessRecord
 
 ALL = "all"
 LOOK_EVERY = 1.0

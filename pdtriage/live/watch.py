@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.jobs import assemble
-from pdtriage.judging import Job
-from pdtriage.launch.record import ProcessRecord, RunRecord
-from pdtriage.live.board import screen_for, status_text
-from pdtriage.live.ears import Ears
-from pdtriage.live.follow import FolderWatch, Pace
+from pdtriage.analysis.job import Job
+from pdtriage.live.folder_watch import FolderWatch, Pace
 from pdtriage.live.hang import Silence
-from pdtriage.live.stage import ALL, Ranks, Stage
+from pdtriage.live.log_follower import Ears
+from pdtriage.live.status_line import screen_for, status_text
+from pdtriage.live.view import ALL, Ranks, Stage
 from pdtriage.live.writers import Writers
 from pdtriage.model import FileFacts, Rank, Report, RunFacts
-from pdtriage.named import NamedTuple
-from pdtriage.reading import read_sources
+from pdtriage.reading.local import read_sources
+from pdtriage.record.schema import ProcessRecord, RunRecord
+from pdtriage.runs import assemble
 from pdtriage.sources import Found, find
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 FOLLOWED = frozenset({"worker", "server", "heter", "coordinator", "console"})
 ALIVE_EVERY = 0.5

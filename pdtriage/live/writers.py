@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pdtriage.launch.processes import process_entry
+from pdtriage.launch.supervise.processes import process_entry
 
 WRITE_MODES = os.O_WRONLY | os.O_RDWR
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from pdtriage.bilingual import LANGUAGES as LANGUAGES
-from pdtriage.bilingual import Language as Language
-from pdtriage.bilingual import Text as Text
-from pdtriage.named import NamedTuple
+from pdtriage.support.bilingual import LANGUAGES as LANGUAGES
+from pdtriage.support.bilingual import Language as Language
+from pdtriage.support.bilingual import Text as Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[
@@ -566,6 +566,6 @@ class Report(NamedTuple):
 
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values, schema `pdtriage.report/1`."""
-        from pdtriage.report.json import as_json  # the model itself knows no format
+        from pdtriage.report.formats.json import as_json  # the model itself knows no format
 
         return as_json(self)

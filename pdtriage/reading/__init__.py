@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, get_args
 
-from pdtriage.reading import Mapper, read_here
+from pdtriage.reading.local import Mapper, read_here
 
 EngineChoice = Literal["local", "ray"]
 ENGINES: tuple[str, ...] = get_args(EngineChoice)
@@ -29,12 +29,12 @@ def mapper_of(
     known from an earlier look; `meanwhile` is done while other processes of this machine read."""
     mapper: Mapper = partial(read_here, meanwhile=meanwhile)
     if engine == "ray":
-        from pdtriage.mapping.on_ray import read_on_ray
+        from pdtriage.reading.on_ray import read_on_ray
 
         mapper = partial(read_on_ray, address=address)
     if not cache:
         return mapper
-    from pdtriage.mapping.remembered import read_or_remember
+    from pdtriage.reading.memory import read_or_remember
 
     return partial(read_or_remember, otherwise=mapper)
 

@@ -9,10 +9,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import pdtriage
-from pdtriage import cache
-from pdtriage.events import Engine
+from pdtriage.scan import Engine
 from pdtriage.sources import Source
-from pdtriage.sources.opening import Disk, Memory
+from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.support import cache
 
 WORTH_KEEPING = 8 << 20
 """Bytes of a local file; reading less is hardly slower than looking it up."""

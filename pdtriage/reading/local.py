@@ -7,15 +7,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.events import Engine, scan, side_facts
-from pdtriage.events.sidefiles import MOST_BYTES
-from pdtriage.events.whole import WORTH_A_THREAD, begun
 from pdtriage.model import FileFacts, Text
+from pdtriage.scan import Engine, scan, side_facts
+from pdtriage.scan.scan_file import WORTH_A_THREAD, begun
+from pdtriage.scan.side_files import MOST_BYTES
 from pdtriage.sources import Found, Source
-from pdtriage.sources.ahead import any_remote, fetched_ahead
+from pdtriage.sources.read_ahead import any_remote, fetched_ahead
 
 if TYPE_CHECKING:
-    from pdtriage.launch.record import RunRecord
+    from pdtriage.record.schema import RunRecord
 
 SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env", "k8s"})
 SMALL_KINDS = SIDE_KINDS | {"record"}
@@ -79,7 +79,7 @@ def read_sources(
             notes.extend(noted)
             continue
         elif file.kind == "record":
-            from pdtriage.launch.record import parse_record  # others' jobs have none
+            from pdtriage.record.schema import parse_record  # others' jobs have none
 
             source = next(small)
             record = parse_record(source.read_small(MOST_BYTES), file.path)
@@ -113,8 +113,12 @@ def read_here(
     if alone or any_remote(sources):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
-    from pdtriage.parcels import Parcel, packed, unpacked  # small folders must not wait for it
-    from pdtriage.readers import spread
+    from pdtriage.reading.forked import spread
+    from pdtriage.reading.parcels import (  # small folders must not wait for it
+        Parcel,
+        packed,
+        unpacked,
+    )
 
     batches = _batches(sources, max(BATCH, work // MOST_BATCHES))
 

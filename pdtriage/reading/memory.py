@@ -14,12 +14,12 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pdtriage import cache
-from pdtriage.events import Engine
-from pdtriage.mapping.content import Keys
 from pdtriage.model import FileFacts
-from pdtriage.reading import Mapper, Read, Tick
+from pdtriage.reading.content_key import Keys
+from pdtriage.reading.local import Mapper, Read, Tick
+from pdtriage.scan import Engine
 from pdtriage.sources import Source
+from pdtriage.support import cache
 
 SIZE_VARIABLE = "PDTRIAGE_CACHE_MB"
 MOST_MEGABYTES = 1024
@@ -65,7 +65,7 @@ class _Shelf:
     def get(self, key: str | None, source: Source) -> FileFacts | None:
         if key is None:
             return None
-        from pdtriage.mapping.plain import from_plain  # small folders do not wait for it
+        from pdtriage.reading.plain import from_plain  # small folders do not wait for it
 
         path = self._path(key)
         try:
@@ -83,7 +83,7 @@ class _Shelf:
     def put(self, key: str, facts: FileFacts) -> None:
         import zstandard
 
-        from pdtriage.mapping.plain import plain
+        from pdtriage.reading.plain import plain
 
         text = json.dumps(plain(facts), separators=(",", ":")).encode()
         body = zstandard.ZstdCompressor(level=3).compress(text)

@@ -18,14 +18,14 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 import pdtriage
-from pdtriage.bilingual import Text
-from pdtriage.debugging import debugging
-from pdtriage.events import Engine
-from pdtriage.extras import NotAvailableError, missing_package
-from pdtriage.mapping.sighting import Sighting, seen_alike, sighting_of
-from pdtriage.reading import Read, Tick, read_one
+from pdtriage.reading.local import Read, Tick, read_one
+from pdtriage.reading.sighting import Sighting, seen_alike, sighting_of
+from pdtriage.scan import Engine
 from pdtriage.sources import Source
-from pdtriage.sources.ahead import any_remote, fetched_ahead
+from pdtriage.sources.read_ahead import any_remote, fetched_ahead
+from pdtriage.support.bilingual import Text
+from pdtriage.support.debugging import debugging
+from pdtriage.support.extras import NotAvailableError, missing_package
 
 LEAST_BATCH, MOST_BATCH = 4 << 20, 256 << 20
 """Bytes of logs for one task: many times what a task costs, and done in a second or so."""

@@ -12,10 +12,10 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from pdtriage.model import Echo, FileFacts, Progress, Stamp
-from pdtriage.named import maker
+from pdtriage.support.fast_namedtuple import maker
 
 if TYPE_CHECKING:
-    from pdtriage.reading import Read
+    from pdtriage.reading.local import Read
     from pdtriage.sources import Source
 
 Parcel = tuple[Any, ...]

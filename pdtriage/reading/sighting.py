@@ -6,8 +6,8 @@ import os
 from typing import Literal
 
 from pdtriage.sources import Source
-from pdtriage.sources.opening import Disk, Memory
-from pdtriage.sources.url import scheme_of
+from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.sources.remote.url import scheme_of
 
 Sighting = tuple[int, int] | Literal["anywhere", "here"]
 """Size and time of a file on disk, or where else it can be had."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RestartRecord, RunRecord
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RestartRecord, RunRecord
+from pdtriage.support.bilingual import Text
 
 _BY_PADDLE = RestartRecord(
     True, Text("Paddle's launcher did so by its own rule", "Paddle 的启动器按自己的规则重启")

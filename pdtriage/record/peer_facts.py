@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.record import PeerRecord, RunRecord
 from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Role, RunFacts
+from pdtriage.record.schema import PeerRecord, RunRecord
+from pdtriage.support.bilingual import Text
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Knowledge

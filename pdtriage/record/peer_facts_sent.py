@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pdtriage.jobs.heard import MOST_EVENTS, MOST_STEPS, NAME, TEXT, Json
 from pdtriage.model import Event, Exit, Rank, Report, RunFacts
+from pdtriage.record.peer_facts import MOST_EVENTS, MOST_STEPS, NAME, TEXT, Json
 
 MOST_BYTES = 48 << 10
 SPOKEN = frozenset({"cause", "symptom", "victim", "end"})

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from math import isfinite
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.record import (
+from pdtriage.record.schema import (
     DeathRecord,
     PeerRecord,
     ProcessRecord,
@@ -15,6 +14,7 @@ from pdtriage.launch.record import (
     RunRecord,
     SignalRecord,
 )
+from pdtriage.support.bilingual import Text
 
 MOST = 1 << 53
 """A larger number is none that anybody counted, and not every reader of JSON takes it."""

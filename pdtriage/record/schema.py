@@ -14,8 +14,8 @@ import os
 import re
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.named import NamedTuple
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"
@@ -184,7 +184,7 @@ def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
 
 def parse_record(content: bytes, file: str) -> RunRecord | None:
     """The record in `content`; None when there is not a single usable line."""
-    from pdtriage.launch.record_lines import RecordLines
+    from pdtriage.record.reader import RecordLines
 
     lines = RecordLines()
     if len(content) > MAX_BYTES:

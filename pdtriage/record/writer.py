@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.limits import refuse_lost_folder
-from pdtriage.launch.record import FOLDER, SCHEMA, RunRecord, parse_record, record_number
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.plan.limits import refuse_lost_folder
+from pdtriage.record.schema import FOLDER, SCHEMA, RunRecord, parse_record, record_number
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 
 class FolderLock:

@@ -29,7 +29,7 @@ def reporter_named(name: str) -> Reporter:
     """The reporter of a format in `FORMATS`; its module is imported only now."""
     if name not in FORMATS:
         raise KeyError(name)
-    return cast(Reporter, import_module(f"pdtriage.report.{name}").reporter)
+    return cast(Reporter, import_module(f"pdtriage.report.formats.{name}").reporter)
 
 
 def reporter_for_file(path: PurePath) -> Reporter | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pdtriage.model import LANGUAGES, Report, Run, Text
-from pdtriage.named import NamedTuple
-from pdtriage.report.wording import VERDICTS, numbers, process_name, role_word
+from pdtriage.report.words import VERDICTS, numbers, process_name, role_word
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class AttemptRow(NamedTuple):

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TextIO
 
-from pdtriage.collector import collector_at_rest
 from pdtriage.model import Report
 from pdtriage.report.interface import Options, Reporter
-from pdtriage.report.places import repository_around
+from pdtriage.report.repository import repository_around
 from pdtriage.report.targets import Target
-from pdtriage.sources.url import in_public
+from pdtriage.sources.remote.url import in_public
+from pdtriage.support.gc_pause import collector_at_rest
 
 Color = Literal["auto", "always", "never"]
 FILE_WIDTH = 80

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.layout import cut
 from pdtriage.model import Evidence
 from pdtriage.report.sanitise import inert
+from pdtriage.support.text_width import cut
 
 MOST_COLUMNS = 400
 

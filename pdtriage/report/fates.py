@@ -7,8 +7,8 @@ from signal import Signals
 from typing import Literal
 
 from pdtriage.model import RankRow, RankStatus, Report, Role, Text, VictimReason
-from pdtriage.named import NamedTuple
-from pdtriage.report.wording import REASONS
+from pdtriage.report.words import REASONS
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 STATUSES: dict[RankStatus, Text] = {
     "failed": Text("failed", "出错"),

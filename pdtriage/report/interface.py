@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from pdtriage.model import Report
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Options(NamedTuple):

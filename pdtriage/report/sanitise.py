@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.late import late
+from pdtriage.support.lazy_regex import late
 
 _SEQUENCES = late(
     r"""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pdtriage.model import Text
-from pdtriage.named import NamedTuple
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.interface import Reporter
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Target(NamedTuple):

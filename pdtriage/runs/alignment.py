@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.jobs.launches import NodeRun
-from pdtriage.jobs.pod_runs import aligned_pods
 from pdtriage.model import Text
+from pdtriage.runs.node_runs import NodeRun
+from pdtriage.runs.pod_runs import aligned_pods
 
 MOST_NAMED = 6
 SLACK = 60.0

@@ -5,31 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
-from pdtriage.collector import keep_until_exit
-from pdtriage.jobs.alignment import aligned, apart_notes, ended, launches_of, started
-from pdtriage.jobs.ends import ended_by_record, launcher_pids, vanished
-from pdtriage.jobs.folders import JobFolder, sort_files
-from pdtriage.jobs.heard import with_peers
-from pdtriage.jobs.identity import self_rank
-from pdtriage.jobs.launches import NodeRun, node_runs
-from pdtriage.jobs.own_report import with_victims
-from pdtriage.jobs.pod_runs import (
-    ended_by_cluster,
-    is_partial,
-    missing_notes,
-    mode_of,
-    placed_ranks,
-    pods_world,
-    signs_of_run,
-)
-from pdtriage.jobs.ranks import (
-    console_ranks,
-    logged_ranks,
-    only_named,
-    unseen_ranks,
-    unseen_servers,
-)
-from pdtriage.launch.record import RunRecord
 from pdtriage.model import (
     Event,
     FileFacts,
@@ -43,6 +18,31 @@ from pdtriage.model import (
     RunFacts,
     Text,
 )
+from pdtriage.record.peer_facts import with_peers
+from pdtriage.record.schema import RunRecord
+from pdtriage.runs.alignment import aligned, apart_notes, ended, launches_of, started
+from pdtriage.runs.ends import ended_by_record, launcher_pids, vanished
+from pdtriage.runs.folders import JobFolder, sort_files
+from pdtriage.runs.identity import self_rank
+from pdtriage.runs.node_runs import NodeRun, node_runs
+from pdtriage.runs.own_report import with_victims
+from pdtriage.runs.pod_runs import (
+    ended_by_cluster,
+    is_partial,
+    missing_notes,
+    mode_of,
+    placed_ranks,
+    pods_world,
+    signs_of_run,
+)
+from pdtriage.runs.ranks import (
+    console_ranks,
+    logged_ranks,
+    only_named,
+    unseen_ranks,
+    unseen_servers,
+)
+from pdtriage.support.gc_pause import keep_until_exit
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Knowledge

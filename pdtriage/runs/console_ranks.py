@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pdtriage.jobs.split import Segment, Span
-from pdtriage.late import late
 from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
+from pdtriage.runs.run_boundaries import Segment, Span
+from pdtriage.support.lazy_regex import late
 
 TELLS_EXIT = frozenset(
     {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.jobs.launches import NodeRun
-from pdtriage.launch.record import RunRecord
 from pdtriage.model import Vanished
+from pdtriage.record.schema import RunRecord
+from pdtriage.runs.node_runs import NodeRun
 
 
 def ended_by_record(group: Sequence[NodeRun]) -> str | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from pdtriage.jobs.pods import (
+from pdtriage.model import FileFacts, Pod, Role
+from pdtriage.record.schema import RunRecord
+from pdtriage.runs.pod_files import (
     Cluster,
     is_previous,
     of_training,
@@ -13,9 +15,7 @@ from pdtriage.jobs.pods import (
     pod_of_folder,
     read_cluster,
 )
-from pdtriage.launch.record import RunRecord
-from pdtriage.model import FileFacts, Pod, Role
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 PROCESS_KINDS: dict[str, Role] = {
     "worker": "worker",

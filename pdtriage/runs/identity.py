@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from pdtriage.jobs.launches import Member, NodeRun
-from pdtriage.late import late
 from pdtriage.model import Role
+from pdtriage.runs.node_runs import Member, NodeRun
+from pdtriage.support.lazy_regex import late
 
 _NODE_NAME = late(
     r"(?:^|[/_.-])(?:node|host|machine|worker|trainer|pod|rank)[_.-]?(\d+)(?=$|[/_.-])"

@@ -10,12 +10,12 @@ from functools import cached_property, lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
 
-from pdtriage.jobs.console import ConsoleFacts, has_launcher, read_console, split_console
-from pdtriage.jobs.folders import Log, NodeFolder
-from pdtriage.jobs.split import Segment, Times, before, part_of, split, times_of
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.launch.record_attempts import attempts_in
 from pdtriage.model import EnvBlock, Life, Role
+from pdtriage.record.attempts import attempts_in
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.runs.console_ranks import ConsoleFacts, has_launcher, read_console, split_console
+from pdtriage.runs.folders import Log, NodeFolder
+from pdtriage.runs.run_boundaries import Segment, Times, before, part_of, split, times_of
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
 _UNTOLD: Mapping[str, str] = {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.jobs.console import numbers_in
-from pdtriage.jobs.launches import NodeRun
-from pdtriage.late import late
 from pdtriage.model import Exit, Rank
+from pdtriage.runs.console_ranks import numbers_in
+from pdtriage.runs.node_runs import NodeRun
+from pdtriage.support.lazy_regex import late
 
 _GROUP = late(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
 _STOPPED = ("stopped", "被启动器停止")

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
-from pdtriage.events.pod_names import named_like_a_pod
-from pdtriage.late import late
 from pdtriage.model import Event, FileFacts, Pod, PodJob, Role, Text
+from pdtriage.scan.kubernetes.pod_names import named_like_a_pod
+from pdtriage.support.lazy_regex import late
 
 MOST_EXPECTED = 10_000
 LATE = 300.0
@@ -142,7 +142,7 @@ def _keep_own_signs(cluster: Cluster, heard: set[str | None]) -> None:
     """Those of the job's pods; what hindered a start counts only for one that never came."""
     if not cluster.signs:
         return
-    from pdtriage.events.kubernetes.reasons import STRONGEST  # few folders have any
+    from pdtriage.scan.kubernetes.reasons import STRONGEST  # few folders have any
 
     kept = []
     for path, event in cluster.signs:

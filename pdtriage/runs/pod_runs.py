@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pdtriage.jobs.identity import host_of
-from pdtriage.jobs.launches import NodeRun
-from pdtriage.jobs.pods import Cluster
 from pdtriage.model import Event, Exit, Life, Mode, Pod, Rank, Role, Text
+from pdtriage.runs.identity import host_of
+from pdtriage.runs.node_runs import NodeRun
+from pdtriage.runs.pod_files import Cluster
 
 SIGNALLED = range(129, 160)
 """Exit codes of a shell and of container runtimes for signals 1 to 31."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pdtriage.jobs.console import ConsoleFacts
-from pdtriage.jobs.identity import (
+from pdtriage.model import Event, Exit, Progress, Rank, Role
+from pdtriage.record.schema import DeathRecord
+from pdtriage.runs.console_ranks import ConsoleFacts
+from pdtriage.runs.identity import (
     Identification,
     Identity,
     first_rank_told,
     host_of,
     is_one_node,
 )
-from pdtriage.jobs.launches import Member, NodeRun
-from pdtriage.jobs.split import Segment
-from pdtriage.launch.record import DeathRecord
-from pdtriage.model import Event, Exit, Progress, Rank, Role
-from pdtriage.named import maker
+from pdtriage.runs.node_runs import Member, NodeRun
+from pdtriage.runs.run_boundaries import Segment
+from pdtriage.support.fast_namedtuple import maker
 
 MOST_MISSING = 200_000
 _Files = tuple[str, ...]

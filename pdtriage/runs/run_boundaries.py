@@ -8,9 +8,9 @@ from itertools import pairwise
 from math import inf
 from typing import TypeVar
 
-from pdtriage.jobs.folders import Log
 from pdtriage.model import Event, FileFacts, Progress, Stamp
-from pdtriage.named import NamedTuple
+from pdtriage.runs.folders import Log
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 ENOUGH = 3
 """Weight a boundary needs where nothing tells how many runs there are."""

@@ -1,8 +1,8 @@
 """Bytes to typed events, one file at a time."""
 
-from pdtriage.events.compiled import Engine
-from pdtriage.events.scanner import FileScanner
-from pdtriage.events.sidefiles import side_facts
-from pdtriage.events.whole import events_of, scan
+from pdtriage.scan.engine import Engine
+from pdtriage.scan.scan_file import events_of, scan
+from pdtriage.scan.scanner import FileScanner
+from pdtriage.scan.side_files import side_facts
 
 __all__ = ["Engine", "FileScanner", "events_of", "scan", "side_facts"]

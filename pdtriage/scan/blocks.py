@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.events.lines import Line, Lines
-from pdtriage.events.tracebacks import (
+from pdtriage.model import Frame
+from pdtriage.scan.lines import Line, Lines
+from pdtriage.scan.tracebacks import (
     FRAME,
     HEADER,
     Traceback,
@@ -14,8 +15,7 @@ from pdtriage.events.tracebacks import (
     read_tracebacks,
     syntax_error,
 )
-from pdtriage.late import late
-from pdtriage.model import Frame
+from pdtriage.support.lazy_regex import late
 
 SUMMARY = "Error Message Summary:"
 CPP_HEADER = "C++ Traceback (most recent call last)"

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
 
-from pdtriage.events.detect import STRUCTURE, Hit
-from pdtriage.events.lines import Lines
 from pdtriage.model import LogFile, Text
-from pdtriage.named import NamedTuple
+from pdtriage.scan.detect import STRUCTURE, Hit
+from pdtriage.scan.lines import Lines
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 FREE_LINES = 4_000
 """Candidate lines of a file that are read whatever they say."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 
-from pdtriage.events.patterns import Groups, Patterns
-from pdtriage.events.shapes import Kind
+from pdtriage.scan.patterns import Groups, Patterns
+from pdtriage.scan.shapes import Kind
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160

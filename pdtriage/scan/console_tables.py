@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.events.lines import clean, visible
-from pdtriage.events.sidefiles import ALLOWED
-from pdtriage.late import late
 from pdtriage.model import EnvBlock
+from pdtriage.scan.lines import clean, visible
+from pdtriage.scan.side_files import ALLOWED
+from pdtriage.support.lazy_regex import late
 
 CONFIGURATION = frozenset(
     {

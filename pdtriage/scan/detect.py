@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pdtriage.events.engines import EngineName, database_of
-from pdtriage.events.tracebacks import CUT_BYTES, FRAME
 from pdtriage.knowledge import Knowledge
+from pdtriage.scan.multi_pattern import EngineName, database_of
+from pdtriage.scan.tracebacks import CUT_BYTES, FRAME
 
 STRUCTURE = (
     "Traceback (most recent call last)",

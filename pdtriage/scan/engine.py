@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pdtriage.events.claims import Claims
-from pdtriage.events.clock import STAMP_GROUPS
-from pdtriage.events.detect import Detector, literals_of
-from pdtriage.events.engines import EngineName
-from pdtriage.events.lines import Prefixes
-from pdtriage.events.marks import MarkDetector
-from pdtriage.events.patterns import Patterns
-from pdtriage.events.progress import STEP_GROUPS
 from pdtriage.knowledge import Knowledge
+from pdtriage.scan.clock import STAMP_GROUPS
+from pdtriage.scan.detect import Detector, literals_of
+from pdtriage.scan.lines import Prefixes
+from pdtriage.scan.multi_pattern import EngineName
+from pdtriage.scan.patterns import Patterns
+from pdtriage.scan.progress import STEP_GROUPS
+from pdtriage.scan.signature_match import Claims
+from pdtriage.scan.step_lines import MarkDetector
 
 
 class Engine:

@@ -10,7 +10,7 @@ from typing import Any
 
 import hyperscan
 
-from pdtriage import cache
+from pdtriage.support import cache
 
 
 class Database:

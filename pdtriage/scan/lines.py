@@ -6,9 +6,9 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 
-from pdtriage.events.shapes import Kind, Shapes
 from pdtriage.knowledge.signature import Format
-from pdtriage.named import NamedTuple
+from pdtriage.scan.shapes import Kind, Shapes
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 CR = ord("\r")
 """`CR in raw` is a glance; `b"\\r" in raw` first asks whether that is a number: slower."""

@@ -34,7 +34,7 @@ def database_of(
     """A scanner for these expressions; `name` is for its place in the cache."""
     engine = engine or chosen_engine()
     if engine == "hyperscan":
-        from pdtriage.events import hyper
+        from pdtriage.scan import hyper
 
         return hyper.Database(name, expressions)
     return Re2(expressions) if engine == "re2" else Python(expressions)

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from pdtriage.knowledge.signature import PATTERN_SECONDS, Format
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 Groups = tuple[str | None, ...]
 """What the named groups of a match hold, in the order they were asked for; those that hold nothing

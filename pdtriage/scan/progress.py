@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.events.clock import Clock
-from pdtriage.events.lines import Lines
-from pdtriage.events.marks import Mark
-from pdtriage.events.patterns import Cut, Patterns
-from pdtriage.events.shapes import Kind
 from pdtriage.model import Progress
+from pdtriage.scan.clock import Clock
+from pdtriage.scan.lines import Lines
+from pdtriage.scan.patterns import Cut, Patterns
+from pdtriage.scan.shapes import Kind
+from pdtriage.scan.step_lines import Mark
 
 STEP_GROUPS = ("step", "epoch", "total", "loss")
 LONGEST_COUNTER = 12

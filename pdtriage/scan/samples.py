@@ -11,12 +11,12 @@ from itertools import pairwise, starmap
 from operator import itemgetter
 from typing import Protocol
 
-from pdtriage.events.clock import Clock
-from pdtriage.events.lines import Lines
-from pdtriage.events.marks import Mark, Marks
-from pdtriage.events.sampling import merged
 from pdtriage.model import Event, Progress, Stamp
-from pdtriage.named import NamedTuple
+from pdtriage.scan.clock import Clock
+from pdtriage.scan.lines import Lines
+from pdtriage.scan.sampling import merged
+from pdtriage.scan.step_lines import Mark, Marks
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at …"""

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 
-from pdtriage.events.ahead import ahead
-from pdtriage.events.clock import Clock
-from pdtriage.events.compiled import Engine
-from pdtriage.events.detect import Hit, Stream
-from pdtriage.events.lines import Lines, last_start, newlines, tail_of
-from pdtriage.events.marks import Mark
-from pdtriage.events.opening import Opening
-from pdtriage.events.progress import Counters
-from pdtriage.events.samples import DENSE, glance, glog_stamps, regions, sample
-from pdtriage.events.sampling import sampled
-from pdtriage.events.scanner import PIECE, FileScanner
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, FileFacts, LogFile, Progress
+from pdtriage.scan.clock import Clock
+from pdtriage.scan.detect import Hit, Stream
+from pdtriage.scan.engine import Engine
+from pdtriage.scan.lines import Lines, last_start, newlines, tail_of
+from pdtriage.scan.prefetch import ahead
+from pdtriage.scan.progress import Counters
+from pdtriage.scan.restart_detection import Opening
+from pdtriage.scan.samples import DENSE, glance, glog_stamps, regions, sample
+from pdtriage.scan.sampling import sampled
+from pdtriage.scan.scanner import PIECE, FileScanner
+from pdtriage.scan.step_lines import Mark
 
 WORTH_A_THREAD = 4 << 20
 

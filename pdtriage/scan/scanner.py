@@ -6,18 +6,17 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from pdtriage.events.budget import Budget, Worth, unread_note
-from pdtriage.events.claims import Candidate, Stamps, build_event, fold
-from pdtriage.events.clock import Clock
-from pdtriage.events.compiled import Engine
-from pdtriage.events.console_tables import console_blocks
-from pdtriage.events.detect import Hit, Stream
-from pdtriage.events.lines import Lines, Prefix, last_start, tail_of
-from pdtriage.events.marks import Mark
-from pdtriage.events.opening import Opening
-from pdtriage.events.passages import Passage, find_passages
-from pdtriage.events.progress import Counters
-from pdtriage.events.samples import (
+from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
+from pdtriage.scan.blocks import Passage, find_passages
+from pdtriage.scan.budget import Budget, Worth, unread_note
+from pdtriage.scan.clock import Clock
+from pdtriage.scan.console_tables import console_blocks
+from pdtriage.scan.detect import Hit, Stream
+from pdtriage.scan.engine import Engine
+from pdtriage.scan.lines import Lines, Prefix, last_start, tail_of
+from pdtriage.scan.progress import Counters
+from pdtriage.scan.restart_detection import Opening
+from pdtriage.scan.samples import (
     DENSE,
     FAILING,
     GLANCE,
@@ -27,7 +26,7 @@ from pdtriage.events.samples import (
     regions,
     sample,
 )
-from pdtriage.events.sampling import (
+from pdtriage.scan.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
     MOST_STAMPS,
@@ -37,8 +36,9 @@ from pdtriage.events.sampling import (
     sampled,
     turning,
 )
-from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
-from pdtriage.named import NamedTuple
+from pdtriage.scan.signature_match import Candidate, Stamps, build_event, fold
+from pdtriage.scan.step_lines import Mark
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 PIECE = 1 << 20
 """Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 
-from pdtriage.events.patterns import Cut
+from pdtriage.scan.patterns import Cut
 
 MOST_SHAPES = 4096
 """Remembered at a time; a log of which no two lines are alike must not fill the memory."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pdtriage.events.lines import clean
-from pdtriage.late import late
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
+from pdtriage.scan.lines import clean
+from pdtriage.support.lazy_regex import late
 
 MOST_BYTES = 16 << 20
 
@@ -59,7 +59,7 @@ _PEERS = late(r"^\[\{.*\}\]\s*$")
 def side_facts(file: LogFile, raw: bytes) -> FileFacts:
     """The facts of an endpoints, pod, env, backup_env or k8s file; what cannot be read is noted."""
     if file.kind == "k8s":
-        from pdtriage.events.kubernetes import kubernetes_facts  # few folders have any
+        from pdtriage.scan.kubernetes import kubernetes_facts  # few folders have any
 
         return kubernetes_facts(file, raw)
     text = "\n".join(clean(line) for line in raw.split(b"\n"))

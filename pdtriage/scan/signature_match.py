@@ -7,15 +7,15 @@ from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.events.clock import Clock
-from pdtriage.events.detect import FATAL
-from pdtriage.events.lines import Line, Lines, shown
-from pdtriage.events.passages import Passage, stack_below
-from pdtriage.events.tracebacks import Traceback, is_quoted_source
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Event, FileKind, Frame
-from pdtriage.named import NamedTuple
+from pdtriage.scan.blocks import Passage, stack_below
+from pdtriage.scan.clock import Clock
+from pdtriage.scan.detect import FATAL
+from pdtriage.scan.lines import Line, Lines, shown
+from pdtriage.scan.tracebacks import Traceback, is_quoted_source
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     import regex

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pdtriage.events.engines import EngineName, database_of
-from pdtriage.events.lines import CR, LONGEST, Lines, near_end, near_start
-from pdtriage.events.shapes import Kind, Shapes
-from pdtriage.named import NamedTuple
+from pdtriage.scan.lines import CR, LONGEST, Lines, near_end, near_start
+from pdtriage.scan.multi_pattern import EngineName, database_of
+from pdtriage.scan.shapes import Kind, Shapes
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 _OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")

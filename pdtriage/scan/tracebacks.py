@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.events.lines import Line, Lines
-from pdtriage.late import late
 from pdtriage.model import Frame
+from pdtriage.scan.lines import Line, Lines
+from pdtriage.support.lazy_regex import late
 
 HEADER = "Traceback (most recent call last)"
 MOST_LINES = 600

@@ -9,8 +9,8 @@ A folder, an archive and a pipe all end as the same thing, a `Source`: a `LogFil
 bytes, unpacked. Every way of packing is one module here; `search.py` brings them together.
 """
 
-from pdtriage.sources.interface import Found, Source
+from pdtriage.sources.find.search import find
 from pdtriage.sources.limits import LIMITS, Limits
-from pdtriage.sources.search import find
+from pdtriage.sources.source import Found, Source
 
 __all__ = ["LIMITS", "Found", "Limits", "Source", "find"]

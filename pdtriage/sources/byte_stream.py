@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from pdtriage.named import NamedTuple
-from pdtriage.sources.compressed import (
+from pdtriage.sources.archives.compressed import (
     MAGIC,
     Codec,
     DamagedError,
@@ -15,13 +14,14 @@ from pdtriage.sources.compressed import (
     codec_of,
     decompress,
 )
-from pdtriage.sources.content import is_text
+from pdtriage.sources.find.sniff import is_text
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Reason
-from pdtriage.sources.url import RemoteError
+from pdtriage.sources.remote.url import RemoteError
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
-    from pdtriage.sources.remote import Remote
+    from pdtriage.sources.remote.origin import Remote
 
 _LEAST_READ = 64 << 10
 _LOOKED_THROUGH = 2 << 20

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pdtriage.sources import Source
-from pdtriage.sources.compressed import DamagedError
-from pdtriage.sources.opening import Disk, Memory
+from pdtriage.sources.archives.compressed import DamagedError
+from pdtriage.sources.byte_stream import Disk, Memory
 
 if TYPE_CHECKING:
-    from pdtriage.sources.remote import Remote
+    from pdtriage.sources.remote.origin import Remote
 
 STREAMED = 256 << 20
 """Bytes of a packed log that are unpacked at most to get to the end of a part."""

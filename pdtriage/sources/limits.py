@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Limits(NamedTuple):

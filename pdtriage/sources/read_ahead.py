@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.sources.interface import Source
-from pdtriage.sources.opening import Disk, Memory
+from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.sources.source import Source
 
 if TYPE_CHECKING:
-    from pdtriage.sources.remote import Remote
+    from pdtriage.sources.remote.origin import Remote
 
 FILES_AHEAD = 8
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pdtriage.model import LogFile, Text
-from pdtriage.named import NamedTuple
-from pdtriage.sources.compressed import SUFFIXES
-from pdtriage.sources.content import is_text
+from pdtriage.sources.archives.compressed import SUFFIXES
+from pdtriage.sources.byte_stream import Disk, Layer, Origin, Unpacked, is_plain
+from pdtriage.sources.find.sniff import is_text
 from pdtriage.sources.limits import LIMITS, Limits
 from pdtriage.sources.notes import Notes, Reason
-from pdtriage.sources.opening import Disk, Layer, Origin, Unpacked, is_plain
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 LOOKED_AT = 1024
 """Bytes at the beginning that show whether it is text."""

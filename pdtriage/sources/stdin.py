@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.archives.packing import packed
+from pdtriage.sources.byte_stream import Memory
+from pdtriage.sources.find.candidate import Candidate
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.opening import Memory
-from pdtriage.sources.packing import packed
 
 
 def piped(stream: BinaryIO, shown: str, limits: Limits, notes: Notes) -> Candidate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Text
+from pdtriage.support.bilingual import Text
 
 
 class NotAvailableError(Exception):

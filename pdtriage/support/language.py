@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from pdtriage import streams
-from pdtriage.bilingual import Language
+from pdtriage.support import streams
+from pdtriage.support.bilingual import Language
 
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Language, Text
+from pdtriage.support.bilingual import Language, Text
 
 
 class RefusedError(Exception):

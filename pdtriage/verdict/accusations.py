@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from pdtriage.late import late
 from pdtriage.model import Rank, Role
-from pdtriage.named import NamedTuple
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.lazy_regex import late
+from pdtriage.verdict.rank_reading import Found, Reading
 
 _ENDPOINT = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})")
 _HOST = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Cause, Confidence, Event, Evidence, Role, Text
-from pdtriage.verdict import words
-from pdtriage.verdict.case import OWN_VERDICT
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import OWN_VERDICT
 from pdtriage.verdict.fingerprint import fingerprint, shape
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.rank_reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, fold_equal
 
 MOST_CAUSES = 5
@@ -40,38 +40,40 @@ def confidence_notes(
     all_alike = len(shapes) == 1 and len(suspects) == len(readings) > 1 and _are_several(suspects)
     for suspect in suspects:
         if suspect.order == 0 and suspect.found:
-            suspect.why.append(words.died_first())
+            suspect.why.append(wording.died_first())
             if unanswered and not (suspect.rank and suspect.rank.node in unanswered):
-                suspect.why.append(words.after_a_silence(unanswered))
+                suspect.why.append(wording.after_a_silence(unanswered))
             else:
                 suspect.certain = True
         if suspect.accusers and suspect.found and suspect.rank:
-            suspect.why.append(words.accused_by(suspect.accusers))
+            suspect.why.append(wording.accused_by(suspect.accusers))
             raised = suspect.found.event.block > 0 and suspect.category != "code.crash"
             told = raised or not suspect.found.signature.generic
             suspect.certain = suspect.certain or (told and suspect.found.event.role == "cause")
         if suspect.found is None or suspect.rank is None:
             if suspect.found and not suspect.why and suspect.role == "worker":
-                suspect.why.append(words.named_by_launcher())
+                suspect.why.append(wording.named_by_launcher())
             continue
         if _is_launchers(suspect) and suspect.found.event.role == "cause":
-            suspect.why.append(words.launcher_itself())
+            suspect.why.append(wording.launcher_itself())
             suspect.certain = True
             continue
         if suspect.named:
             continue  # many wrote into one console
         if len(spoken) == len(readings) == 1:
-            suspect.why.append(words.only_process() if alone else words.only_log())
+            suspect.why.append(wording.only_process() if alone else wording.only_log())
             # a symptom is no reason, however certain it is who shows it
             enough = suspect.found.event.role == "cause" and not _was_seen_once(suspect)
             suspect.certain = alone and enough
         elif all_alike:
-            suspect.why.append(words.same_on_all(len(readings)))
+            suspect.why.append(wording.same_on_all(len(readings)))
             suspect.certain = True
         elif len(suspects) == 1:
-            suspect.why.append(words.only_with_error())
+            suspect.why.append(wording.only_with_error())
         elif not suspect.why:
-            suspect.why.append(words.several_suspects() if len(shapes) > 1 else words.own_error())
+            suspect.why.append(
+                wording.several_suspects() if len(shapes) > 1 else wording.own_error()
+            )
 
 
 def _was_seen_once(suspect: Suspect) -> bool:

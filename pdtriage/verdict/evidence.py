@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.reading import SAYS_FAILED, Found, Reading
-from pdtriage.verdict.silent import others_are_missing
+from pdtriage.verdict.rank_reading import SAYS_FAILED, Found, Reading
+from pdtriage.verdict.silent_suspects import others_are_missing
 from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
 
 OWN_VERDICT = "launch.own-verdict"

@@ -7,8 +7,8 @@ import posixpath
 import re
 from functools import lru_cache
 
-from pdtriage.late import late
 from pdtriage.model import Frame
+from pdtriage.support.lazy_regex import late
 
 VERSION = "1"
 

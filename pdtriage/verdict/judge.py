@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Cause, Event, RunFacts, VerdictWord, Victim
-from pdtriage.named import NamedTuple
-from pdtriage.verdict import words
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Directory, accusations_of, narrowed
-from pdtriage.verdict.case import Case
 from pdtriage.verdict.causes import causes_from, confidence_notes
+from pdtriage.verdict.evidence import Case
 from pdtriage.verdict.ladder import climb
-from pdtriage.verdict.pods import NEVER_STARTED, with_mounts
-from pdtriage.verdict.reading import Found, Reading, read_rank
+from pdtriage.verdict.launcher_gone import LAUNCHER_GONE
+from pdtriage.verdict.pod_suspects import NEVER_STARTED, with_mounts
+from pdtriage.verdict.rank_reading import Found, Reading, read_rank
 from pdtriage.verdict.suspects import Suspect, accusers_of
-from pdtriage.verdict.vanished import LAUNCHER_GONE
 from pdtriage.verdict.victims import victims_of
 
 NEVER_MET = frozenset({"verdict.never-joined", "verdict.nodes-differ", "verdict.rank-clash"})
@@ -99,7 +99,7 @@ def _ask_the_launcher(case: Case, suspects: list[Suspect]) -> None:
     for suspect in unclear:
         if named and suspect.rank and suspect.rank.rank not in named:
             suspect.named = named
-            suspect.why.append(words.named_by_launcher())
+            suspect.why.append(wording.named_by_launcher())
 
 
 def _verdict(case: Case, suspects: list[Suspect]) -> VerdictWord:

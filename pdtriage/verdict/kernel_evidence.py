@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Event
-from pdtriage.verdict import words
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict import wording
+from pdtriage.verdict.rank_reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 LONG_AGO = 3600.0
@@ -25,7 +25,7 @@ def killed(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect
         named = [found for pid in reading.rank.pids for found in by_pid.get(str(pid), ())]
         if named:
             suspect = suspect_of("verdict.oom-kill", "memory.host", reading.rank, named)
-            suspect.why.append(words.kernel_says())
+            suspect.why.append(wording.kernel_says())
             suspects.append(suspect)
     return suspects
 
@@ -42,7 +42,7 @@ def faults(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect
             if suspect.rank is None:
                 suspect.role = "launcher"
             suspect.fields = dict(found.event.fields)
-            suspect.why.append(words.kernel_tells())
+            suspect.why.append(wording.kernel_tells())
             suspects.append(suspect)
     return suspects[:1]
 
@@ -54,7 +54,7 @@ def with_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
         if memory and suspect.signature in ("verdict.silent", "verdict.killed"):
             suspect.signature, suspect.category = "verdict.oom-kill", "memory.host"
             suspect.support = [*memory[:2], *suspect.support]
-            suspect.why.append(words.kernel_killed_somebody())
+            suspect.why.append(wording.kernel_killed_somebody())
     return gone
 
 
@@ -73,7 +73,7 @@ def with_hardware(strong: list[Suspect], kernel: Sequence[Found]) -> list[Suspec
             suspect.signature, suspect.category = then.signature.id, then.category
             suspect.found, suspect.support = then, [own, *suspect.support]
             suspect.fields = dict(then.event.fields)
-            suspect.why.append(words.kernel_tells())
+            suspect.why.append(wording.kernel_tells())
     return strong
 
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pdtriage.model import Rank
-from pdtriage.verdict import by_kernel, pods, silent, vanished, waiting, words
+from pdtriage.verdict import (
+    kernel_evidence,
+    launcher_gone,
+    pod_suspects,
+    silent_suspects,
+    waiting,
+    wording,
+)
 from pdtriage.verdict.accusations import unseen
-from pdtriage.verdict.case import OWN_HEADLINE, OWN_VERDICT, Case
-from pdtriage.verdict.reading import Found, Reading, passage
+from pdtriage.verdict.evidence import OWN_HEADLINE, OWN_VERDICT, Case
+from pdtriage.verdict.rank_reading import Found, Reading, passage
 from pdtriage.verdict.suspects import SIGKILL, Suspect, revived_suspects, suspect_of
 
 
@@ -45,8 +52,8 @@ def _causes_of_their_own(case: Case) -> list[Suspect]:
     named = {s.rank.key for s in kernel if s.rank}
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
     if case.cluster and strong:
-        strong = pods.with_words_of_their_own(_ended_by_cluster(case), strong)
-    return [*kernel, *by_kernel.with_hardware(strong, case.kernel)]
+        strong = pod_suspects.with_words_of_their_own(_ended_by_cluster(case), strong)
+    return [*kernel, *kernel_evidence.with_hardware(strong, case.kernel)]
 
 
 def _strong(case: Case) -> list[Suspect]:
@@ -67,22 +74,22 @@ def _lived_on(case: Case, strong: list[Suspect]) -> bool:
 
 def _first_to_fail(case: Case) -> Suspect | None:
     """Whom its parent saw fail before all others, without a word of its own."""
-    found = silent.first_to_die(case.readings)
+    found = silent_suspects.first_to_die(case.readings)
     ending = found[0].rank.exit if found and found[0].rank else None
     return found[0] if ending is not None and (ending.signal or ending.code) else None
 
 
 def _ended_by_cluster(case: Case) -> list[Suspect]:
-    told = pods.told_by_cluster(case.facts, case.readings, case.accusers, case.cluster)
-    return pods.with_words_of_their_own(told, ())
+    told = pod_suspects.told_by_cluster(case.facts, case.readings, case.accusers, case.cluster)
+    return pod_suspects.with_words_of_their_own(told, ())
 
 
 def _ended_badly(case: Case) -> list[Suspect]:
-    return pods.ended_badly(case.readings)
+    return pod_suspects.ended_badly(case.readings)
 
 
 def _killed_by_kernel(case: Case) -> list[Suspect]:
-    return by_kernel.killed(case.readings, case.kernel)
+    return kernel_evidence.killed(case.readings, case.kernel)
 
 
 def _errors_they_seemed_to_survive(case: Case) -> list[Suspect]:
@@ -100,7 +107,7 @@ def _told_by_launcher(case: Case) -> list[Suspect]:
 
 
 def _first_to_die(case: Case) -> list[Suspect]:
-    first = by_kernel.with_memory(silent.first_to_die(case.readings), case.kernel)
+    first = kernel_evidence.with_memory(silent_suspects.first_to_die(case.readings), case.kernel)
     clear = [s for s in _strong(case) if s.found and not s.found.signature.generic]
     return [*first, *clear] if first else []
 
@@ -120,12 +127,12 @@ def _told_by_our_own_report(case: Case) -> list[Suspect]:
         suspect.signature, suspect.category = known.id, known.category
         suspect.host = suspect.host or next((f.event.fields.get("host") for f in heads), None)
         suspect.support.extend((*heads, told[-1]))
-        suspect.why = [words.said_by_run()]
+        suspect.why = [wording.said_by_run()]
     return named
 
 
 def _stopped_by_outsiders(case: Case) -> list[Suspect]:
-    return silent.stopped_by_outsiders(case.facts, case.readings)
+    return silent_suspects.stopped_by_outsiders(case.facts, case.readings)
 
 
 def _never_met(case: Case) -> list[Suspect]:
@@ -152,15 +159,15 @@ def _launcher_gone(case: Case) -> list[Suspect]:
         return []
     waited = [s for s in _gone(case) if s.category == "comm.timeout"]
     behind = waiting.fell_behind(case.readings) or waiting.never_joined(case.readings)
-    hung = (behind or waited) if vanished.is_whole_job(case.facts) else []
-    return hung or vanished.launcher_gone(case.facts, case.readings)
+    hung = (behind or waited) if launcher_gone.is_whole_job(case.facts) else []
+    return hung or launcher_gone.launcher_gone(case.facts, case.readings)
 
 
 def _gone(case: Case) -> list[Suspect]:
     """Accused by name, or left over when everybody else complains; silent themselves."""
-    gone = silent.accused_and_silent(case.readings, case.accusations, case.accusers)
-    gone = gone or silent.left_over(case.readings, case.accusations)
-    return by_kernel.with_memory(gone, case.kernel)
+    gone = silent_suspects.accused_and_silent(case.readings, case.accusations, case.accusers)
+    gone = gone or silent_suspects.left_over(case.readings, case.accusations)
+    return kernel_evidence.with_memory(gone, case.kernel)
 
 
 def _consequences_only(case: Case) -> list[Suspect]:
@@ -191,7 +198,7 @@ def _is_another(rank: Rank, suspect: Suspect) -> bool:
 def _hints_inside_a_rank(case: Case) -> list[Suspect]:
     """A symptom that points at an earlier event which is not in the log."""
     hinting = [r for r in case.readings if r.inner and not _points_at_a_lost_peer(r)]
-    return sorted(map(silent.by_hint, hinting), key=Suspect.strength)
+    return sorted(map(silent_suspects.by_hint, hinting), key=Suspect.strength)
 
 
 def _points_at_a_lost_peer(reading: Reading) -> bool:
@@ -203,11 +210,11 @@ def _points_at_a_lost_peer(reading: Reading) -> bool:
 def _last_word_is_an_exception(case: Case) -> list[Suspect]:
     if case.facts.running or case.facts.ended_by_cluster == "running":
         return []
-    return silent.last_word_is_an_exception(case.readings)
+    return silent_suspects.last_word_is_an_exception(case.readings)
 
 
 def _named_by_console(case: Case) -> list[Suspect]:
-    return silent.named_by_console(case.readings, case.launcher)
+    return silent_suspects.named_by_console(case.readings, case.launcher)
 
 
 def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
@@ -220,7 +227,7 @@ def _elsewhere_than_the_others(case: Case) -> list[Suspect]:
 
 
 def _kernel_faults(case: Case) -> list[Suspect]:
-    return by_kernel.faults(case.readings, case.kernel)
+    return kernel_evidence.faults(case.readings, case.kernel)
 
 
 def _peers_without_a_name(case: Case) -> list[Suspect]:
@@ -234,7 +241,7 @@ def _peers_without_a_name(case: Case) -> list[Suspect]:
     suspect = suspect_of(best.found.event.signature, best.found.category, known, others)
     suspect.found, suspect.host, suspect.last_words = best.found, None, ()
     suspect.fields = dict(best.found.event.fields)
-    named = words.accused_address(best.address) if best.address else words.nobody_named()
+    named = wording.accused_address(best.address) if best.address else wording.nobody_named()
     suspect.why.append(named)
     return [suspect]
 
@@ -243,11 +250,11 @@ def _all_were_stopped(case: Case) -> list[Suspect]:
     stopped = [r.stopped for r in case.readings if r.stopped]
     if not stopped or not all(r.stopped or not r.rank.files for r in case.readings):
         return []
-    if not case.launcher and silent.others_are_missing(case.readings):
+    if not case.launcher and silent_suspects.others_are_missing(case.readings):
         return [_stopped_for_others(stopped)]
     suspect = suspect_of("verdict.interrupted", "external.kill", None, stopped[:1])
     suspect.role = "launcher"
-    suspect.why.append(words.all_stopped())
+    suspect.why.append(wording.all_stopped())
     return [suspect]
 
 
@@ -256,14 +263,14 @@ def _not_stopped(case: Case) -> list[Suspect]:
     stopped = [r.stopped for r in case.readings if r.stopped]
     if not stopped:
         return []
-    gone = silent.ended_before_others(case.readings)
+    gone = silent_suspects.ended_before_others(case.readings)
     return gone or [_stopped_for_others(stopped)]
 
 
 def _stopped_for_others(stopped: list[Found]) -> Suspect:
     """They were stopped, and whatever made the launcher do so is not here."""
     suspect = suspect_of("verdict.victims-only", "unknown", None, stopped[:2])
-    suspect.why.append(words.only_victims())
+    suspect.why.append(wording.only_victims())
     return suspect
 
 
@@ -289,7 +296,7 @@ def _failed_somehow(case: Case) -> list[Suspect]:
         return []
     suspect = suspect_of("verdict.lost-log", "unknown", None, case.says_failed[:2])
     suspect.role = "launcher"
-    suspect.why.append(words.named_by_launcher())
+    suspect.why.append(wording.named_by_launcher())
     return [suspect]
 
 
@@ -359,7 +366,9 @@ def _told(found: Found, readings: Sequence[Reading], named: tuple[int, ...]) -> 
     suspect.host = fields.get("host") or suspect.host
     if found.event.signature == "launch.signal":
         signal = fields.get("signal", "")
-        suspect.why.append(words.launcher_was_stopped(int(signal) if signal.isdecimal() else None))
+        suspect.why.append(
+            wording.launcher_was_stopped(int(signal) if signal.isdecimal() else None)
+        )
     return suspect
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import RunFacts, Text, Vanished
-from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.rank_reading import Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 LAUNCHER_GONE = "verdict.launcher-gone"

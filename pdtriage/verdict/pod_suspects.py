@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Rank, RunFacts
-from pdtriage.verdict import words
-from pdtriage.verdict.reading import Found, Reading
-from pdtriage.verdict.silent import CRASH_SIGNALS, by_exit
+from pdtriage.verdict import wording
+from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.silent_suspects import CRASH_SIGNALS, by_exit
 from pdtriage.verdict.suspects import SIGKILL, Accusers, Suspect, suspect_of
 
 NEVER_STARTED = frozenset(
@@ -47,7 +47,7 @@ def told_by_cluster(
         suspect.found, suspect.host = found, pod
         suspect.fields = dict(found.event.fields)
         suspect.accusers = accusers.get(rank.key, ()) if rank else ()
-        suspect.why.append(words.cluster_says(found.event.fields))
+        suspect.why.append(wording.cluster_says(found.event.fields))
         suspects[pod] = suspect
     return sorted(suspects.values(), key=Suspect.strength)
 
@@ -93,7 +93,7 @@ def ended_badly(readings: Sequence[Reading]) -> list[Suspect]:
     for reading in crashed or quiet:
         suspect = by_exit(reading.rank)
         suspect.position = reading.position
-        suspect.why.append(words.seen_by_kubelet())
+        suspect.why.append(wording.seen_by_kubelet())
         suspects.append(suspect)
     return sorted(suspects, key=Suspect.strength)
 
@@ -109,7 +109,7 @@ def with_mounts(suspects: list[Suspect], cluster: Sequence[Found]) -> list[Suspe
             suspect.signature, suspect.category = NO_SHM, "memory.shm"
         if suspect.category == "memory.shm":
             suspect.support.insert(0, lacking)
-            suspect.why.append(words.no_shared_memory())
+            suspect.why.append(wording.no_shared_memory())
     return suspects
 
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.late import late
 from pdtriage.model import Event, Progress, Rank
-from pdtriage.named import NamedTuple, maker
+from pdtriage.support.fast_namedtuple import NamedTuple, maker
+from pdtriage.support.lazy_regex import late
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""

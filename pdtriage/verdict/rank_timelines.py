@@ -7,8 +7,8 @@ from itertools import chain, islice
 from math import inf
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankStatus, Text
-from pdtriage.verdict import words
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict import wording
+from pdtriage.verdict.rank_reading import Found, Reading
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4
 SAMPLES_OF_ALL = 8192
@@ -47,7 +47,7 @@ def ending(exit_: Exit) -> Text:
     """How a process ended, by its parent's word."""
     if exit_.signal is None:
         return Text(f"exited with code {exit_.code}", f"以退出码 {exit_.code} 结束")
-    name = words.signal_name(exit_.signal)
+    name = wording.signal_name(exit_.signal)
     return Text(f"ended by {name}", f"被 {name} 终止")
 
 

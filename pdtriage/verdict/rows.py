@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pdtriage.model import Rank, RankRow, RankStatus, Role, VerdictWord
-from pdtriage.named import maker
+from pdtriage.support.fast_namedtuple import maker
 from pdtriage.verdict.judge import Judgement
-from pdtriage.verdict.lives import Life, lives_of
-from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.rank_reading import Reading
+from pdtriage.verdict.rank_timelines import Life, lives_of
 
 _made = maker(RankRow)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pdtriage.late import late
 from pdtriage.model import Rank, RunFacts
-from pdtriage.verdict import words
+from pdtriage.support.lazy_regex import late
+from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.rank_reading import Found, Reading
 from pdtriage.verdict.suspects import Accusers, Suspect, suspect_of
 
 NAMES_FAILED = frozenset(
@@ -41,7 +41,7 @@ def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[S
                 suspect = suspect_of(
                     "verdict.outsider", "external.kill", reading.rank, [reading.stopped]
                 )
-                suspect.why.append(words.outsider(reading.sender))
+                suspect.why.append(wording.outsider(reading.sender))
                 suspects.append(suspect)
     return suspects
 
@@ -73,7 +73,7 @@ def ended_before_others(readings: Sequence[Reading]) -> list[Suspect]:
         if not gone.rank.files or not gone.quiet or gone.ended or gone.rank.exit:
             continue
         suspect = suspect_of("verdict.silent", "unknown", gone.rank, stopped[:2])
-        suspect.why.append(words.not_stopped())
+        suspect.why.append(wording.not_stopped())
         suspect.position = gone.position
         return [suspect]
     return []
@@ -113,7 +113,7 @@ def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
         return []
     first = min(quiet, key=_time_of_death)
     suspect = by_exit(first.rank)
-    suspect.why.append(words.died_first() if suspect.order == 0 else words.failed_first())
+    suspect.why.append(wording.died_first() if suspect.order == 0 else wording.failed_first())
     suspect.first_to_fail = True
     suspect.position = first.position
     return [suspect]
@@ -170,7 +170,7 @@ def accused_and_silent(
             continue  # who was stopped while it waited as well is not the one they waited for
         suspect = _of_accused(reading, spoken[key])
         suspect.accusers = ranks
-        suspect.why.insert(0, words.accused_by(ranks))
+        suspect.why.insert(0, wording.accused_by(ranks))
         suspect.position = reading.position
         suspects.append(suspect)
     return sorted(suspects, key=lambda s: (-len(s.accusers), s.order, s.position))
@@ -205,7 +205,7 @@ def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) ->
     if len(quiet) != 1 or len(readings) < 2:
         return []
     suspect = _of_accused(quiet[0], [a.found for a in accusations])
-    suspect.why.insert(0, words.only_quiet_one())
+    suspect.why.insert(0, wording.only_quiet_one())
     suspect.position = quiet[0].position
     return [suspect]
 
@@ -225,22 +225,22 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
         if not any(f.category == "comm.timeout" for f in spoken):
             suspect = suspect_of("verdict.outsider", "external.kill", rank, [reading.stopped])
             suspect.support.extend(spoken)
-            suspect.why.append(words.stopped_before_others())
+            suspect.why.append(wording.stopped_before_others())
             return suspect
         # it was still there when the others gave up waiting for it
         return suspect_of("verdict.hang", "comm.timeout", rank, [*spoken, reading.stopped])
     if not rank.files:
         suspect = suspect_of("verdict.lost-log", spoken[0].category, rank, spoken)
-        suspect.why.append(words.log_missing())
+        suspect.why.append(wording.log_missing())
         return suspect
     if all(f.category == "comm.timeout" for f in spoken):
         # nobody saw a connection break: it may be gone, or just not come
         suspect = suspect_of("verdict.hang", "comm.timeout", rank, spoken)
-        suspect.why.append(words.silent())
+        suspect.why.append(wording.silent())
         return suspect
     category = "ps.server" if rank.role == "server" else "unknown"
     suspect = suspect_of("verdict.silent", category, rank, spoken)
-    suspect.why.append(words.silent())
+    suspect.why.append(wording.silent())
     return suspect
 
 
@@ -259,8 +259,8 @@ def by_exit(rank: Rank) -> Suspect:
     assert ending is not None
     if ending.signal is not None:
         suspect = suspect_of(*_ended_by(ending.signal), rank, [])
-        suspect.why.append(words.ended_by_signal(ending.signal))
-        suspect.fields["signal"] = words.signal_name(ending.signal)
+        suspect.why.append(wording.ended_by_signal(ending.signal))
+        suspect.fields["signal"] = wording.signal_name(ending.signal)
         return suspect
     if ending.code == 0:
         left = rank.role == "server"
@@ -270,11 +270,11 @@ def by_exit(rank: Rank) -> Suspect:
             rank,
             [],
         )
-        suspect.why.append(words.ended_early())
+        suspect.why.append(wording.ended_early())
         return suspect
     suspect = suspect_of("verdict.exit-code", "unknown", rank, [])
     if ending.code is not None:
-        suspect.why.append(words.ended_with_code(ending.code))
+        suspect.why.append(wording.ended_with_code(ending.code))
         suspect.fields["exit_code"] = str(ending.code)
     return suspect
 
@@ -297,7 +297,7 @@ def last_word_is_an_exception(readings: Sequence[Reading]) -> list[Suspect]:
             continue
         if _EXCEPTION.match(rank.tail[-1]):
             suspect = suspect_of("verdict.bare-exception", "code.python", rank, [])
-            suspect.why.append(words.traceback_missing())
+            suspect.why.append(wording.traceback_missing())
             suspect.position = reading.position
             suspects.append(suspect)
     return suspects
@@ -318,9 +318,9 @@ def named_by_console(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
             suspect.support = said[:1]
         else:
             suspect = suspect_of("verdict.lost-log", "unknown", reading.rank, said[:1])
-        suspect.why.append(words.named_by_launcher())
+        suspect.why.append(wording.named_by_launcher())
         if not reading.rank.files:
-            suspect.why.append(words.log_missing())
+            suspect.why.append(wording.log_missing())
         suspect.position = reading.position
         suspects.append(suspect)
     return suspects

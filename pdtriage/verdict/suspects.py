@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pdtriage.model import Rank, Text
-from pdtriage.verdict import words
+from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.verdict.rank_reading import Found, Reading
 
 CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
 """Categories that often only follow from another rank's failure."""
@@ -139,7 +139,7 @@ def revived_suspects(
         first = min(steps, key=lambda f: (f.signature.generic, f.event.line))
         support = [f for f in steps if f is not first][:2]
         suspect = _by_own_words(first, reading, support, accusers)
-        suspect.why.append(words.went_on(_steps_after(first, reading)))
+        suspect.why.append(wording.went_on(_steps_after(first, reading)))
         suspects.append(suspect)
     return sorted(suspects, key=Suspect.strength)
 

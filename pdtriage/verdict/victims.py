@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
-from pdtriage.named import maker
-from pdtriage.verdict.reading import Reading
-from pdtriage.verdict.silent import by_node, launcher_pids
+from pdtriage.support.fast_namedtuple import maker
+from pdtriage.verdict.rank_reading import Reading
+from pdtriage.verdict.silent_suspects import by_node, launcher_pids
 
 _made = maker(Victim)
 

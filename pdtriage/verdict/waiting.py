@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.late import late
 from pdtriage.model import Event, Progress, Rank, RunFacts, Text
-from pdtriage.verdict import words
-from pdtriage.verdict.reading import Found, Reading
+from pdtriage.support.lazy_regex import late
+from pdtriage.verdict import wording
+from pdtriage.verdict.rank_reading import Found, Reading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 RUNNING_STATES = frozenset({"launch.watching-pod", "launch.proc"})
@@ -32,8 +32,8 @@ def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
     support = [slow.stopped] if slow.stopped else []
     suspect = suspect_of("verdict.hang", "hang", slow.rank, support)
     if operation:
-        suspect.why.append(words.not_waiting(operation))
-    suspect.why.append(words.behind(slow.position[1], least[1]))
+        suspect.why.append(wording.not_waiting(operation))
+    suspect.why.append(wording.behind(slow.position[1], least[1]))
     suspect.position = slow.position
     return [suspect]
 
@@ -48,7 +48,7 @@ def never_joined(readings: Sequence[Reading]) -> list[Suspect]:
     late = others[0]
     support = [r.stopped for r in waiting if r.stopped][:2]
     suspect = suspect_of("verdict.never-joined", "comm.init", late.rank, support)
-    suspect.why.append(words.not_waiting(waiting[0].waited_in or ""))
+    suspect.why.append(wording.not_waiting(waiting[0].waited_in or ""))
     return [suspect]
 
 
@@ -65,7 +65,7 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
         return []
     odd = alone[0]
     suspect = suspect_of("verdict.odd-one-out", "config.rank", odd.rank, [odd.symptoms[-1]])
-    suspect.why.append(words.elsewhere())
+    suspect.why.append(wording.elsewhere())
     suspect.position = odd.position
     return [suspect]
 
@@ -87,7 +87,7 @@ def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
     suspects = []
     for reading, found in zip(waited, last, strict=True):
         suspect = suspect_of("verdict.out-of-step", "config.rank", reading.rank, [found])
-        suspect.why.append(words.in_two_places())
+        suspect.why.append(wording.in_two_places())
         suspect.position, suspect.last_words = reading.position, ()
         suspects.append(suspect)
     suspects[0].support.extend(last[1:])
@@ -114,8 +114,8 @@ def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect
     suspect = suspect_of("verdict.stuck", "hang", None, busy[:1])
     started = any(r.rank.progress for r in spoken)
     drawn = any(f.event.signature == "device.smi-busy" for f in busy)
-    moving = words.stopped_moving() if drawn else words.looked_at()
-    suspect.why.append(moving if started else words.stuck_at_start())
+    moving = wording.stopped_moving() if drawn else wording.looked_at()
+    suspect.why.append(moving if started else wording.stuck_at_start())
     suspect.last_words = tuple(r.rank for r in spoken[:2])
     if len(spoken) == 1:
         suspect.rank, suspect.host = spoken[0].rank, spoken[0].rank.host
@@ -133,7 +133,7 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
         return []
     furthest = max(spoken, key=lambda r: r.position)
     suspect = suspect_of("verdict.stuck", "hang", None, [])
-    suspect.why.append(words.hung_or_running())
+    suspect.why.append(wording.hung_or_running())
     suspect.last_words = (furthest.rank,)
     return [suspect]
 
@@ -148,7 +148,7 @@ def cut_short(readings: Sequence[Reading]) -> list[Suspect]:
         return []
     furthest = max(counting, key=lambda r: r.position)
     suspect = suspect_of("verdict.cut-short", "hang", None, [])
-    suspect.why.append(_stops_early(furthest.rank) or words.hung_or_running())
+    suspect.why.append(_stops_early(furthest.rank) or wording.hung_or_running())
     suspect.last_words = (furthest.rank,)
     if len(spoken) == 1:
         suspect.rank, suspect.host = furthest.rank, furthest.rank.host
@@ -159,17 +159,17 @@ def _stops_early(rank: Rank) -> Text | None:
     """Where it stops, if that is far from an end it has announced."""
     last = rank.progress[-1]
     if _far_from_its_end(rank.progress):
-        return words.cut_short(last.step, last.total or 0)
+        return wording.cut_short(last.step, last.total or 0)
     if last.total is not None or len(rank.progress) < 2:
         return None
     text = next((line for line in reversed(rank.tail) if line.strip()), "")
     bars = list(_BAR.finditer(text))
     if bars:
         step, total = int(bars[-1]["step"]), int(bars[-1]["total"])
-        return words.bar_cut_short(step, total) if step < total else None
+        return wording.bar_cut_short(step, total) if step < total else None
     epoch = _EPOCH.search(text)
     if epoch and int(epoch["step"]) < int(epoch["total"]):
-        return words.epoch_cut_short(int(epoch["step"]), int(epoch["total"]))
+        return wording.epoch_cut_short(int(epoch["step"]), int(epoch["total"]))
     return None
 
 
@@ -191,7 +191,7 @@ def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspec
             continue
         other = seen.setdefault((rank.role, rank.rank), reading)
         if other is not reading and other.rank.endpoint != rank.endpoint and facts.run.attempt == 0:
-            suspect = _clash(words.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
+            suspect = _clash(wording.same_rank(rank.rank, other.rank.endpoint or "", rank.endpoint))
             suspect.support = [r.stopped for r in (other, reading) if r.stopped]
             return [suspect]
     return _same_rank_by_their_word(readings, facts)
@@ -210,7 +210,7 @@ def _same_rank_by_their_word(readings: Sequence[Reading], facts: RunFacts) -> li
         other = seen.setdefault(number, reading)
         mine, theirs = reading.rank.files[0], other.rank.files[0]
         if other is not reading and mine.rpartition("/")[0] != theirs.rpartition("/")[0]:
-            suspect = _clash(words.same_rank(int(number), theirs, mine))
+            suspect = _clash(wording.same_rank(int(number), theirs, mine))
             suspect.last_words = (other.rank, reading.rank)
             return [suspect]
     return []
@@ -238,7 +238,7 @@ def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> lis
     trouble = [f for f in launcher if f.event.role == "symptom"]
     suspect = suspect_of("verdict.peers-missing", "comm.init", None, [*trouble[:2], waiting[0]])
     suspect.role = "launcher"
-    suspect.why.append(words.nothing_started())
+    suspect.why.append(wording.nothing_started())
     return [suspect]
 
 
@@ -257,7 +257,7 @@ def nodes_differ(launcher: Sequence[Found]) -> list[Suspect]:
         return []
     suspect = suspect_of("verdict.nodes-differ", "config.launch", None, list(sizes.values()))
     suspect.role = "launcher"
-    suspect.why.append(words.nodes_differ([*sizes]))
+    suspect.why.append(wording.nodes_differ([*sizes]))
     return [suspect]
 
 
@@ -272,6 +272,6 @@ def ips_in_different_order(launcher: Sequence[Found]) -> list[Suspect]:
             if first < second and sorted(first) == sorted(second) and len(first) > 1:
                 suspect = suspect_of("verdict.ips-order", "config.rank", None, [one, other])
                 suspect.role = "launcher"
-                suspect.why.append(words.ips_differ(",".join(first), ",".join(second)))
+                suspect.why.append(wording.ips_differ(",".join(first), ",".join(second)))
                 return [suspect]
     return []

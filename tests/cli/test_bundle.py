@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pdtriage.bundle import write_bundle
-from pdtriage.excerpts import Windows, excerpt_of
-from pdtriage.pipeline import analyze
+from pdtriage.analysis.bundle import write_bundle
+from pdtriage.analysis.excerpts import Windows, excerpt_of
+from pdtriage.analysis.pipeline import analyze
 from tests.cli.conftest import FIXTURES, Command
 from tests.report.planted import planted
 

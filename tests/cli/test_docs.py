@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage import exit_codes
 from pdtriage.report import FORMATS
+from pdtriage.support import exit_codes
 from tests.cli.conftest import Command
 from tests.running import script_named
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from pdtriage.analysis.pipeline import analyze
 from pdtriage.commands.progress import reading_bar
-from pdtriage.pipeline import analyze
 from tests.cli.conftest import FIXTURES
 
 

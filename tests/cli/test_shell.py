@@ -10,8 +10,8 @@ import pytest
 
 import pdtriage as package
 from pdtriage import __main__ as front_door
-from pdtriage.debugging import DEBUG_VARIABLE
-from pdtriage.layout import columns
+from pdtriage.support.debugging import DEBUG_VARIABLE
+from pdtriage.support.text_width import columns
 from tests.cli.conftest import Command
 
 HEAVY = ("typer", "rich", "regex", "hyperscan", "zstandard", "watchdog")
@@ -87,7 +87,7 @@ def test_help_knows_no_names_of_types(pdtriage: Command) -> None:
 def test_an_unexpected_error_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pdtriage.cli.obey", _fall_over)
+    monkeypatch.setattr("pdtriage.commands.app.obey", _fall_over)
     monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
     with pytest.raises(SystemExit) as left:
@@ -100,7 +100,7 @@ def test_an_unexpected_error_is_one_line(
 
 
 def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdtriage.cli.obey", _fall_over)
+    monkeypatch.setattr("pdtriage.commands.app.obey", _fall_over)
     monkeypatch.setenv(DEBUG_VARIABLE, "1")
     with pytest.raises(ZeroDivisionError):
         front_door.main(["explain"])

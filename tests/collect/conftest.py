@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
-from pdtriage.cli import obey as obey_words
 from pdtriage.collect.gather import Collection, gather, write_manifest
 from pdtriage.collect.kubectl import Kubectl, found_kubectl
 from pdtriage.collect.selection import select
+from pdtriage.commands.app import obey as obey_words
 from tests.cli.conftest import Answer
 from tests.collect.standin import Cluster, standing_in
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pdtriage.doctor import Finding, Situation
-from pdtriage.doctor.examination import FAMILIES, checks_of
-from pdtriage.doctor.situation import Wishes
-from pdtriage.launch.flags import parse_flags
+from pdtriage.doctor.context import Wishes
+from pdtriage.doctor.runner import FAMILIES, checks_of
+from pdtriage.launch.options.flags import parse_flags
 
 from ..etcd import RealEtcd, running_etcd
 

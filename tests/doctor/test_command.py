@@ -13,11 +13,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Text
 from pdtriage.doctor import Finding, cheap_findings, worst
 from pdtriage.doctor.finding import Status
-from pdtriage.launch.flags import LaunchFlags
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Text
 
 from .conftest import CHECKS, Machine
 

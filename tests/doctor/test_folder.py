@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.doctor import folder
-from pdtriage.launch.recorder import FolderLock
+from pdtriage.doctor.checks import folder
+from pdtriage.record.writer import FolderLock
 
 from .conftest import Machine
 

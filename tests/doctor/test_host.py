@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.doctor import host
+from pdtriage.doctor.checks import host
 
 from .conftest import Machine
 

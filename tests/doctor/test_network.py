@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.kv import KVServer
+from pdtriage.launch.rendezvous.kv import KVServer
 
 from .conftest import Machine, free_port
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from pdtriage.doctor import Finding, Situation
-from pdtriage.doctor.reaching import reach
-from pdtriage.doctor.situation import Wishes
-from pdtriage.launch.kv import KVClient, KVServer
-from pdtriage.launch.network import address_towards, is_loopback, own_address
+from pdtriage.doctor.context import Wishes
+from pdtriage.doctor.http_probe import reach
+from pdtriage.launch.plan.network import address_towards, is_loopback, own_address
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 
 from ..etcd import RealEtcd
 from .conftest import Machine, free_port, judged

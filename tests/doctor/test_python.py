@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.doctor import python as python_family
-from pdtriage.doctor.situation import Wishes
+from pdtriage.doctor.checks import python as python_family
+from pdtriage.doctor.context import Wishes
 
 from .conftest import Machine
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from pdtriage.analysis.authoring.catalogue import pages, write
 from pdtriage.knowledge import Knowledge, load_knowledge
-from pdtriage.knowledge.catalogue import pages, write
 from pdtriage.model import CATEGORIES
 from tests.knowledge.test_check import SOUND
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import regex
 
-from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge, trial
-from pdtriage.knowledge.check import Problem, check
+from pdtriage.analysis.authoring import trial
+from pdtriage.analysis.authoring.check import Problem, check
+from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge
 from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Text
 

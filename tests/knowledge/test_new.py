@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.analysis.authoring.check import check
+from pdtriage.analysis.authoring.new import IDENTIFIER, skeleton
 from pdtriage.knowledge import load_knowledge
-from pdtriage.knowledge.check import check
-from pdtriage.knowledge.new import IDENTIFIER, skeleton
 
 LINE = "OSError: [Errno 116] Stale \"file\" handle: '/mnt/a\\b'"
 

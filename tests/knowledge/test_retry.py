@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.analysis.authoring.check import check
 from pdtriage.knowledge import KnowledgeError, load_knowledge
-from pdtriage.knowledge.check import check
 from pdtriage.knowledge.explain import categories, explain
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.retry import ALIKE, sentence, worth_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.record import RunRecord, read_records
+from pdtriage.record.schema import RunRecord, read_records
 
 from ..etcd import RealEtcd, running_etcd
 from ..running import clean_environment, wait_until

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdtriage.launch.record import RunRecord, read_records
+from pdtriage.record.schema import RunRecord, read_records
 
 from ..etcd import RealEtcd
 from ..running import wait_until

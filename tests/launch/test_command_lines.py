@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from pdtriage.launch import cluster as clusters
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.devices import assign, find_devices
-from pdtriage.launch.flags import LaunchFlags, parse_flags
-from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.plan import Plan, plan_collective
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import mode_of
+from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.unsupported import mode_of
+from pdtriage.launch.plan import cluster as clusters
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.collective import Plan, plan_collective
+from pdtriage.launch.plan.devices import assign, find_devices
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.support.refusal import RefusedError
 
 GPU_WHEEL = PaddleWheel("gpu", "3.3.1", "paddlepaddle-gpu")
 CPU_WHEEL = PaddleWheel("cpu", "3.3.1", "paddlepaddle")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.interpreter import choose_python, installed_paddle, wheel_in
-from pdtriage.launch.probe import SystemProbe
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.plan.interpreter import choose_python, installed_paddle, wheel_in
+from pdtriage.launch.plan.probe import SystemProbe
+from pdtriage.support.refusal import RefusedError
 
 STAND_IN_MODULE = """
 class NVMLError(Exception): pass
@@ -24,7 +24,7 @@ int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = 3; return 0; }
 """
-ASK = "from pdtriage.launch.probe import count_nvml; print(count_nvml())"
+ASK = "from pdtriage.launch.plan.probe import count_nvml; print(count_nvml())"
 
 
 def ask(**variables: str) -> str:

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.elastic_news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
-from pdtriage.launch.etcd import Etcd, EtcdAwayError
-from pdtriage.launch.etcd_facts import EtcdFacts
-from pdtriage.launch.facts import FactsChannel, Message
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.generation import Generation, Keys, Member, view_of
-from pdtriage.launch.generation_rules import Terms
-from pdtriage.launch.happenings import PeerSpoke
-from pdtriage.launch.membership import Membership
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.elastic.etcd_channel import EtcdFacts
+from pdtriage.launch.elastic.generation import Generation, Keys, Member, view_of
+from pdtriage.launch.elastic.generation_rules import Terms
+from pdtriage.launch.elastic.membership import Membership
+from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
+from pdtriage.launch.supervise.events import PeerSpoke
 
 from ..etcd import RealEtcd
 from ..running import wait_until

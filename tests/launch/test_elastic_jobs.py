@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.generation import Keys
+from pdtriage.launch.elastic.generation import Keys
 
 from ..etcd import RealEtcd, free_port, running_etcd
 from ..running import is_running, wait_until

@@ -6,18 +6,18 @@ import json
 
 import pytest
 
-from pdtriage.launch.elastic_flags import as_elastic
-from pdtriage.launch.elastic_paddle import mixed_generation
-from pdtriage.launch.etcd import Entry
-from pdtriage.launch.flags import LaunchFlags, parse_flags
-from pdtriage.launch.generation import Generation, Keys, Member, MemberState, Speech, View
-from pdtriage.launch.generation_rules import (
+from pdtriage.launch.elastic.etcd import Entry
+from pdtriage.launch.elastic.generation import Generation, Keys, Member, MemberState, Speech, View
+from pdtriage.launch.elastic.generation_rules import (
     Steady,
     Terms,
     is_counted,
     next_generation,
     waiting,
 )
+from pdtriage.launch.elastic.paddle_nodes import mixed_generation
+from pdtriage.launch.options.elastic import as_elastic
+from pdtriage.launch.options.flags import LaunchFlags, parse_flags
 
 KEYS = Keys("j")
 TERMS = Terms(2, 3, first=30, again=2, join=1, lost=1.5, late=15)

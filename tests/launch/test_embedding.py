@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.record import RunRecord, read_records
+from pdtriage.record.schema import RunRecord, read_records
 
 from ..running import clean_environment, is_running, wait_until
 from .conftest import SCRIPTS
@@ -22,8 +22,8 @@ def call(tmp_path: Path, program: str, **env: str) -> subprocess.CompletedProces
         f"""
         import sys
         from pdtriage.launch import run
-        from pdtriage.launch.console import Console
-        from pdtriage.launch.outcome import Conclusion, ExitOrderAnalyst
+        from pdtriage.launch.console.console import Console
+        from pdtriage.launch.supervise.outcome import Conclusion, ExitOrderAnalyst
         def go(*words, **hooks):
             sys.exit(run(["--log_dir", {str(tmp_path / "log")!r}, *words], **hooks).exit_code)
         """
@@ -95,7 +95,7 @@ def test_a_bug_of_ours_leaves_no_orphan(tmp_path: Path) -> None:
     done = call(
         tmp_path,
         """
-        from pdtriage.launch.supervise import Supervisor
+        from pdtriage.launch.supervise.supervisor import Supervisor
         def broken(self):
             raise AssertionError("a bug")
         Supervisor.run = broken
@@ -194,7 +194,7 @@ def test_a_job_that_ends_between_two_attempts(
 ) -> None:
     """As a node of an elastic job may find, while it waits for the others."""
     program = f"""
-    from pdtriage.launch.nodes import JobEnded, ToldToStop
+    from pdtriage.launch.rendezvous.nodes import JobEnded, ToldToStop
     from pdtriage.launch.session import _Session
     first = _Session._attempt
     def attempt(self, number, planner, post):

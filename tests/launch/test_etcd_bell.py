@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pdtriage.launch import etcd_bell
-from pdtriage.launch.etcd_bell import Bell
-from pdtriage.launch.generation import Keys
+from pdtriage.launch.elastic import etcd_watch
+from pdtriage.launch.elastic.etcd_watch import Bell
+from pdtriage.launch.elastic.generation import Keys
 
 from ..etcd import RealEtcd
 from ..running import wait_until
@@ -71,7 +71,7 @@ def test_it_works_again_after_etcd_was_away(etcd: RealEtcd, bell: Bell, rings: R
 def test_a_silent_stream_is_opened_anew(
     etcd: RealEtcd, rings: Rings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(etcd_bell, "_SILENCE", 0.3)
+    monkeypatch.setattr(etcd_watch, "_SILENCE", 0.3)
     bell = Bell(etcd.client(), *KEYS.of_the_world(), rings.ring)
     bell.start()
     rings.await_more(2)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pdtriage.doctor.etcd_place import EtcdPlace
-from pdtriage.launch.etcd import Etcd, EtcdAwayError
+from pdtriage.doctor.etcd_exchange import EtcdPlace
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
 
 from ..etcd import RealEtcd
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.facts import FactsChannel, Message
-from pdtriage.launch.happenings import PeerSilent
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
+from pdtriage.launch.supervise.events import PeerSilent
 
 from ..running import wait_until
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from pdtriage.launch.facts import MAX_FACTS, clean_facts, encode_facts
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.kv import MAX_VALUE, KVClient, KVServer
-from pdtriage.launch.peers import cluster_of, rank_peers
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.rendezvous.kv import MAX_VALUE, KVClient, KVServer
+from pdtriage.launch.rendezvous.peer_channel import MAX_FACTS, clean_facts, encode_facts
+from pdtriage.launch.rendezvous.peers import cluster_of, rank_peers
+from pdtriage.support.refusal import RefusedError
 
 
 @pytest.fixture

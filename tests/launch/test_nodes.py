@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.cluster import some_of
-from pdtriage.launch.kv import KVClient
+from pdtriage.launch.plan.cluster import some_of
+from pdtriage.launch.rendezvous.kv import KVClient
 
 from ..running import wait_until
 from .conftest import Launch, Launcher

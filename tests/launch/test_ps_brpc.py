@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.pipeline import analyze
+from pdtriage.analysis.pipeline import analyze
 
 from ..running import wait_until
 from .conftest import Launch, Launcher

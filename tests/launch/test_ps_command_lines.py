@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from pdtriage.launch.flags import parse_flags
-from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.network import free_ports
-from pdtriage.launch.plan import Plan, ProcessPlan
-from pdtriage.launch.ps_plan import Start, plan_given, plan_ps, ps_devices
-from pdtriage.launch.ps_roles import roles_of
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import is_given, mode_of
+from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.options.unsupported import is_given, mode_of
+from pdtriage.launch.plan.collective import Plan, ProcessPlan
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.network import free_ports
+from pdtriage.launch.plan.parameter_server import Start, plan_given, plan_ps, ps_devices
+from pdtriage.launch.plan.ps_roles import roles_of
+from pdtriage.support.refusal import RefusedError
 
 from .test_command_lines import CPU_WHEEL, GPU_WHEEL, StandInCards
 

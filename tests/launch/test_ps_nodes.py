@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.happenings import PeerSpoke
-from pdtriage.launch.network import free_ports
-from pdtriage.launch.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
-from pdtriage.pipeline import analyze
+from pdtriage.analysis.pipeline import analyze
+from pdtriage.launch.plan.network import free_ports
+from pdtriage.launch.supervise.events import PeerSpoke
+from pdtriage.launch.supervise.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
 
 from ..running import wait_until
 from .conftest import Launch, Launcher

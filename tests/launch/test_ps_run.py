@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.network import free_ports
+from pdtriage.analysis.pipeline import analyze
+from pdtriage.launch.plan.network import free_ports
 from pdtriage.model import Report
-from pdtriage.pipeline import analyze
 
 from ..running import clean_environment, is_running, wait_until
 from .conftest import SCRIPTS, Launch, Launcher

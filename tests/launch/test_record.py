@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.record import parse_record, read_records
+from pdtriage.record.schema import parse_record, read_records
+from pdtriage.support.bilingual import Text
 
 from .conftest import Launcher
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage import exit_codes
-from pdtriage.launch.flags import parse_flags
-from pdtriage.launch.legacy_console import uses_legacy_flags
+from pdtriage.launch.console.legacy import uses_legacy_flags
+from pdtriage.launch.options.flags import parse_flags
+from pdtriage.support import exit_codes
 
 from ..running import clean_environment, is_running
 from .conftest import SCRIPTS, Launcher

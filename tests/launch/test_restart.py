@@ -7,12 +7,12 @@ import signal
 
 import pytest
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.outcome import Conclusion, Failure, Reached, Retry
-from pdtriage.launch.record import RunRecord, read_records
-from pdtriage.launch.record_attempts import attempts_in
-from pdtriage.launch.restart import Decision, Policy, decide
-from pdtriage.pipeline import analyze
+from pdtriage.analysis.pipeline import analyze
+from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached, Retry
+from pdtriage.launch.supervise.restart import Decision, Policy, decide
+from pdtriage.record.attempts import attempts_in
+from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.support.bilingual import Text
 
 from ..running import wait_until
 from .conftest import SCRIPTS, Launch, Launcher

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.cluster import from_ips
-from pdtriage.launch.devices import assign, find_devices
-from pdtriage.launch.flags import parse_flags
-from pdtriage.launch.network import free_ports
-from pdtriage.launch.plan import Plan, plan_collective
-from pdtriage.pipeline import analyze
+from pdtriage.analysis.pipeline import analyze
+from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.plan.cluster import from_ips
+from pdtriage.launch.plan.collective import Plan, plan_collective
+from pdtriage.launch.plan.devices import assign, find_devices
+from pdtriage.launch.plan.network import free_ports
 
 from .conftest import Launcher
 from .test_command_lines import CPU_WHEEL, StandInCards

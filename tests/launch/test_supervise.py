@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.happenings import PeerBack
-from pdtriage.launch.record import DeathRecord
-from pdtriage.launch.watch import Watch
+from pdtriage.launch.supervise.event_loop import Watch
+from pdtriage.launch.supervise.events import PeerBack
+from pdtriage.record.schema import DeathRecord
 
 from ..running import clean_environment, is_running, wait_until
 from .conftest import SCRIPTS, Launch, Launcher

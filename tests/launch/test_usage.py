@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.bilingual import Language
 from pdtriage.commands.doctor import _help as doctors
-from pdtriage.launch.usage import help_text
-from pdtriage.layout import columns
+from pdtriage.launch.options.usage import help_text
+from pdtriage.support.bilingual import Language
+from pdtriage.support.text_width import columns
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

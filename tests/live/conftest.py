@@ -15,9 +15,9 @@ from threading import Thread
 
 import pytest
 
-from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
-from pdtriage.live.hearing import Tuned
+from pdtriage.live.followed_log import Tuned
+from pdtriage.scan import Engine
 
 from ..running import clean_environment
 

@@ -12,8 +12,8 @@ import sys
 import termios
 import time
 
-from pdtriage.live.board import Plain, Terminal, screen_for, status_text
-from pdtriage.live.ears import Standing
+from pdtriage.live.log_follower import Standing
+from pdtriage.live.status_line import Plain, Terminal, screen_for, status_text
 from pdtriage.live.terminal import Cleaner, Lines
 
 from ..running import clean_environment

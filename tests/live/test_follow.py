@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.live import follow
-from pdtriage.live.follow import FolderWatch, Pace
+from pdtriage.live import folder_watch
+from pdtriage.live.folder_watch import FolderWatch, Pace
 from pdtriage.live.tail import Tail
 
 from ..running import wait_until
@@ -106,7 +106,7 @@ def test_what_is_written_is_no_event(tmp_path: Path) -> None:
 def test_without_events_the_folder_is_looked_at_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "LOOK_WITHOUT_EVENTS", 0.1)
+    monkeypatch.setattr(folder_watch, "LOOK_WITHOUT_EVENTS", 0.1)
     watch = FolderWatch(str(tmp_path), events=False)
     assert not watch.has_events
     assert watch.due()
@@ -120,6 +120,6 @@ def test_a_folder_that_cannot_be_watched_is_looked_at(tmp_path: Path) -> None:
 
 def test_the_pace_slows_down_when_nothing_comes() -> None:
     pace = Pace()
-    assert pace.rest(news=True) == follow.BUSY
-    assert [pace.rest(news=False) for _ in range(12)][-1] == follow.IDLE
-    assert pace.rest(news=True) == follow.BUSY
+    assert pace.rest(news=True) == folder_watch.BUSY
+    assert [pace.rest(news=False) for _ in range(12)][-1] == folder_watch.IDLE
+    assert pace.rest(news=True) == folder_watch.BUSY

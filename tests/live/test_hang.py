@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from pdtriage.live.ears import Standing
 from pdtriage.live.hang import Silence
+from pdtriage.live.log_follower import Standing
 
 
 def standing(name: str, step: int | None, quiet: float) -> Standing:

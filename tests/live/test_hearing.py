@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.live import alarm
-from pdtriage.live import hearing as hearings
-from pdtriage.live.hearing import Hearing, Tuned
+from pdtriage.live import followed_log as hearings
+from pdtriage.live import literal_prescan
+from pdtriage.live.followed_log import Hearing, Tuned
 from pdtriage.model import LogFile
 
 from .test_follow import append
@@ -140,7 +140,7 @@ def test_a_log_without_end_does_not_fill_the_memory(
     tmp_path: Path, tuned: Tuned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hearings, "PIECE", 1 << 11)
-    monkeypatch.setattr(alarm, "MOST_UNSEEN", 1 << 11)
+    monkeypatch.setattr(literal_prescan, "MOST_UNSEEN", 1 << 11)
     log = tmp_path / "workerlog.0"
     steps = b"".join(b"epoch: 0, step: %d, loss: 0.5\n" % n for n in range(1_500))
     heard = hearing(log, tuned)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from pdtriage.jobs.heard import ranks_of, with_peers
-from pdtriage.judging import Job
+from pdtriage.analysis.job import Job
 from pdtriage.knowledge import Knowledge
-from pdtriage.launch.facts import MAX_FACTS, clean_facts, encode_facts
-from pdtriage.launch.record import DeathRecord, PeerRecord, RunRecord
-from pdtriage.live.hearing import Tuned
-from pdtriage.live.peers import told
+from pdtriage.launch.rendezvous.peer_channel import MAX_FACTS, clean_facts, encode_facts
+from pdtriage.live.followed_log import Tuned
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
+from pdtriage.record.peer_facts import ranks_of, with_peers
+from pdtriage.record.peer_facts_sent import told
+from pdtriage.record.schema import DeathRecord, PeerRecord, RunRecord
 
 CULPRIT = Event(
     signature="data.errno5",

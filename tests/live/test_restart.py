@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from pdtriage import pipeline
-from pdtriage.bilingual import Text
-from pdtriage.launch.record import ProcessRecord, read_records
-from pdtriage.layout import columns
-from pdtriage.live.ears import Ears
+from pdtriage.analysis import pipeline
+from pdtriage.live.log_follower import Ears
+from pdtriage.record.schema import ProcessRecord, read_records
+from pdtriage.support.bilingual import Text
+from pdtriage.support.text_width import columns
 
 from ..running import wait_until
 from .conftest import Command, Desk

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jsonschema
 
-from pdtriage import pipeline
+from pdtriage.analysis import pipeline
 
 from ..running import wait_until
 from .conftest import Command, Desk
@@ -244,7 +244,7 @@ def test_nothing_heavy_is_imported_before_the_processes_start(desk: Desk) -> Non
     probe = desk.script(
         """
         from pdtriage.live import observer
-        from pdtriage.launch.happenings import Watching
+        from pdtriage.launch.supervise.events import Watching
         heavy = ("typer", "rich", "regex", "hyperscan", "watchdog", "zstandard")
         seen = []
         real = observer.LiveObserver.notice

@@ -23,9 +23,9 @@ import ray
 from ray.cluster_utils import Cluster
 
 import pdtriage
-from pdtriage.extras import NotAvailableError
-from pdtriage.mapping import mapper_of, on_ray
-from pdtriage.pipeline import analyze
+from pdtriage.analysis.pipeline import analyze
+from pdtriage.reading import mapper_of, on_ray
+from pdtriage.support.extras import NotAvailableError
 from tests.sources.web import Web, serving
 
 SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"
@@ -197,7 +197,7 @@ def begun(web: Web, cluster: Cluster | None = None, first: str = "") -> subproce
     script = (
         f"{first}\n"
         "import sys\n"
-        "from pdtriage.mapping import on_ray\n"
+        "from pdtriage.reading import on_ray\n"
         "on_ray.MOST_BATCH = 1\n"
         "on_ray.read_one = None\n"
         "from pdtriage.__main__ import main\n"

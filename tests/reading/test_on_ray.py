@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from pdtriage.mapping.on_ray import Wanted, batches_of
 from pdtriage.model import LogFile
+from pdtriage.reading.on_ray import Wanted, batches_of
 from pdtriage.sources import Source
-from pdtriage.sources.opening import Memory
+from pdtriage.sources.byte_stream import Memory
 from tests.cli.conftest import Command
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ ALONE = (["unshare", "-n"], ["unshare", "-rn"])
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     told = tmp_path_factory.mktemp("ray") / "outcome.json"
-    command = [*_network(), sys.executable, "-m", "tests.mapping.cluster_story", str(told)]
+    command = [*_network(), sys.executable, "-m", "tests.reading.cluster_story", str(told)]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     with tempfile.TemporaryDirectory(prefix="ray-") as short:  # paths of sockets must be
         done = subprocess.run(

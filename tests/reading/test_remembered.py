@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pdtriage import cache
-from pdtriage.events import Engine
 from pdtriage.knowledge import load_knowledge
-from pdtriage.mapping import content, remembered
-from pdtriage.mapping.plain import NotThatShape, from_plain, plain
-from pdtriage.mapping.remembered import read_or_remember
 from pdtriage.model import FileFacts
-from pdtriage.reading import Read, Tick, read_here
-from pdtriage.sources import Source, backends, find
+from pdtriage.reading import content_key, memory
+from pdtriage.reading.local import Read, Tick, read_here
+from pdtriage.reading.memory import read_or_remember
+from pdtriage.reading.plain import NotThatShape, from_plain, plain
+from pdtriage.scan import Engine
+from pdtriage.sources import Source, find
+from pdtriage.sources.remote import backends
+from pdtriage.support import cache
 from tests.sources.builders import as_tar, write_tree
 from tests.sources.web import Web, serving
 
@@ -33,16 +34,16 @@ LOG = b"step 1 loss 0.5\n" * 500 + b"Traceback (most recent call last):\n" + ERR
 
 @pytest.mark.parametrize("told", ["inf", "1e400", "nan", "-1", "much"])
 def test_numbers_nobody_means(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
-    monkeypatch.setenv(remembered.SIZE_VARIABLE, told)
+    monkeypatch.setenv(memory.SIZE_VARIABLE, told)
     monkeypatch.setenv(backends.TIMEOUT_VARIABLE, told)
-    assert remembered._room() >= 0
+    assert memory._room() >= 0
     assert backends.awaited(backends.begun(lambda: 7)) == 7
 
 
 @pytest.fixture(autouse=True)
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(content, "WORTH_KEEPING", 1000)
+    monkeypatch.setattr(content_key, "WORTH_KEEPING", 1000)
     return tmp_path / "cache" / "results"
 
 
@@ -138,7 +139,7 @@ def test_other_signatures_and_other_versions_read_again(
 ) -> None:
     look(log)
     assert look(log, engine=OTHER_ENGINE)[1] == ["workerlog.0"]
-    monkeypatch.setattr(content, "_tool", lambda: b"another version")
+    monkeypatch.setattr(content_key, "_tool", lambda: b"another version")
     assert look(log)[1] == ["workerlog.0"]
 
 
@@ -227,7 +228,7 @@ def test_it_does_not_grow_without_end(
 def test_nothing_is_kept_where_that_is_wished(
     log: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(remembered.SIZE_VARIABLE, "0")
+    monkeypatch.setenv(memory.SIZE_VARIABLE, "0")
     assert look(log)[1] == look(log)[1] == ["workerlog.0"]
     assert not shelf.exists()
 
@@ -235,10 +236,10 @@ def test_nothing_is_kept_where_that_is_wished(
 def test_small_local_logs_are_not_worth_it(
     log: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(content, "WORTH_KEEPING", 8 << 20)
+    monkeypatch.setattr(content_key, "WORTH_KEEPING", 8 << 20)
     look(log)
     assert entries(shelf) == []
-    assert "pdtriage.mapping.plain" in sys.modules
+    assert "pdtriage.reading.plain" in sys.modules
 
 
 def test_members_of_an_archive(tmp_path: Path) -> None:

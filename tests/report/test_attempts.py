@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from pdtriage.layout import columns
 from pdtriage.model import Brief, Report, Restart, Run, Text
 from pdtriage.report import Options
-from pdtriage.report.redact import redacted
+from pdtriage.report.masking.redact import redacted
+from pdtriage.support.text_width import columns
 from pdtriage.verdict.attempts import attempts_of
 from tests.report import reports
 from tests.report.writing import written

@@ -12,7 +12,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 
 from pdtriage.model import Text
 from pdtriage.report import Options
-from pdtriage.report.github import SUMMARY_BYTES, annotations_of
+from pdtriage.report.formats.github import SUMMARY_BYTES, annotations_of
 from tests.report import reports
 from tests.report.official import sarif_schema
 from tests.report.writing import all_written, written

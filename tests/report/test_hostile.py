@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import (
     Attempts,
     Baseline,
@@ -27,7 +28,6 @@ from pdtriage.model import (
     Restart,
     Text,
 )
-from pdtriage.pipeline import analyze
 from pdtriage.report import FORMATS, Options
 from tests.report import reports
 from tests.report.test_ci_formats import commands

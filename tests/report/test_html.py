@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Text
-from pdtriage.pipeline import analyze
 from tests.report import reports
 from tests.report.browser import CHROMIUM, Browser, running
 from tests.report.writing import all_written, written

@@ -6,8 +6,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pdtriage.model import Text
-from pdtriage.report.markdown import as_markdown
-from pdtriage.report.marking import block, cell, code, prose
+from pdtriage.report.formats.markdown import as_markdown
+from pdtriage.report.formats.markdown_escape import block, cell, code, prose
 from tests.report import reports
 from tests.report.writing import all_written, written
 

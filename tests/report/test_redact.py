@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pdtriage.model import Difference, Evidence, Moment, Text
-from pdtriage.report.redact import masked_text, redacted
+from pdtriage.report.masking.redact import masked_text, redacted
 from tests.report import reports
 
 A = "Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz9Xc3Vb7N"

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
-from pdtriage.report.places import Place, place_of, repository_around
+from pdtriage.report.repository import Place, place_of, repository_around
 from pdtriage.report.targets import BadTarget, targets_named, targets_of
 from tests.report import reports
 

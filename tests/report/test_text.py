@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from pdtriage.layout import columns
 from pdtriage.model import Cause, Evidence, Moment, Report, Run, Text, Victim
 from pdtriage.report import Options, reporter_named
+from pdtriage.support.text_width import columns
 from tests.report import reports
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.model import Victim
-from pdtriage.report.wording import moment_time, numbers, process_name, run_time, victims_line
+from pdtriage.report.words import moment_time, numbers, process_name, run_time, victims_line
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from pdtriage.events import scan, side_facts
-from pdtriage.jobs import assemble
-from pdtriage.launch.record import RunRecord
 from pdtriage.model import FileFacts, FileKind, LogFile, RunFacts
+from pdtriage.record.schema import RunRecord
+from pdtriage.runs import assemble
+from pdtriage.scan import scan, side_facts
 
-from ..events.builders import MODIFIED, engine
+from ..scan.builders import MODIFIED, engine
 
 KINDS: dict[str, FileKind] = {
     "workerlog": "worker",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pdtriage.launch.record import ProcessRecord, RunRecord
 from pdtriage.model import RunFacts
+from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.verdict import judge
 from pdtriage.verdict.attempts import attempts_of, row_of
 
-from ..events.builders import engine
+from ..scan.builders import engine
 from .builders import environment, runs_of
 
 ERROR = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pdtriage
-from pdtriage.bundle import write_bundle
+from pdtriage.analysis.bundle import write_bundle
 from pdtriage.knowledge import load_knowledge
 from tests.collect.pods import SCENARIOS, SECRET, ended, event, job, kubeflow, pod, running
 

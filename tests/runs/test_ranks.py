@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.jobs.identity import host_of
 from pdtriage.model import RunFacts
+from pdtriage.runs.identity import host_of
 
 from .builders import environment, runs_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 
 from .builders import environment, runs_of
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from pdtriage.jobs.folders import Log
-from pdtriage.jobs.split import split
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, SignatureRole, Stamp
+from pdtriage.runs.folders import Log
+from pdtriage.runs.run_boundaries import split
 
 FILE = LogFile("log/workerlog.0", "worker", "log", 0)
 LINE = 80

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from textwrap import dedent
 
-from pdtriage.events import Engine, FileScanner
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import Event, FileFacts, FileKind, LogFile
+from pdtriage.scan import Engine, FileScanner
 
 MODIFIED = 1_700_000_000.0  # 2023-11-14
 

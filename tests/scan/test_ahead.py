@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.events import scan
-from pdtriage.events import whole as scanning
-from pdtriage.events.ahead import DEPTH, ahead
-from pdtriage.events.detect import Stream
 from pdtriage.model import FileFacts, LogFile
+from pdtriage.scan import scan
+from pdtriage.scan import scan_file as scanning
+from pdtriage.scan.detect import Stream
+from pdtriage.scan.prefetch import DEPTH, ahead
 
 from .builders import engine
 
@@ -66,7 +66,7 @@ def test_who_stops_asking_stops_the_work() -> None:
 
 
 def test_a_source_that_hangs_does_not_keep_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdtriage.events.ahead.PATIENCE", 0.05)
+    monkeypatch.setattr("pdtriage.scan.prefetch.PATIENCE", 0.05)
     release = threading.Event()
 
     def items() -> Iterator[int]:

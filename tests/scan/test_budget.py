@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.events import budget as budgeting
-from pdtriage.events import scanner as scanning
-from pdtriage.events.clock import Clock
+from pdtriage.scan import budget as budgeting
+from pdtriage.scan import scanner as scanning
+from pdtriage.scan.clock import Clock
 
 from .builders import facts_of, telling
 

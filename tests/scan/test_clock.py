@@ -6,7 +6,7 @@ import calendar
 
 import pytest
 
-from pdtriage.events.clock import Clock
+from pdtriage.scan.clock import Clock
 
 from .builders import engine
 

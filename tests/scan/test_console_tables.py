@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pdtriage.events.console_tables import console_blocks
+from pdtriage.scan.console_tables import console_blocks
 
 RULE = b"=" * 60
 TABLE = b"\n".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.events.detect import FATAL, Detector, _escaped
+from pdtriage.scan.detect import FATAL, Detector, _escaped
 
 
 def test_literals_are_escaped_as_by_the_standard_library() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.events import Engine, FileScanner
-from pdtriage.events.engines import ENVIRONMENT_VARIABLE, EngineName, chosen_engine
-from pdtriage.events.lines import Lines
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts
+from pdtriage.scan import Engine, FileScanner
+from pdtriage.scan.lines import Lines
+from pdtriage.scan.multi_pattern import ENVIRONMENT_VARIABLE, EngineName, chosen_engine
 from pdtriage.sources import Source, find
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -90,5 +90,5 @@ def test_the_environment_may_choose(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_hyperscan_another_one_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
-    monkeypatch.setattr("pdtriage.events.engines.find_spec", lambda _name: None)
+    monkeypatch.setattr("pdtriage.scan.multi_pattern.find_spec", lambda _name: None)
     assert chosen_engine() == "python"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.events.kubernetes import kubernetes_facts
-from pdtriage.events.kubernetes.allowed import LONGEST, reduced
 from pdtriage.model import FileFacts, LogFile
+from pdtriage.scan.kubernetes import kubernetes_facts
+from pdtriage.scan.kubernetes.allowed import LONGEST, reduced
 from tests.collect.pods import SECRET, ended, event, job, pod, running
-from tests.events.builders import facts_of
+from tests.scan.builders import facts_of
 
 DESCRIBED = """\
 Name:             train-worker-1

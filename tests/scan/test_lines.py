@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.events import lines as reading
-from pdtriage.events.lines import (
+from pdtriage.scan import lines as reading
+from pdtriage.scan.lines import (
     TAIL,
     Lines,
     last_start,

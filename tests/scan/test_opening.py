@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.events.opening import Opening
-from pdtriage.events.scanner import PIECE
+from pdtriage.scan.restart_detection import Opening
+from pdtriage.scan.scanner import PIECE
 
 from .builders import facts_of
 

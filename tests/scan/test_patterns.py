@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.events.clock import STAMP_GROUPS, Clock
-from pdtriage.events.patterns import Groups, Patterns
-from pdtriage.events.progress import STEP_GROUPS
-from pdtriage.events.shapes import Kind
 from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.signature import Format
+from pdtriage.scan.clock import STAMP_GROUPS, Clock
+from pdtriage.scan.patterns import Groups, Patterns
+from pdtriage.scan.progress import STEP_GROUPS
+from pdtriage.scan.shapes import Kind
 
 KNOWLEDGE = load_knowledge()
 CLOCKS = Patterns(KNOWLEDGE.clocks, STAMP_GROUPS)

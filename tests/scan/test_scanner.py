@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.events import scanner as scanning
 from pdtriage.model import FileFacts
+from pdtriage.scan import scanner as scanning
 
 from .builders import engine, facts_of, telling
 

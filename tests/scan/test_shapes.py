@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.events import shapes as shaping
-from pdtriage.events.shapes import Shapes
 from pdtriage.knowledge import load_knowledge
+from pdtriage.scan import shapes as shaping
+from pdtriage.scan.shapes import Shapes
 
 
 def asked(*patterns: str) -> tuple[Shapes[list[bool]], list[bytes]]:

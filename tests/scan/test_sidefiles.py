@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.events import side_facts
-from pdtriage.events.console_tables import console_blocks
 from pdtriage.model import FileKind, LogFile
+from pdtriage.scan import side_facts
+from pdtriage.scan.console_tables import console_blocks
 
 
 def test_every_launch_appends_a_block() -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.events import Engine, FileScanner, scan
-from pdtriage.events import whole as scanning
-from pdtriage.events.whole import begun
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts, LogFile
+from pdtriage.scan import Engine, FileScanner, scan
+from pdtriage.scan import scan_file as scanning
+from pdtriage.scan.scan_file import begun
 from pdtriage.sources import find
 
 from .builders import MODIFIED, engine

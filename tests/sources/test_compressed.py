@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from pdtriage.sources import LIMITS, Limits, find
-from pdtriage.sources.compressed import codec_of, decompress
+from pdtriage.sources.archives.compressed import codec_of, decompress
 from tests.sources.builders import COMPRESSIONS, content, one, write_tree
 
 TEXT = b"".join(b"step %d loss %d\n" % (n, n * n) for n in range(20_000))

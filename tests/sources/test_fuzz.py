@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pdtriage.sources import Limits, find
-from pdtriage.sources.forward import Forward
-from pdtriage.sources.recognise import archive_by_content, named, recognise
-from pdtriage.sources.rotation import rotations, without_rotation
-from pdtriage.sources.shown import member_parts, natural, printable
+from pdtriage.sources.archives.forward import Forward
+from pdtriage.sources.display_path import member_parts, natural, printable
+from pdtriage.sources.find.recognise import archive_by_content, named, recognise
+from pdtriage.sources.find.rotation import rotations, without_rotation
 from tests.sources.builders import COMPRESSIONS, TWO_NODES, as_tar, as_zip, zst
 
 SMALL = Limits(expanded=1 << 18, ratio=5, held=1 << 18, in_memory=1 << 20, entries=1000)

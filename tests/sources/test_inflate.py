@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pdtriage.sources.compressed import DamagedError, decompress
+from pdtriage.sources.archives.compressed import DamagedError, decompress
 from pdtriage.sources.limits import LIMITS
 
 TEXT = b"".join(b"step %d loss 0.5\n" % step for step in range(20_000))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.sources.recognise import archive_by_name, recognise
+from pdtriage.sources.find.recognise import archive_by_name, recognise
 from tests.sources.builders import TRACEBACK
 
 

@@ -10,7 +10,8 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from pdtriage.sources import backends, find, remote
+from pdtriage.sources import find
+from pdtriage.sources.remote import backends, origin
 from tests.sources.builders import TWO_NODES, as_zip, write_tree
 from tests.sources.test_remote import LONG, told
 from tests.sources.web import Web, serving
@@ -54,14 +55,14 @@ def test_a_folder_of_a_bucket(tmp_path: Path) -> None:
 
 
 def test_a_large_object_comes_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "BLOCK", 1 << 20)
+    monkeypatch.setattr(origin, "BLOCK", 1 << 20)
     [source] = find(["s3://team/big/workerlog.0"]).sources
     assert b"".join(source.chunks()) == LONG
 
 
 @pytest.mark.parametrize("hops", [True, False])
 def test_an_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hops: bool) -> None:
-    monkeypatch.setattr(remote, "HOPS", 0 if hops else 1 << 40)
+    monkeypatch.setattr(origin, "HOPS", 0 if hops else 1 << 40)
     archive = write_tree(tmp_path, {"a.zip": as_zip(TWO_NODES)}) / "a.zip"
     assert told(find(["s3://team/a.zip"]), "s3://team/a.zip") == told(find([archive]), "a.zip")
 

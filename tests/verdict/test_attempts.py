@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Attempts, Brief, Restart, Run, Text, VerdictWord
-from pdtriage.pipeline import analyze
 from pdtriage.verdict.attempts import MOST, attempts_of
 
 SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"

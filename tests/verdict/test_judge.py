@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.model import Rank, RankRow, Victim
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import Judgement, judge
-from pdtriage.verdict.reading import Reading
+from pdtriage.verdict.rank_reading import Reading
 from pdtriage.verdict.rows import rank_rows
 
-from ..events.builders import engine
-from ..jobs.builders import environment, runs_of
+from ..runs.builders import environment, runs_of
+from ..scan.builders import engine
 
 HOST = "10.0.0.1"
 ENDPOINTS = ",".join(f"{HOST}:{port}" for port in (1, 2, 3))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.model import Cause
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import judge
 
-from ..events.builders import engine
-from ..jobs.builders import environment, runs_of
+from ..runs.builders import environment, runs_of
+from ..scan.builders import engine
 
 LAST = "config file base.yaml has no key lr"
 

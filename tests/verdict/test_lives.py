@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.model import RankRow
-from pdtriage.verdict import judge, lives
-from pdtriage.verdict.lives import MOST_SAMPLES
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.verdict import judge, rank_timelines
+from pdtriage.verdict.rank_timelines import MOST_SAMPLES
 from pdtriage.verdict.rows import rank_rows
 
-from ..events.builders import engine
-from ..jobs.builders import runs_of
+from ..runs.builders import runs_of
+from ..scan.builders import engine
 
 TRACEBACK = (
     'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'
@@ -102,7 +102,7 @@ def test_without_any_time_nothing_is_made_up() -> None:
 
 
 def test_of_a_huge_job_the_failed_and_enough_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lives, "MOST_LIVES", 2)
+    monkeypatch.setattr(rank_timelines, "MOST_LIVES", 2)
     files = {f"log/workerlog.{n}": "ok\n" for n in range(4)} | {"log/workerlog.3": TRACEBACK}
     (run,) = runs_of(files, [])
     judgement = judge(run, engine().knowledge)

@@ -14,14 +14,14 @@ from types import FrameType
 
 import pytest
 
-from pdtriage.collector import collector_at_rest
-from pdtriage.jobs import assemble
-from pdtriage.judging import Job
+from pdtriage.analysis.job import Job
+from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Report
-from pdtriage.pipeline import analyze
 from pdtriage.report import Options, reporter_named
+from pdtriage.runs import assemble
+from pdtriage.support.gc_pause import collector_at_rest
 
-from ..events.builders import engine
+from ..scan.builders import engine
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from many_ranks import ACCUSE, STORIES, Accuse, Known, ManyRanks, Story

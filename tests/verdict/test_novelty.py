@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.verdict.novelty import Written, novel_lines, template, unreached_line
+from pdtriage.analysis.novelty import Written, novel_lines, template, unreached_line
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pdtriage
-from pdtriage.verdict.words import accused_by
+from pdtriage.verdict.wording import accused_by
 
 SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"
 

@@ -6,8 +6,8 @@ import pytest
 
 from pdtriage.verdict import judge
 
-from ..events.builders import engine
-from ..jobs.builders import runs_of
+from ..runs.builders import runs_of
+from ..scan.builders import engine
 from .test_judge import ERROR, HOST, STEPS, judged, lost, stopped
 
 BUFFER = "/paddle/gloo/unbound_buffer.cc"

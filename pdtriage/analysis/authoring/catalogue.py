@@ -1,6 +1,6 @@
 """docs/failures/, written from what the tool knows.
 
-python -m pdtriage.knowledge.catalogue docs/failures
+python -m pdtriage.analysis.authoring.catalogue docs/failures
 """
 
 from __future__ import annotations
@@ -145,5 +145,5 @@ def _fenced(sample: str) -> list[str]:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m pdtriage.knowledge.catalogue docs/failures")
+        sys.exit("usage: python -m pdtriage.analysis.authoring.catalogue docs/failures")
     write(load_knowledge(), Path(sys.argv[1]))

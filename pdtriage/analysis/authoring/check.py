@@ -11,13 +11,13 @@ from pathlib import Path
 
 import regex
 
-from pdtriage.events import Engine, scan
+from pdtriage.analysis.authoring.new import LITERAL_BYTES, left_over
+from pdtriage.analysis.authoring.trial import runs_away
 from pdtriage.knowledge.load import shipped_folder
-from pdtriage.knowledge.new import LITERAL_BYTES, left_over
 from pdtriage.knowledge.signature import PATTERN_SECONDS, Format, Knowledge, Signature
-from pdtriage.knowledge.trial import runs_away
-from pdtriage.layout import columns
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
+from pdtriage.scan import Engine, scan
+from pdtriage.support.text_width import columns
 
 if sys.version_info >= (3, 11):
     import tomllib

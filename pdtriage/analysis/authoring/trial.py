@@ -8,9 +8,9 @@ from time import perf_counter
 
 import regex
 
-from pdtriage.events.lines import LONGEST
 from pdtriage.knowledge.signature import PATTERN_SECONDS
-from pdtriage.named import NamedTuple
+from pdtriage.scan.lines import LONGEST
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_")
 SHRINK = 32

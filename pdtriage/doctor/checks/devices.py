@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.cuda import Build, build_of, find_libraries
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
 from pdtriage.doctor.holders import holders_of
 from pdtriage.doctor.nvml import Nvml
-from pdtriage.doctor.situation import Situation
 from pdtriage.doctor.units import size
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import PS_MODES
+from pdtriage.launch.options.unsupported import PS_MODES
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 _MUCH_USED = 0.1
 """Part of a card's memory that is in use without a process to be seen."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.doctor.reaching import PATIENCE, reach
-from pdtriage.doctor.situation import Situation
-from pdtriage.launch.cluster import node_count
-from pdtriage.launch.elastic_flags import etcd_address, etcd_of
-from pdtriage.launch.etcd import Etcd, EtcdAwayError
-from pdtriage.launch.generation import Keys
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.doctor.http_probe import PATIENCE, reach
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.elastic.generation import Keys
+from pdtriage.launch.options.elastic import etcd_address, etcd_of
+from pdtriage.launch.plan.cluster import node_count
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 TIMEOUT_WARNS_ABOVE = 120
 """Seconds; the longest default of Paddle."""

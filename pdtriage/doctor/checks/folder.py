@@ -7,12 +7,12 @@ import fcntl
 import os
 import re
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.kernel import space_of
-from pdtriage.doctor.situation import Situation
 from pdtriage.doctor.units import GIB, MIB, size
-from pdtriage.launch.record import FOLDER, record_number
+from pdtriage.record.schema import FOLDER, record_number
+from pdtriage.support.bilingual import Text
 
 FREE_FAILS_BELOW = 64 * MIB
 FREE_WARNS_BELOW = GIB

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.kernel import (
     Room,
@@ -17,8 +17,8 @@ from pdtriage.doctor.kernel import (
     space_of,
     total_memory,
 )
-from pdtriage.doctor.situation import Situation
 from pdtriage.doctor.units import GIB, MIB, size
+from pdtriage.support.bilingual import Text
 
 SHM_FAILS_BELOW = 16 * MIB
 SHM_PER_PROCESS = 256 * MIB

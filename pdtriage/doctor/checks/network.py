@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
 from pdtriage.doctor.holders import listener_on
+from pdtriage.doctor.http_probe import ask, reach, reach_all
 from pdtriage.doctor.ports import fixed_ports, ports_of_peers, wanted_ports
-from pdtriage.doctor.reaching import ask, reach, reach_all
-from pdtriage.doctor.situation import Situation
-from pdtriage.launch.cluster import node_count
-from pdtriage.launch.network import is_local, is_loopback, is_taken, split_endpoint
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.plan.cluster import node_count
+from pdtriage.launch.plan.network import is_local, is_loopback, is_taken, split_endpoint
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 
 def nodes(situation: Situation) -> Finding:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Situation
 from pdtriage.doctor.exchange import Heard
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.doctor.situation import Situation
+from pdtriage.support.bilingual import Text
 
 CLOCKS_WARN_ABOVE = 2.0
 """Seconds; below, a busy machine or a slow network may be the reason."""

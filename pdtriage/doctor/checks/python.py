@@ -8,11 +8,11 @@ import re
 import signal
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
+from pdtriage.doctor.context import Interpreter, Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
-from pdtriage.doctor.situation import Interpreter, Situation
-from pdtriage.launch.plan import refuse_missing_script
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.plan.collective import refuse_missing_script
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 RUN_CHECK_SECONDS = 180
 _RUN_CHECK = "import paddle; paddle.utils.run_check()"

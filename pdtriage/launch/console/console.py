@@ -10,12 +10,13 @@ import time
 from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch import legacy_console, ps_console, restart_console
-from pdtriage.launch.cluster import node_count
-from pdtriage.launch.flag_table import FLAGS
-from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
-from pdtriage.launch.happenings import (
+from pdtriage.launch.console import legacy, parameter_server, restart
+from pdtriage.launch.options.flag_table import FLAGS
+from pdtriage.launch.options.flags import DEFAULT_START_PORT, LaunchFlags
+from pdtriage.launch.options.unsupported import mode_of
+from pdtriage.launch.plan.cluster import node_count
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.supervise.events import (
     Configured,
     Died,
     Finished,
@@ -35,9 +36,8 @@ from pdtriage.launch.happenings import (
     Trained,
     Watching,
 )
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import mode_of
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.refusal import RefusedError
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _PADDLE_GROUPS = ("common", "new")
@@ -77,13 +77,13 @@ class Console:
         elif isinstance(happening, Watching):
             self._say("INFO", f"Watching {_pod(happening.plan)} running")
             if happening.plan.trainer_nodes:
-                self._say("INFO", ps_console.where_to_look(happening.plan))
+                self._say("INFO", parameter_server.where_to_look(happening.plan))
         elif isinstance(happening, Died):
             self._died(happening)
         elif isinstance(happening, Trained):
             if happening.unheard:
-                self._say("WARNING", ps_console.unheard(happening.unheard).in_(self.language))
-            self._say("INFO", ps_console.ALL_TRAINED)
+                self._say("WARNING", parameter_server.unheard(happening.unheard).in_(self.language))
+            self._say("INFO", parameter_server.ALL_TRAINED)
         elif isinstance(happening, Stopping) and happening.reason == "finished":
             self._say("DEBUG", _sentence(happening).in_(self.language))
         elif isinstance(happening, (Stopping, Interrupted, PeerSilent, PeerDiffers, PeerBack)):
@@ -92,7 +92,7 @@ class Console:
             self._peer_spoke(happening)
         elif isinstance(happening, Reforming):
             self._follow_no_more()
-            self._say("INFO", restart_console.reform_line(happening).in_(self.language))
+            self._say("INFO", restart.reform_line(happening).in_(self.language))
         elif isinstance(happening, Restarting):
             self._restarting(happening)
         elif isinstance(happening, Finished):
@@ -153,10 +153,10 @@ class Console:
         self._say("INFO", job_line(plan, self._flags))
         self._say("INFO", f"Run {_pod(plan)} ready")
         if plan.trainer_nodes:
-            for line in ps_console.planned_lines(plan, self._flags):
+            for line in parameter_server.planned_lines(plan, self._flags):
                 self._say("INFO", line)
-        elif plan.mode == "collective" and legacy_console.uses_legacy_flags(self._flags):
-            for line in legacy_console.planned_lines(plan):
+        elif plan.mode == "collective" and legacy.uses_legacy_flags(self._flags):
+            for line in legacy.planned_lines(plan):
                 self._say("INFO", line)
         self._alone = len(plan.processes) == 1
 
@@ -191,7 +191,7 @@ class Console:
     def _restarting(self, restarting: Restarting) -> None:
         self._follow_no_more()
         self._say("INFO", "Pod failed")
-        failed, again = restart_console.restart_lines(restarting)
+        failed, again = restart.restart_lines(restarting)
         self._say("ERROR", failed.in_(self.language))
         self._say("WARNING", again.in_(self.language))
 
@@ -204,15 +204,15 @@ class Console:
     def _finished(self, finished: Finished) -> None:
         self._follow_no_more()
         if finished.exit_code == 0:
-            for line in ps_console.ended_lines(finished.record):
+            for line in parameter_server.ended_lines(finished.record):
                 self._say("INFO", line)
         self._say("INFO", "Pod completed" if finished.exit_code == 0 else "Pod failed")
         if finished.culprits and finished.role == "worker":
             self._say("ERROR", abort_line(finished.record.world_size or 0, finished.culprits))
         elif finished.culprits:
-            self._say("ERROR", ps_console.abort_line(finished.role, finished.culprits))
+            self._say("ERROR", parameter_server.abort_line(finished.role, finished.culprits))
         if finished.decision is not None:
-            ended = restart_console.ended_line(finished.decision)
+            ended = restart.ended_line(finished.decision)
             self._say("WARNING", ended.in_(self.language))
         self._say("INFO", f"Exit code {finished.exit_code}")
 

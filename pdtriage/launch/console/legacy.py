@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.ps_console import table
+from pdtriage.launch.console.parameter_server import table
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.collective import Plan
 
 _LEGACY_FLAGS = ("ips", "backend", "legacy")
 

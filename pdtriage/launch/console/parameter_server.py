@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.environment import LAUNCH_VARIABLE
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.record import RunRecord
-from pdtriage.launch.support import PS_FLAGS
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.unsupported import PS_FLAGS
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.record.schema import RunRecord
+from pdtriage.support.bilingual import Text
 
 ALL_TRAINED = "all workers exit, going to finish parameter server and heter_worker."
 _NAMES = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.happenings import Reforming, Restarting
-from pdtriage.launch.restart import Decision
+from pdtriage.launch.supervise.events import Reforming, Restarting
+from pdtriage.launch.supervise.restart import Decision
+from pdtriage.support.bilingual import Text
 
 
 def restart_lines(restarting: Restarting) -> tuple[Text, Text]:

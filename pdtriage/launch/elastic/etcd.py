@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     # Only elastic jobs pay for importing it.

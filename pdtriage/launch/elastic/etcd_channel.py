@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pdtriage.launch.etcd import Etcd, EtcdAwayError, LeaseLostError
-from pdtriage.launch.generation import Keys
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, LeaseLostError
+from pdtriage.launch.elastic.generation import Keys
 
 
 class EtcdFacts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from pdtriage.launch.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
 
 _SILENCE = 20.0
 """Seconds without a word after which the stream is opened anew: it may be dead."""

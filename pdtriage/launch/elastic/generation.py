@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Literal, cast, get_args
 
-from pdtriage.launch.etcd import Entry, Snapshot
-from pdtriage.named import NamedTuple
+from pdtriage.launch.elastic.etcd import Entry, Snapshot
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 MemberState = Literal["ready", "busy", "failed", "stopped", "over", "leaving"]
 """`ready` for the next generation; `busy` in one; then how that one ended on this node: `failed`

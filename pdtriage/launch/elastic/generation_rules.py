@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from pdtriage.launch.generation import Generation, GenerationState, Member, Speech, View, address_of
-from pdtriage.launch.peers import address_number
-from pdtriage.named import NamedTuple
+from pdtriage.launch.elastic.generation import (
+    Generation,
+    GenerationState,
+    Member,
+    Speech,
+    View,
+    address_of,
+)
+from pdtriage.launch.rendezvous.peers import address_number
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Terms(NamedTuple):

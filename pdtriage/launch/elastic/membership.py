@@ -14,20 +14,19 @@ import threading
 import time
 from collections.abc import Callable
 
-from pdtriage.launch import elastic_paddle as paddle
-from pdtriage.launch.elastic_news import (
-    EtcdBack,
-    EtcdSilent,
-    Expelled,
-    News,
-    WorldChanges,
-    why_it_changes,
+from pdtriage.launch.elastic import paddle_nodes as paddle
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, LeaseLostError
+from pdtriage.launch.elastic.etcd_watch import Bell
+from pdtriage.launch.elastic.generation import (
+    Generation,
+    Keys,
+    Member,
+    MemberState,
+    Speech,
+    View,
+    view_of,
 )
-from pdtriage.launch.etcd import Etcd, EtcdAwayError, LeaseLostError
-from pdtriage.launch.etcd_bell import Bell
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.generation import Generation, Keys, Member, MemberState, Speech, View, view_of
-from pdtriage.launch.generation_rules import (
+from pdtriage.launch.elastic.generation_rules import (
     Steady,
     Terms,
     is_counted,
@@ -35,6 +34,15 @@ from pdtriage.launch.generation_rules import (
     next_generation,
     who_forms,
 )
+from pdtriage.launch.elastic.news import (
+    EtcdBack,
+    EtcdSilent,
+    Expelled,
+    News,
+    WorldChanges,
+    why_it_changes,
+)
+from pdtriage.launch.options.flags import LaunchFlags
 
 _LOOK = 0.2
 _LOOK_WHEN_BUSY = 0.5

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.named import NamedTuple
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     # Every launch imports this module, few are elastic.
-    from pdtriage.launch.generation import Generation
+    from pdtriage.launch.elastic.generation import Generation
 
 _MOST_SHOWN = 4
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.generation import Generation, Keys, Member, Speech, View
-from pdtriage.launch.generation_rules import Terms, following
-from pdtriage.launch.peers import rank_peers
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.elastic.generation import Generation, Keys, Member, Speech, View
+from pdtriage.launch.elastic.generation_rules import Terms, following
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.rendezvous.peers import rank_peers
+from pdtriage.support.refusal import RefusedError
 
 
 def peer_key(keys: Keys, speech: Speech) -> str:

@@ -7,9 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.elastic_flags import (
+from pdtriage.launch.elastic.etcd import Etcd
+from pdtriage.launch.elastic.etcd_channel import EtcdFacts
+from pdtriage.launch.elastic.generation import Generation, Keys, View
+from pdtriage.launch.elastic.generation_rules import is_running, waiting
+from pdtriage.launch.elastic.membership import Membership
+from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent
+from pdtriage.launch.options.elastic import (
     etcd_address,
     level_of,
     patience_of,
@@ -17,22 +21,18 @@ from pdtriage.launch.elastic_flags import (
     terms_of,
     ttl_of,
 )
-from pdtriage.launch.elastic_news import EtcdBack, EtcdSilent
-from pdtriage.launch.etcd import Etcd
-from pdtriage.launch.etcd_facts import EtcdFacts
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.generation import Generation, Keys, View
-from pdtriage.launch.generation_rules import is_running, waiting
-from pdtriage.launch.happenings import Noted, Observer
-from pdtriage.launch.membership import Membership
-from pdtriage.launch.nodes import JobEnded, ToldToStop
-from pdtriage.launch.peers import CollectiveSpeech, cluster_of, parse_peer
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.rendezvous import reachable_address
-from pdtriage.launch.watch import Told, Watch
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.master import reachable_address
+from pdtriage.launch.rendezvous.nodes import JobEnded, ToldToStop
+from pdtriage.launch.rendezvous.peers import CollectiveSpeech, cluster_of, parse_peer
+from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.events import Noted, Observer
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
-    from pdtriage.launch.facts import FactsChannel
+    from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 _POLL = 0.1
 _REMIND = 30.0
@@ -98,7 +98,7 @@ class Elastic:
         """The exchange of facts of this generation, over the same etcd."""
         if len(cluster.nodes) < 2 or self.generation is None:
             return None
-        from pdtriage.launch.facts import FactsChannel
+        from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
         if self._old_facts is not None:
             self._old_facts()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.elastic import Elastic
-from pdtriage.launch.elastic_flags import patience_with_etcd
-from pdtriage.launch.elastic_news import Expelled, why_it_changes
-from pdtriage.launch.generation import Generation, GenerationState, View, address_of
-from pdtriage.launch.generation_rules import Steady
-from pdtriage.launch.nodes import ToldToStop
-from pdtriage.launch.outcome import Conclusion, Failure
-from pdtriage.launch.restart import TOLD_TO_STOP, Decision, Restarts, decide
+from pdtriage.launch.elastic.generation import Generation, GenerationState, View, address_of
+from pdtriage.launch.elastic.generation_rules import Steady
+from pdtriage.launch.elastic.news import Expelled, why_it_changes
+from pdtriage.launch.elastic.participation import Elastic
+from pdtriage.launch.options.elastic import patience_with_etcd
+from pdtriage.launch.rendezvous.nodes import ToldToStop
+from pdtriage.launch.supervise.outcome import Conclusion, Failure
+from pdtriage.launch.supervise.restart import TOLD_TO_STOP, Decision, Restarts, decide
+from pdtriage.support.bilingual import Text
 
 _BAD_ENDS = ("failed", "stopped")
 _ENDS = (*_BAD_ENDS, "over")

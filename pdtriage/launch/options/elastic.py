@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import node_count
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.network import split_endpoint
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import node_count
+from pdtriage.launch.plan.network import split_endpoint
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
     # Every launch imports this module, few are elastic.
-    from pdtriage.launch.generation_rules import Terms
+    from pdtriage.launch.elastic.generation_rules import Terms
 
 SCHEME = "etcd://"
 DEFAULT_TTL = 10
@@ -91,7 +91,7 @@ def patience_with_etcd(flags: LaunchFlags) -> float:
 
 
 def terms_of(flags: LaunchFlags) -> Terms:
-    from pdtriage.launch.generation_rules import Terms
+    from pdtriage.launch.elastic.generation_rules import Terms
 
     least, most = node_count(flags)
     timeout = float(max(1, flags.elastic_timeout))

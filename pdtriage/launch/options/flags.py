@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.flag_table import CHOICES, FLAGS, Flag, spellings
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.flag_table import CHOICES, FLAGS, Flag, spellings
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 DEFAULT_START_PORT = 6070
 DEFAULT_FACTS_PORT = 6968

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch.cluster import is_cloud
-from pdtriage.launch.elastic_flags import etcd_of
-from pdtriage.launch.flag_table import FLAGS
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.outcome import Outcome
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.options.elastic import etcd_of
+from pdtriage.launch.options.flag_table import FLAGS
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import is_cloud
+from pdtriage.launch.supervise.outcome import Outcome
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.refusal import RefusedError
 
 _TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
 HETER_FLAGS = ("heter_workers", "heter_devices", "heter_worker_num")

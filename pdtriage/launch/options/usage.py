@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.bilingual import Language, Text
-from pdtriage.launch.flag_table import FLAGS
-from pdtriage.layout import wrapped
+from pdtriage.launch.options.flag_table import FLAGS
+from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.text_width import wrapped
 
 WIDTH = 80
 

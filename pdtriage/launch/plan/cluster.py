@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.flags import DEFAULT_START_PORT, LaunchFlags
-from pdtriage.launch.network import (
+from pdtriage.launch.options.flags import DEFAULT_START_PORT, LaunchFlags
+from pdtriage.launch.plan.network import (
     free_ports,
     is_local,
     is_loopback,
@@ -16,8 +15,9 @@ from pdtriage.launch.network import (
     refuse_taken,
     split_endpoint,
 )
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 Meeting = Literal["alone", "ips", "cloud", "master"]
 CLOUD_START_PORT = 6170

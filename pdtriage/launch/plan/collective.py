@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.devices import Assignment, Devices
-from pdtriage.launch.environment import (
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.devices import Assignment, Devices
+from pdtriage.launch.plan.environment import (
     ATTEMPT_VARIABLE,
     LAUNCH_VARIABLE,
     collective_variables,
 )
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.limits import refuse_lost_folder
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.rpc import refuse_taken_master, rpc_variables
-from pdtriage.named import NamedTuple
+from pdtriage.launch.plan.limits import refuse_lost_folder
+from pdtriage.launch.plan.rpc import refuse_taken_master, rpc_variables
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 
 class ProcessPlan(NamedTuple):

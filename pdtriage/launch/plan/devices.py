@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 _VARIABLES: dict[str, tuple[str, ...]] = {
     "gpu": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),

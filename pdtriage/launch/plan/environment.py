@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.devices import Assignment, Devices
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.devices import Assignment, Devices
 
 ENV_LIMIT = 48_000
 """From this many characters on, the list of endpoints is only in the backup file."""

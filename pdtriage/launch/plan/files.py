@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 
-from pdtriage.launch.plan import Plan, ProcessPlan
-from pdtriage.launch.support import PS_MODES
+from pdtriage.launch.options.unsupported import PS_MODES
+from pdtriage.launch.plan.collective import Plan, ProcessPlan
 
 
 def write_companions(plan: Plan) -> None:

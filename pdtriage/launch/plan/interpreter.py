@@ -7,9 +7,9 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 _WHEEL = re.compile(
     r"(?P<name>paddlepaddle(?:[_-](?P<flavour>[a-z]+))?|paddle[_-]custom[_-](?P<plugin>\w+?))"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 _SPARE_FILES = 48
 """Files a launch has open beside one for every process: logs it reads, modules, sockets."""

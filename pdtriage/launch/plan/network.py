@@ -7,8 +7,8 @@ import socket
 import struct
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 _DEFAULT_RANGE = (35100, 64000)
 _TRIES = 2000

@@ -6,25 +6,25 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import Cluster, Meeting
-from pdtriage.launch.devices import Assignment, Devices, Probe, assign, find_devices
-from pdtriage.launch.environment import LAUNCH_VARIABLE
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.nodes import Nodes
-from pdtriage.launch.plan import Plan, ProcessPlan, script_argv
-from pdtriage.launch.ps_environment import (
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.unsupported import HETER_FLAGS, is_given
+from pdtriage.launch.plan.cluster import Cluster, Meeting
+from pdtriage.launch.plan.collective import Plan, ProcessPlan, script_argv
+from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.ps_environment import (
     TRAINING_ROLES,
     role_variables,
     shared_variables,
     stage_variables,
     with_gloo,
 )
-from pdtriage.launch.ps_meeting import ServingSpeech, needs_meeting
-from pdtriage.launch.ps_roles import Roles, cluster_of, host_of, roles_of, stage_devices
-from pdtriage.launch.support import HETER_FLAGS, is_given
-from pdtriage.named import NamedTuple
+from pdtriage.launch.plan.ps_roles import Roles, cluster_of, host_of, roles_of, stage_devices
+from pdtriage.launch.rendezvous.nodes import Nodes
+from pdtriage.launch.rendezvous.ps_meeting import ServingSpeech, needs_meeting
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _LOGS = {
     "server": "serverlog",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.ps_roles import Roles, host_of, port_of
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.ps_roles import Roles, host_of, port_of
 
 TRAINING_ROLES = {
     "server": "PSERVER",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import some_of
-from pdtriage.launch.network import is_loopback
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.plan.cluster import some_of
+from pdtriage.launch.plan.network import is_loopback
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 
 def refuse_none(number_flag: str, count: int) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.network import free_ports, is_local, refuse_taken
-from pdtriage.launch.ps_refusals import (
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
+from pdtriage.launch.plan.network import free_ports, is_local, refuse_taken
+from pdtriage.launch.plan.ps_refusals import (
     differing,
     nobody,
     refuse_mixed_loopback,
@@ -16,8 +15,9 @@ from pdtriage.launch.ps_refusals import (
     refuse_twice,
     unnamed_role,
 )
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 LOOPBACK = "127.0.0.1"
 

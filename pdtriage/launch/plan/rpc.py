@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.network import refuse_taken, split_endpoint
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.network import refuse_taken, split_endpoint
 
 
 def rpc_variables(cluster: Cluster, local_rank: int) -> dict[str, str]:

@@ -11,12 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import Cluster, node_count
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.happenings import Invited, Noted, Observer
-from pdtriage.launch.kv import KVClient, KVServer
-from pdtriage.launch.network import (
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster, node_count
+from pdtriage.launch.plan.network import (
     address_towards,
     free_ports,
     is_local,
@@ -24,7 +21,10 @@ from pdtriage.launch.network import (
     own_address,
     split_endpoint,
 )
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
+from pdtriage.launch.supervise.events import Invited, Noted, Observer
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 _POLL = 0.25
 _REMIND = 30.0

@@ -6,18 +6,18 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.launch import cluster as clusters
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.happenings import Noted, Observer
-from pdtriage.launch.watch import Told, Watch
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan import cluster as clusters
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.events import Noted, Observer
+from pdtriage.support.bilingual import Text
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
-    from pdtriage.launch.elastic import Elastic
-    from pdtriage.launch.facts import FactsChannel
-    from pdtriage.launch.rendezvous import Rendezvous, Speech
+    from pdtriage.launch.elastic.participation import Elastic
+    from pdtriage.launch.rendezvous.master import Rendezvous, Speech
+    from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 
 class ToldToStop(Exception):  # noqa: N818 (not an error)
@@ -84,13 +84,13 @@ class Nodes:
             return clusters.from_ips(self.flags, processes, self._environ)
         if meeting == "alone":
             return clusters.alone(self.flags, processes, self._environ)
-        from pdtriage.launch.peers import CollectiveSpeech
+        from pdtriage.launch.rendezvous.peers import CollectiveSpeech
 
         return self.meet(CollectiveSpeech(self.flags, processes, dtype, self._environ))
 
     def meet(self, speech: Speech) -> Cluster:
         """Wait at `--master` until all nodes are here."""
-        from pdtriage.launch.rendezvous import meet
+        from pdtriage.launch.rendezvous.master import meet
 
         self._rendezvous = meet(
             self.flags, self._pod, speech, self._environ, self._observer, self._wait
@@ -105,7 +105,7 @@ class Nodes:
         port = self.flags.facts_port
         if len(cluster.nodes) < 2 or (self._rendezvous is None and port == 0):
             return None
-        from pdtriage.launch.facts import FactsChannel, open_static_channel
+        from pdtriage.launch.rendezvous.peer_channel import FactsChannel, open_static_channel
 
         job, deliver = self.flags.job_id, self._watch.send
         if self._rendezvous is not None:

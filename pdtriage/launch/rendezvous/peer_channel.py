@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
-from pdtriage.launch.kv import KVClient, KVServer
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
+from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 
 MAX_FACTS = 64 << 10
 MAX_DEPTH = 8

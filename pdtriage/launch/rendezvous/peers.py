@@ -6,12 +6,12 @@ import ipaddress
 import json
 from collections.abc import Callable, Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.network import free_ports, split_endpoint
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.network import free_ports, split_endpoint
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 
 class CollectiveSpeech(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import Cluster, node_count
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.network import free_ports, split_endpoint
-from pdtriage.launch.peers import not_understood, rank_peers
-from pdtriage.launch.ps_roles import Roles, cluster_of, counts_of, host_of
-from pdtriage.launch.refusal import RefusedError
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster, node_count
+from pdtriage.launch.plan.network import free_ports, split_endpoint
+from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of, host_of
+from pdtriage.launch.rendezvous.peers import not_understood, rank_peers
+from pdtriage.support.bilingual import Text
+from pdtriage.support.refusal import RefusedError
 
 
 def needs_meeting(flags: LaunchFlags, mode: str) -> bool:

@@ -8,36 +8,36 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.bookkeeping import (
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.environment import LAUNCH_VARIABLE, child_environment
+from pdtriage.launch.plan.files import backup_file, job_file, write_companions
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.limits import not_started, refuse_too_few_files
+from pdtriage.launch.supervise.conclude import (
     conclude,
     plan_head,
     process_record,
     start_fields,
 )
-from pdtriage.launch.environment import LAUNCH_VARIABLE, child_environment
-from pdtriage.launch.files import backup_file, job_file, write_companions
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.guardian import Guardian
-from pdtriage.launch.happenings import Noted, Observer, Planned, Started
-from pdtriage.launch.happenings import Watching as AllRunning
-from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.limits import not_started, refuse_too_few_files
-from pdtriage.launch.outcome import Analyst, Outcome
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.processes import become_subreaper, birth_of, send_to_group
-from pdtriage.launch.recorder import FolderLock, Recorder, now
-from pdtriage.launch.restart import Restarts
-from pdtriage.launch.spawn import Child, spawn
-from pdtriage.launch.supervise import Ending, Patience, Supervisor
-from pdtriage.launch.watch import Told, Watch
-from pdtriage.named import NamedTuple
+from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.events import Noted, Observer, Planned, Started
+from pdtriage.launch.supervise.events import Watching as AllRunning
+from pdtriage.launch.supervise.guardian import Guardian
+from pdtriage.launch.supervise.outcome import Analyst, Outcome
+from pdtriage.launch.supervise.processes import become_subreaper, birth_of, send_to_group
+from pdtriage.launch.supervise.restart import Restarts
+from pdtriage.launch.supervise.spawn import Child, spawn
+from pdtriage.launch.supervise.supervisor import Ending, Patience, Supervisor
+from pdtriage.record.writer import FolderLock, Recorder, now
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
-    from pdtriage.launch.elastic import Elastic
-    from pdtriage.launch.facts import FactsChannel
-    from pdtriage.launch.ps_lifetime import Lifetime
+    from pdtriage.launch.elastic.participation import Elastic
+    from pdtriage.launch.rendezvous.peer_channel import FactsChannel
+    from pdtriage.launch.supervise.ps_lifetime import Lifetime
 
 _PARTING = 4.0
 """Seconds a node that has ended waits for what the others saw: long enough to notice that one has
@@ -146,7 +146,7 @@ class Attempt:
     def _lifetime(self, children: list[Child]) -> Lifetime | None:
         if not self.plan.trainer_nodes:
             return None
-        from pdtriage.launch.ps_lifetime import lifetime_of
+        from pdtriage.launch.supervise.ps_lifetime import lifetime_of
 
         return lifetime_of(self.plan, children, self.channel)
 
@@ -155,7 +155,7 @@ class Attempt:
         plan = self.plan
         if plan.device_kind != "gpu" or not self.flags.enable_gpu_log:
             return
-        from pdtriage.launch.gpu_log import start_gpu_log
+        from pdtriage.launch.supervise.gpu_log import start_gpu_log
 
         cards = [process.device or "" for process in plan.processes]
         numbers = tuple(card.removeprefix("gpu:") for card in cards)

@@ -10,19 +10,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from pdtriage import __version__, exit_codes
-from pdtriage.bilingual import Text
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.guardian import Guardian
-from pdtriage.launch.happenings import Finished, Noted, Observer, Reforming, Restarting
-from pdtriage.launch.interpreter import PaddleWheel
-from pdtriage.launch.outcome import Analyst, Conclusion, Outcome, exit_code
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.record import ProcessRecord, RestartRecord, RunRecord
-from pdtriage.launch.recorder import Recorder, now
-from pdtriage.launch.restart import Decision, Restarts
-from pdtriage.launch.spawn import Child
-from pdtriage.launch.supervise import Ending
+from pdtriage import __version__
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.supervise.events import Finished, Noted, Observer, Reforming, Restarting
+from pdtriage.launch.supervise.guardian import Guardian
+from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code
+from pdtriage.launch.supervise.restart import Decision, Restarts
+from pdtriage.launch.supervise.spawn import Child
+from pdtriage.launch.supervise.supervisor import Ending
+from pdtriage.record.schema import ProcessRecord, RestartRecord, RunRecord
+from pdtriage.record.writer import Recorder, now
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Text
 
 _REASONS = {"peer": "failed", "refused": "failed", "reform": "interrupted"}
 """As the record has it; what makes an elastic job re-form stands in its notes."""

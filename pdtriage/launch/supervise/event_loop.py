@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterable
 from types import FrameType
 
-from pdtriage.launch.elastic_news import News
-from pdtriage.launch.happenings import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
-from pdtriage.launch.processes import children_of, reap, status_of_zombie
-from pdtriage.named import NamedTuple
+from pdtriage.launch.elastic.news import News
+from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
+from pdtriage.launch.supervise.processes import children_of, reap, status_of_zombie
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

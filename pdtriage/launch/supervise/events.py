@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.record import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
-    from pdtriage.launch.outcome import Conclusion
-    from pdtriage.launch.restart import Decision
+    from pdtriage.launch.supervise.outcome import Conclusion
+    from pdtriage.launch.supervise.restart import Decision
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 

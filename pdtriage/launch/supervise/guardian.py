@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pdtriage.launch.limits import not_started
-from pdtriage.launch.processes import members_of_launch, send
+from pdtriage.launch.plan.limits import not_started
+from pdtriage.launch.supervise.processes import members_of_launch, send
 
 _FAREWELL = b"end\n"
 _BEAT = 0.05

@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Mapping
 
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.processes import environment_of
-from pdtriage.launch.record import ProcessRecord
-from pdtriage.named import NamedTuple
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.supervise.processes import environment_of
+from pdtriage.record.schema import ProcessRecord
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
 _LISTS = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from pdtriage.bilingual import Text
-from pdtriage.debugging import debugging
-from pdtriage.language import language_of
-from pdtriage.launch.happenings import Happening, Noted, Observer
-from pdtriage.launch.outcome import Analyst, Conclusion, ExitOrderAnalyst
-from pdtriage.launch.record import RunRecord
+from pdtriage.launch.supervise.events import Happening, Noted, Observer
+from pdtriage.launch.supervise.outcome import Analyst, Conclusion, ExitOrderAnalyst
+from pdtriage.record.schema import RunRecord
+from pdtriage.support.bilingual import Text
+from pdtriage.support.debugging import debugging
+from pdtriage.support.language import language_of
 
 
 class ShieldedObserver:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pdtriage import exit_codes
-from pdtriage.bilingual import Text
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.record import DeathRecord, RunRecord
-from pdtriage.launch.record_attempts import attempts_in
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.record.attempts import attempts_in
+from pdtriage.record.schema import DeathRecord, RunRecord
+from pdtriage.support import exit_codes
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
-    from pdtriage.launch.restart import Decision
+    from pdtriage.launch.supervise.restart import Decision
     from pdtriage.model import VerdictWord
 
 

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.launch.bookkeeping import start_fields
-from pdtriage.launch.cluster import Cluster
-from pdtriage.launch.environment import LAUNCH_VARIABLE
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.guardian import Guardian, end_members
-from pdtriage.launch.happenings import (
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.launch.plan.network import split_endpoint
+from pdtriage.launch.supervise.conclude import start_fields
+from pdtriage.launch.supervise.event_loop import Death, Told, Watch
+from pdtriage.launch.supervise.events import (
     Died,
     Interrupted,
     Noted,
@@ -24,23 +25,22 @@ from pdtriage.launch.happenings import (
     PeerSpoke,
     Started,
 )
-from pdtriage.launch.look import look_at
-from pdtriage.launch.network import split_endpoint
-from pdtriage.launch.outcome import has_failed
-from pdtriage.launch.processes import (
+from pdtriage.launch.supervise.guardian import Guardian, end_members
+from pdtriage.launch.supervise.inspect_process import look_at
+from pdtriage.launch.supervise.outcome import has_failed
+from pdtriage.launch.supervise.processes import (
     birth_of,
     children_of,
     members_of_launch,
     reset_signals,
     send,
 )
-from pdtriage.launch.record import DeathRecord, ProcessRecord
-from pdtriage.launch.recorder import Recorder
-from pdtriage.launch.supervise import Ending, peer_fields
-from pdtriage.launch.watch import Death, Told, Watch
+from pdtriage.launch.supervise.supervisor import Ending, peer_fields
+from pdtriage.record.schema import DeathRecord, ProcessRecord
+from pdtriage.record.writer import Recorder
 
 if TYPE_CHECKING:
-    from pdtriage.launch.facts import FactsChannel
+    from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 MODULE = "paddle.distributed.launch"
 _KINDS = {"gpus": "gpu", "xpus": "xpu", "npus": "npu"}
@@ -188,8 +188,8 @@ class ForeignLauncher:
         """Where the nodes meet at a key-value master, facts travel over it as well."""
         if cluster is None or not self.flags.master or self.flags.master.startswith("etcd:"):
             return
-        from pdtriage.launch.facts import FactsChannel
-        from pdtriage.launch.kv import KVClient
+        from pdtriage.launch.rendezvous.kv import KVClient
+        from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
         client = KVClient(*split_endpoint(self.flags.master))
         self.channel = FactsChannel(client, cluster, self.flags.job_id, self.watch.send)

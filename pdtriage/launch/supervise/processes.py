@@ -7,8 +7,8 @@ import os
 import signal
 from collections.abc import Collection, Iterator, Mapping
 
-from pdtriage.launch.environment import LAUNCH_VARIABLE
-from pdtriage.named import NamedTuple
+from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 

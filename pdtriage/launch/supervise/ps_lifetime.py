@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.happenings import PeerSpoke
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.spawn import Child
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.supervise.events import PeerSpoke
+from pdtriage.launch.supervise.spawn import Child
+from pdtriage.support.bilingual import Text
 
 if TYPE_CHECKING:
-    from pdtriage.launch.facts import FactsChannel
+    from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 LOST_AFTER = 30.0
 """Seconds after our own trainers have ended in which a node that is not heard of may still be

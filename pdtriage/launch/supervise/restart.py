@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.cluster import how_to_meet
-from pdtriage.launch.flags import LaunchFlags
-from pdtriage.launch.outcome import Conclusion, Failure, Reached
-from pdtriage.launch.plan import Plan
-from pdtriage.launch.refusal import RefusedError
-from pdtriage.launch.support import is_given, mode_of
-from pdtriage.named import NamedTuple
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.unsupported import is_given, mode_of
+from pdtriage.launch.plan.cluster import how_to_meet
+from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.refusal import RefusedError
 
 Policy = Literal["auto", "always", "never"]
 _UNKNOWN = Failure(Text("the cause is unknown", "原因不明"))

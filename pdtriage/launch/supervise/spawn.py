@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 
-from pdtriage.launch.plan import ProcessPlan
-from pdtriage.launch.processes import birth_of, reset_signals
-from pdtriage.named import NamedTuple
+from pdtriage.launch.plan.collective import ProcessPlan
+from pdtriage.launch.supervise.processes import birth_of, reset_signals
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Child(NamedTuple):

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.bilingual import Text
-from pdtriage.launch.elastic_news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
-from pdtriage.launch.guardian import end_members
-from pdtriage.launch.happenings import (
+from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
+from pdtriage.launch.supervise.event_loop import Death, Message, Occurrence, Told, Watch
+from pdtriage.launch.supervise.events import (
     Died,
     Interrupted,
     Noted,
@@ -22,15 +21,16 @@ from pdtriage.launch.happenings import (
     Stopping,
     Trained,
 )
-from pdtriage.launch.processes import members_of_launch, send_to_group
-from pdtriage.launch.record import DeathRecord
-from pdtriage.launch.recorder import Recorder, now
-from pdtriage.launch.spawn import Child
-from pdtriage.launch.watch import Death, Message, Occurrence, Told, Watch
-from pdtriage.named import NamedTuple
+from pdtriage.launch.supervise.guardian import end_members
+from pdtriage.launch.supervise.processes import members_of_launch, send_to_group
+from pdtriage.launch.supervise.spawn import Child
+from pdtriage.record.schema import DeathRecord
+from pdtriage.record.writer import Recorder, now
+from pdtriage.support.bilingual import Text
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
-    from pdtriage.launch.ps_lifetime import Lifetime
+    from pdtriage.launch.supervise.ps_lifetime import Lifetime
 
 _DOUBLE = 0.1
 """Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
@@ -180,7 +180,7 @@ class Supervisor:
         self.observer.notice(Died(record, first))
         well = death.code == 0 and self.reason is None
         if self.lifetime is not None and well and self.lifetime.ended(death.pid):
-            from pdtriage.launch.ps_lifetime import left_early
+            from pdtriage.launch.supervise.ps_lifetime import left_early
 
             self.observer.notice(Noted(left_early(child.plan.rank), "WARNING"))
 
@@ -236,7 +236,7 @@ class Supervisor:
     def _act_on_time(self) -> None:
         moment = time.monotonic()
         if self.lifetime is not None and self.reason is None and self.lifetime.is_deserted():
-            from pdtriage.launch.ps_lifetime import deserted
+            from pdtriage.launch.supervise.ps_lifetime import deserted
 
             self.reason = "failed"
             self._stop_at = moment

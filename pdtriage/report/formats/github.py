@@ -13,15 +13,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TextIO
 
-from pdtriage.layout import cut
 from pdtriage.model import Cause, Report
 from pdtriage.report.excerpt import place
+from pdtriage.report.formats.markdown import as_markdown
+from pdtriage.report.formats.text import reporter as text_reporter
 from pdtriage.report.interface import Options
-from pdtriage.report.markdown import as_markdown
-from pdtriage.report.places import place_of
+from pdtriage.report.repository import place_of
 from pdtriage.report.sanitise import inert
-from pdtriage.report.text import reporter as text_reporter
-from pdtriage.report.wording import VERDICTS, culprit, headline, victims_line
+from pdtriage.report.words import VERDICTS, culprit, headline, victims_line
+from pdtriage.support.text_width import cut
 
 MOST_ANNOTATIONS = 10
 SUMMARY_BYTES = 64 << 10

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from pdtriage.layout import cut
 from pdtriage.model import Cause, Confidence, Report
 from pdtriage.report.interface import Options
-from pdtriage.report.places import nearest_place
+from pdtriage.report.repository import nearest_place
 from pdtriage.report.sanitise import inert_json, inert_line
-from pdtriage.report.wording import culprit
+from pdtriage.report.words import culprit
+from pdtriage.support.text_width import cut
 
 _SEVERITIES: dict[Confidence, str] = {"proven": "blocker", "likely": "critical", "guess": "major"}
 DESCRIPTION_COLUMNS = 1000

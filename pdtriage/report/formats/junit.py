@@ -7,13 +7,12 @@ from typing import TextIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from pdtriage.layout import cut
 from pdtriage.model import Cause, RankRow, Report
 from pdtriage.report.excerpt import excerpt, place
 from pdtriage.report.fates import fate_words, fates
 from pdtriage.report.interface import Options
 from pdtriage.report.sanitise import inert, inert_line
-from pdtriage.report.wording import (
+from pdtriage.report.words import (
     CONFIDENCES,
     REASONS,
     VERDICTS,
@@ -23,6 +22,7 @@ from pdtriage.report.wording import (
     process_name,
     role_word,
 )
+from pdtriage.support.text_width import cut
 
 MESSAGE_COLUMNS = 500
 MOST_RANKS = 2_000

@@ -10,9 +10,9 @@ from pdtriage.model import Cause, Report, Text
 from pdtriage.report.attempts import attempt_rows, has_other_runs
 from pdtriage.report.excerpt import excerpt, place
 from pdtriage.report.fates import fate_words, fates, steps
+from pdtriage.report.formats.markdown_escape import block, cell, code, prose
 from pdtriage.report.interface import Options
-from pdtriage.report.marking import block, cell, code, prose
-from pdtriage.report.wording import (
+from pdtriage.report.words import (
     CONFIDENCES,
     VERDICTS,
     baseline_title,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pdtriage.layout import cut
 from pdtriage.report.sanitise import inert, inert_line
+from pdtriage.support.text_width import cut
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$])")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pdtriage.layout import columns, padded, wrapped
 from pdtriage.model import Language, Text
 from pdtriage.report.interface import Options
 from pdtriage.report.sanitise import inert, inert_line, without_commands
+from pdtriage.support.text_width import columns, padded, wrapped
 
 NARROWEST, WIDEST = 40, 120
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"

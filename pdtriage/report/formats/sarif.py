@@ -9,12 +9,12 @@ from typing import TextIO
 from urllib.parse import quote
 
 import pdtriage
-from pdtriage.layout import cut
 from pdtriage.model import Cause, Evidence, Report
 from pdtriage.report.interface import Options
-from pdtriage.report.places import nearest_place, place_of
+from pdtriage.report.repository import nearest_place, place_of
 from pdtriage.report.sanitise import inert, inert_json, inert_line
-from pdtriage.report.wording import CONFIDENCES, culprit
+from pdtriage.report.words import CONFIDENCES, culprit
+from pdtriage.support.text_width import cut
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SNIPPET_COLUMNS = 400

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from itertools import count, groupby, takewhile
 from typing import TextIO
 
-from pdtriage.layout import columns, cut, padded, wrapped
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
+from pdtriage.report.formats.page import BOLD, DIM, GREEN, RED, YELLOW, Page
+from pdtriage.report.formats.text_runs import attempts, attempts_line, runs
 from pdtriage.report.interface import Options
-from pdtriage.report.page import BOLD, DIM, GREEN, RED, YELLOW, Page
 from pdtriage.report.sanitise import inert, inert_line
-from pdtriage.report.text_runs import attempts, attempts_line, runs
-from pdtriage.report.wording import (
+from pdtriage.report.words import (
     CONFIDENCES,
     VERDICTS,
     baseline_title,
@@ -24,6 +23,7 @@ from pdtriage.report.wording import (
     run_time,
     victims_line,
 )
+from pdtriage.support.text_width import columns, cut, padded, wrapped
 
 CONTEXT_BEFORE, CONTEXT_AFTER = 2, 1
 EVIDENCE_ROWS = 3

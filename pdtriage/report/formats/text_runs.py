@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pdtriage.layout import columns, padded
 from pdtriage.model import Report, Text
 from pdtriage.report.attempts import attempt_rows, has_other_runs
-from pdtriage.report.page import BOLD, DIM, YELLOW, Page
-from pdtriage.report.wording import VERDICTS, run_time
+from pdtriage.report.formats.page import BOLD, DIM, YELLOW, Page
+from pdtriage.report.words import VERDICTS, run_time
+from pdtriage.support.text_width import columns, padded
 
 ATTEMPTS_LISTED = 4
 RUNS_LISTED = 6

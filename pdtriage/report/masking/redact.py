@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, RankRow, Report, Run, Text
-from pdtriage.report.secrets import MASK, masked_text
+from pdtriage.report.masking.secrets import MASK, masked_text
 
 __all__ = ["MASK", "masked_text", "redacted"]
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from math import log2
 from string import ascii_letters, digits
 
-from pdtriage.events.sidefiles import ALLOWED
-from pdtriage.late import late
+from pdtriage.scan.side_files import ALLOWED
+from pdtriage.support.lazy_regex import late
 
 MASK = "***"
 

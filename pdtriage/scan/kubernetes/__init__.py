@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from pdtriage.events.kubernetes.allowed import reduced
-from pdtriage.events.kubernetes.describe import described_pods
-from pdtriage.events.kubernetes.evidence import placed
-from pdtriage.events.kubernetes.happenings import sign_of_event
-from pdtriage.events.kubernetes.jobs import job_of, manifest_notes
-from pdtriage.events.kubernetes.pod import Sign, pod_of, signs_of
-from pdtriage.events.kubernetes.tables import EVENTS, PODS, listed_events, listed_pods
-from pdtriage.events.kubernetes.values import items, text
-from pdtriage.events.lines import clean
 from pdtriage.model import FileFacts, LogFile, Pod, PodJob, Text
+from pdtriage.scan.kubernetes.allowed import reduced
+from pdtriage.scan.kubernetes.cluster_events import sign_of_event
+from pdtriage.scan.kubernetes.describe import described_pods
+from pdtriage.scan.kubernetes.evidence import placed
+from pdtriage.scan.kubernetes.paddle_jobs import job_of, manifest_notes
+from pdtriage.scan.kubernetes.pod import Sign, pod_of, signs_of
+from pdtriage.scan.kubernetes.tables import EVENTS, PODS, listed_events, listed_pods
+from pdtriage.scan.kubernetes.values import items, text
+from pdtriage.scan.lines import clean
 
 MANIFEST = "pdtriage.k8s/1"
 MOST_SIGNS = 2_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pdtriage.events.sidefiles import ALLOWED
+from pdtriage.scan.side_files import ALLOWED
 
 LONGEST = 4_096
 """Characters kept of one text; a container may report a termination message as long as this."""

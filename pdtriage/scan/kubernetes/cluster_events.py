@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pdtriage.events.kubernetes import reasons
-from pdtriage.events.kubernetes.pod import Sign
-from pdtriage.events.kubernetes.values import mapping, moment, text
+from pdtriage.scan.kubernetes import reasons
+from pdtriage.scan.kubernetes.pod import Sign
+from pdtriage.scan.kubernetes.values import mapping, moment, text
 
 
 def sign_of_event(document: Mapping[str, object]) -> Iterator[Sign]:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pdtriage.events.kubernetes.pod import Sign
-from pdtriage.events.lines import clean, shown
 from pdtriage.model import Event
+from pdtriage.scan.kubernetes.pod import Sign
+from pdtriage.scan.lines import clean, shown
 
 LONGEST_LINE = 300
 CONTEXT = 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pdtriage.events.kubernetes.values import items, mapping, number, text
 from pdtriage.model import PodJob, Role, Text
+from pdtriage.scan.kubernetes.values import items, mapping, number, text
 
 _GROUPS: tuple[tuple[Role, tuple[str, ...]], ...] = (
     ("worker", ("worker",)),

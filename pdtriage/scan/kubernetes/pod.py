@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pdtriage.events.kubernetes import reasons
-from pdtriage.events.kubernetes.allowed import VARIABLES
-from pdtriage.events.kubernetes.values import items, mapping, moment, number, text
-from pdtriage.events.pod_names import ROLES, named_like_a_pod
 from pdtriage.model import Life, Pod, Role
+from pdtriage.scan.kubernetes import reasons
+from pdtriage.scan.kubernetes.allowed import VARIABLES
+from pdtriage.scan.kubernetes.pod_names import ROLES, named_like_a_pod
+from pdtriage.scan.kubernetes.values import items, mapping, moment, number, text
 
 _TOLD_ROLES: dict[str, Role] = {
     "TRAINER": "worker",

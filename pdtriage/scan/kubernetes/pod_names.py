@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pdtriage.late import late
 from pdtriage.model import Role
+from pdtriage.support.lazy_regex import late
 
 ROLES: dict[str, Role] = {
     "worker": "worker",

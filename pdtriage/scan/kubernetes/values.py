@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 
-from pdtriage.events.lines import clean
+from pdtriage.scan.lines import clean
 
 SHOWN = 500
 """Characters of a message that go into a report."""

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from pdtriage.sources.zipped import LOCAL, ZipMember, zip_name, zip_time
+from pdtriage.sources.archives.zip import LOCAL, ZipMember, zip_name, zip_time
 
 
 def salvaged(file: BinaryIO, size: int) -> Iterator[ZipMember]:

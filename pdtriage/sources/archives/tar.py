@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pdtriage.sources.candidate import Candidate
-from pdtriage.sources.compressed import codec_of
-from pdtriage.sources.forward import Forward
+from pdtriage.sources.archives.compressed import codec_of
+from pdtriage.sources.archives.forward import Forward
+from pdtriage.sources.archives.packing import Room, packed
+from pdtriage.sources.byte_stream import Cut, Memory, Origin, Unpacked, seekable
+from pdtriage.sources.display_path import joined, member_parts
+from pdtriage.sources.find.candidate import Candidate
+from pdtriage.sources.find.recognise import archive_by_name, interesting, named, recognise
 from pdtriage.sources.limits import HEAD, Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.opening import Cut, Memory, Origin, Unpacked, seekable
-from pdtriage.sources.packing import Room, packed
-from pdtriage.sources.recognise import archive_by_name, interesting, named, recognise
-from pdtriage.sources.shown import joined, member_parts
-from pdtriage.sources.url import RemoteError
+from pdtriage.sources.remote.url import RemoteError
 
 if TYPE_CHECKING:
     import tarfile
@@ -46,7 +46,7 @@ class _Tar:
     def members(self) -> Iterator[Candidate]:
         import tarfile
 
-        from pdtriage.sources.tar_header import Header
+        from pdtriage.sources.archives.tar_header import Header
 
         origin = self.archive.origin
         content = Unpacked(origin, self.archive.layers, self.limits)

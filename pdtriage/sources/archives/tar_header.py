@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 
-from pdtriage.sources.compressed import DamagedError
+from pdtriage.sources.archives.compressed import DamagedError
 
 _MOST_EXTENSION = 1 << 20
 _EXTENSIONS = (

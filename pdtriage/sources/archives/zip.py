@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from pdtriage.named import NamedTuple
-from pdtriage.sources.candidate import Candidate
-from pdtriage.sources.compressed import Codec, DamagedError, TooMuchError
+from pdtriage.sources.archives.compressed import Codec, DamagedError, TooMuchError
+from pdtriage.sources.archives.packing import Room
+from pdtriage.sources.byte_stream import Checked, Cut, Layer, Memory, Origin, Unpacked, seekable
+from pdtriage.sources.display_path import joined, member_parts
+from pdtriage.sources.find.candidate import Candidate
+from pdtriage.sources.find.recognise import interesting
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.opening import Checked, Cut, Layer, Memory, Origin, Unpacked, seekable
-from pdtriage.sources.packing import Room
-from pdtriage.sources.recognise import interesting
-from pdtriage.sources.shown import joined, member_parts
-from pdtriage.sources.url import RemoteError
+from pdtriage.sources.remote.url import RemoteError
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     import zipfile
@@ -141,7 +141,7 @@ def _members(
 ) -> Iterator[ZipMember]:
     import zipfile
 
-    from pdtriage.sources.salvage import salvaged
+    from pdtriage.sources.archives.salvage import salvaged
 
     members: Iterator[ZipMember]
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.named import NamedTuple
-from pdtriage.sources.opening import Layer, Origin
-from pdtriage.sources.shown import joined
+from pdtriage.sources.byte_stream import Layer, Origin
+from pdtriage.sources.display_path import joined
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 
 class Candidate(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.byte_stream import Unpacked
+from pdtriage.sources.find.candidate import Candidate
+from pdtriage.sources.find.recognise import Named
 from pdtriage.sources.limits import HEAD, Limits
-from pdtriage.sources.opening import Unpacked
-from pdtriage.sources.recognise import Named
 
 
 def packed_copies(pieces: Sequence[tuple[Candidate, Named]], limits: Limits) -> set[Candidate]:

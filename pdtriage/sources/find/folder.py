@@ -7,11 +7,11 @@ import stat
 from collections.abc import Iterator
 from operator import attrgetter
 
-from pdtriage.sources.candidate import Candidate
+from pdtriage.sources.byte_stream import Disk
+from pdtriage.sources.display_path import joined, printable
+from pdtriage.sources.find.candidate import Candidate
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.opening import Disk
-from pdtriage.sources.shown import joined, printable
 
 NEVER_LOGS = frozenset(
     {".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "site-packages"}

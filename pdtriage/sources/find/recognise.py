@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pdtriage.late import late
 from pdtriage.model import FileKind
-from pdtriage.named import NamedTuple
-from pdtriage.sources.content import is_text, kind_of_text
-from pdtriage.sources.rotation import NEWEST, Piece, without_rotation
+from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
+from pdtriage.sources.find.sniff import is_text, kind_of_text
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.lazy_regex import late
 
 ArchiveKind = Literal["zip", "tar", "foreign"]
 RECORD_FOLDER = "pdtriage"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pdtriage.late import late
-from pdtriage.named import NamedTuple
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.lazy_regex import late
 
 
 class Piece(NamedTuple):

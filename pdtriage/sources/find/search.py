@@ -9,19 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from pdtriage.collector import collector_at_rest
 from pdtriage.model import FileKind, LogFile
-from pdtriage.sources.candidate import Candidate
-from pdtriage.sources.compressed import DamagedError, TooMuchError
-from pdtriage.sources.content import is_text
-from pdtriage.sources.copies import packed_copies
-from pdtriage.sources.folder import files_below, named_file
-from pdtriage.sources.interface import Found, Source
-from pdtriage.sources.limits import HEAD, LIMITS, Limits
-from pdtriage.sources.notes import Notes, Reason
-from pdtriage.sources.opening import Unpacked
-from pdtriage.sources.packing import Room
-from pdtriage.sources.recognise import (
+from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
+from pdtriage.sources.archives.packing import Room
+from pdtriage.sources.byte_stream import Unpacked
+from pdtriage.sources.display_path import joined, natural, roots_shown
+from pdtriage.sources.find.candidate import Candidate
+from pdtriage.sources.find.copies import packed_copies
+from pdtriage.sources.find.folder import files_below, named_file
+from pdtriage.sources.find.recognise import (
     RECORD_FOLDER,
     ArchiveKind,
     Named,
@@ -30,11 +26,15 @@ from pdtriage.sources.recognise import (
     named,
     recognise,
 )
-from pdtriage.sources.rotation import rotation_of, rotations
-from pdtriage.sources.shown import joined, natural, roots_shown
-from pdtriage.sources.stream import piped
-from pdtriage.sources.unfamiliar import unread_beside
-from pdtriage.sources.url import in_public, is_url, local_path
+from pdtriage.sources.find.rotation import rotation_of, rotations
+from pdtriage.sources.find.sniff import is_text
+from pdtriage.sources.find.unread import unread_beside
+from pdtriage.sources.limits import HEAD, LIMITS, Limits
+from pdtriage.sources.notes import Notes, Reason
+from pdtriage.sources.remote.url import in_public, is_url, local_path
+from pdtriage.sources.source import Found, Source
+from pdtriage.sources.stdin import piped
+from pdtriage.support.gc_pause import collector_at_rest
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
@@ -110,8 +110,8 @@ class _Search:
     def urls(self, urls: Sequence[str], tick: Callable[[], None]) -> None:
         if not urls:
             return
-        from pdtriage.sources.kept import Kept  # local logs do not wait for this
-        from pdtriage.sources.listing import remote_files
+        from pdtriage.sources.remote.fetched import Kept  # local logs do not wait for this
+        from pdtriage.sources.remote.listing import remote_files
 
         kept = Kept()
         for url in urls:
@@ -182,7 +182,7 @@ class _Search:
         elif kind == "foreign" or (kind is None and by_name == "foreign"):
             self.notes.add("method", candidate.path)
         elif kind == "zip":
-            from pdtriage.sources.zipped import zip_members  # few jobs come packed
+            from pdtriage.sources.archives.zip import zip_members  # few jobs come packed
 
             self.offer(zip_members(candidate, self.limits, self.notes, self.room))
         elif kind is None:
@@ -190,7 +190,7 @@ class _Search:
         elif not candidate.asked and (candidate.size or 0) > self.limits.unasked_archive:
             self.notes.add("large", candidate.path)
         else:
-            from pdtriage.sources.tarred import tar_members
+            from pdtriage.sources.archives.tar import tar_members
 
             self.offer(tar_members(candidate, self.limits, self.notes, self.room))
         return True

@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pdtriage.late import late
 from pdtriage.model import FileKind
-from pdtriage.sources.candidate import Candidate
-from pdtriage.sources.content import is_text
-from pdtriage.sources.interface import Source
-from pdtriage.sources.opening import Disk
+from pdtriage.sources.byte_stream import Disk
+from pdtriage.sources.find.candidate import Candidate
+from pdtriage.sources.find.sniff import is_text
+from pdtriage.sources.source import Source
+from pdtriage.support.lazy_regex import late
 
 MOST_LOOKED_AT = 32
 HEAD = 4096

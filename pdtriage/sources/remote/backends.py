@@ -11,10 +11,10 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from pdtriage.bilingual import Text
-from pdtriage.extras import NotAvailableError, missing_package
 from pdtriage.sources.notes import Reason
-from pdtriage.sources.url import CHAIN, RemoteError, in_public, scheme_of
+from pdtriage.sources.remote.url import CHAIN, RemoteError, in_public, scheme_of
+from pdtriage.support.bilingual import Text
+from pdtriage.support.extras import NotAvailableError, missing_package
 
 TIMEOUT_VARIABLE = "PDTRIAGE_REMOTE_TIMEOUT"
 TIMEOUT = 60.0
@@ -237,7 +237,7 @@ def _known_hosts() -> dict[str, Any]:
         return {}  # the caller says what to install
     if not hasattr(sftp, "HOST_KEY_POLICIES"):
         return {}  # an fsspec that cannot be told
-    from pdtriage.sources.known_hosts import KnownHosts
+    from pdtriage.sources.remote.known_hosts import KnownHosts
 
     return {"host_key_policy": KnownHosts()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Future
 
-from pdtriage.sources.backends import awaited
+from pdtriage.sources.remote.backends import awaited
 
 KEPT = 64 << 20
 """Bytes kept over all files of one search."""

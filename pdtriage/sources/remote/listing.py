@@ -11,16 +11,16 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pdtriage.sources.backends import HTTP, awaited, begun, on_storage
-from pdtriage.sources.candidate import Candidate
-from pdtriage.sources.folder import NEVER_LOGS
-from pdtriage.sources.kept import Kept
+from pdtriage.sources.display_path import joined, printable
+from pdtriage.sources.find.candidate import Candidate
+from pdtriage.sources.find.folder import NEVER_LOGS
+from pdtriage.sources.find.recognise import archive_by_name, interesting, named
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.recognise import archive_by_name, interesting, named
-from pdtriage.sources.remote import Remote
-from pdtriage.sources.shown import joined, printable
-from pdtriage.sources.url import RemoteError, in_public, scheme_of, told_apart
+from pdtriage.sources.remote.backends import HTTP, awaited, begun, on_storage
+from pdtriage.sources.remote.fetched import Kept
+from pdtriage.sources.remote.origin import Remote
+from pdtriage.sources.remote.url import RemoteError, in_public, scheme_of, told_apart
 
 WINDOW = 32
 """Folders, or files to look at, that are under way at once."""

@@ -8,15 +8,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pdtriage.sources.backends import HTTP, awaited, begun, on_storage, patiently
-from pdtriage.sources.compressed import MAGIC, DamagedError, codec_of
-from pdtriage.sources.kept import Kept, Place
+from pdtriage.sources.archives.compressed import MAGIC, DamagedError, codec_of
 from pdtriage.sources.limits import HEAD
-from pdtriage.sources.streamed import Stream
-from pdtriage.sources.url import RemoteError, in_public, scheme_of, told_apart
+from pdtriage.sources.remote.backends import HTTP, awaited, begun, on_storage, patiently
+from pdtriage.sources.remote.fetched import Kept, Place
+from pdtriage.sources.remote.streamed import Stream
+from pdtriage.sources.remote.url import RemoteError, in_public, scheme_of, told_apart
 
 if TYPE_CHECKING:
-    from pdtriage.sources.remote_file import RemoteFile
+    from pdtriage.sources.remote.seekable import RemoteFile
 
 BLOCK = 4 << 20
 """Bytes asked for at once."""
@@ -97,7 +97,7 @@ class Remote:
             self.kept.keep(self._place, first)
 
     def opened(self) -> RemoteFile:
-        from pdtriage.sources.remote_file import RemoteFile
+        from pdtriage.sources.remote.seekable import RemoteFile
 
         assert self.size is not None
         return RemoteFile(self, self.size)

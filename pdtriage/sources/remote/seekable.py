@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import OrderedDict
 
-from pdtriage.sources.remote import BLOCK, Remote
+from pdtriage.sources.remote.origin import BLOCK, Remote
 
 
 class RemoteFile(io.RawIOBase):

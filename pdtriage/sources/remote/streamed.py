@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pdtriage.sources.backends import reason_of
-from pdtriage.sources.url import RemoteError
+from pdtriage.sources.remote.backends import reason_of
+from pdtriage.sources.remote.url import RemoteError
 
 PIECE = 1 << 20
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TextIO
 
 from pdtriage.model import Report, Text
-from pdtriage.report.html import sections
-from pdtriage.report.html.build import Html, join, tag
-from pdtriage.report.html.graph import graph
-from pdtriage.report.html.lanes import MOST_LANES, timeline
-from pdtriage.report.html.words import headline_of
+from pdtriage.report.formats.html import sections
+from pdtriage.report.formats.html.build import Html, join, tag
+from pdtriage.report.formats.html.graph import graph
+from pdtriage.report.formats.html.lanes import MOST_LANES, timeline
+from pdtriage.report.formats.html.words import headline_of
 from pdtriage.report.interface import Options
-from pdtriage.report.wording import VERDICTS
+from pdtriage.report.words import VERDICTS
 
 MOST_BYTES = 980_000
 FEWEST_LANES = 16

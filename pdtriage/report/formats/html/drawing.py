@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pdtriage.model import Moment, RankRow, Report, Text
-from pdtriage.report.html.build import Html, tag
+from pdtriage.report.formats.html.build import Html, tag
 
 WIDTH = 1000
 _DAY = 86_400

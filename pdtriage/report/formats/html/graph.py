@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pdtriage.layout import wrapped
 from pdtriage.model import Cause, Report, Text, Victim
-from pdtriage.report.html.build import Child, Html, join, tag
-from pdtriage.report.html.words import culprit_of, group_of
+from pdtriage.report.formats.html.build import Child, Html, join, tag
+from pdtriage.report.formats.html.words import culprit_of, group_of
 from pdtriage.report.sanitise import inert_line
-from pdtriage.report.wording import REASONS
+from pdtriage.report.words import REASONS
+from pdtriage.support.text_width import wrapped
 
 MOST_CAUSES = 6
 _BOX, _GAP, _BETWEEN = 300, 18, 130

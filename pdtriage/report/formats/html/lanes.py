@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pdtriage.layout import cut
 from pdtriage.model import RankRow, Report, Text
 from pdtriage.report.fates import Fate, ending, fate_words, fates, steps
-from pdtriage.report.html import tools
-from pdtriage.report.html.build import Html, tag
-from pdtriage.report.html.drawing import Scale, happenings, life_of, lives_of, scale_of
-from pdtriage.report.html.words import group_of, process_of
+from pdtriage.report.formats.html import tools
+from pdtriage.report.formats.html.build import Html, tag
+from pdtriage.report.formats.html.drawing import Scale, happenings, life_of, lives_of, scale_of
+from pdtriage.report.formats.html.words import group_of, process_of
+from pdtriage.support.text_width import cut
 
 NAME_COLUMNS = 44
 MOST_LANES = 1200

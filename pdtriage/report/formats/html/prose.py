@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pdtriage.model import Text
-from pdtriage.report.html.build import Child, Html, join, tag
+from pdtriage.report.formats.html.build import Child, Html, join, tag
 from pdtriage.report.sanitise import inert_line
 
 _CODE = re.compile(r"`([^`\n]+)`")

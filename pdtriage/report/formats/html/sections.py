@@ -5,20 +5,20 @@ from __future__ import annotations
 from itertools import count, takewhile
 
 import pdtriage
-from pdtriage.layout import cut
 from pdtriage.model import Cause, Evidence, Report, Run, Text
 from pdtriage.report.attempts import attempt_rows
 from pdtriage.report.excerpt import place
-from pdtriage.report.html.build import Child, Html, join, tag
-from pdtriage.report.html.prose import prose
-from pdtriage.report.html.words import culprit_of, group_of, headline_of, victims_of
-from pdtriage.report.wording import (
+from pdtriage.report.formats.html.build import Child, Html, join, tag
+from pdtriage.report.formats.html.prose import prose
+from pdtriage.report.formats.html.words import culprit_of, group_of, headline_of, victims_of
+from pdtriage.report.words import (
     CONFIDENCES,
     VERDICTS,
     baseline_title,
     redactions_line,
     run_time,
 )
+from pdtriage.support.text_width import cut
 
 MOST_CAUSES = 20
 MOST_EVIDENCE, MOST_OF_OTHERS = 6, 2

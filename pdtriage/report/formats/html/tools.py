@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pdtriage.model import Moment, Report, Text
 from pdtriage.report.fates import STATUSES
-from pdtriage.report.html.build import Html, tag
-from pdtriage.report.html.drawing import Scale, kind_of
-from pdtriage.report.html.words import group_of, process_of
-from pdtriage.report.wording import moment_time, role_word
+from pdtriage.report.formats.html.build import Html, tag
+from pdtriage.report.formats.html.drawing import Scale, kind_of
+from pdtriage.report.formats.html.words import group_of, process_of
+from pdtriage.report.words import moment_time, role_word
 
 MOST_ROWS = 200
 _TICKS = 5

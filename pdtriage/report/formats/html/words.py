@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pdtriage.model import Cause, Report, Role, Text, Victim
-from pdtriage.report.wording import (
+from pdtriage.report.words import (
     culprit,
     headline,
     numbers,

@@ -1,0 +1,1 @@
+"""What the launcher prints, in the words people know from Paddle's launchers."""

@@ -1,0 +1,1 @@
+"""Jobs whose nodes come and go: generations agreed on in etcd."""

@@ -1,0 +1,1 @@
+"""What a launch was asked for: flags, variables, and what is refused."""

@@ -1,0 +1,1 @@
+"""What will be started: cluster, devices, and the environment of every child."""

@@ -1,0 +1,1 @@
+"""Processes: started, watched, stopped, written down."""

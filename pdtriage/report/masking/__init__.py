@@ -1,0 +1,1 @@
+"""Secrets: what they look like, and how a report loses them."""

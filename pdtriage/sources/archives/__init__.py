@@ -1,0 +1,1 @@
+"""Compressed files, tar and zip: unpacked in bounded pieces, nothing is ever written."""

@@ -1,0 +1,1 @@
+"""From the paths a user names to the logs worth reading."""

@@ -1,0 +1,1 @@
+"""Logs behind a URL, through fsspec; imported only where there is one."""
