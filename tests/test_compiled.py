@@ -19,7 +19,7 @@ SCENARIOS = ROOT / "tests/fixtures/scenarios"
 REPORTS = """
 import json, sys
 from pathlib import Path
-from pdtriage.scan import Engine, whole
+from pdtriage.scan import Engine, scan_file
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import LogFile
 from pdtriage.analysis.pipeline import analyze_all_runs
@@ -40,8 +40,8 @@ def chunks():
         yield b"step: 1, loss: 0.5\\n" * 100_000
 
 file = LogFile("workerlog.0", "worker", "", 0)
-whole.scan(file, chunks(), Engine(load_knowledge()), lambda _: taken.append(len(given)))
-told = {"read by": whole.__file__, "reports": reports, "taken": taken}
+scan_file.scan(file, chunks(), Engine(load_knowledge()), lambda _: taken.append(len(given)))
+told = {"read by": scan_file.__file__, "reports": reports, "taken": taken}
 print(json.dumps(told, default=str))
 """
 ODD = {
@@ -100,7 +100,7 @@ def test_the_compiled_wheel_says_the_same(tmp_path: Path) -> None:
     compiled, source = told_by(tmp_path / "wheel", tmp_path), told_by(ROOT, tmp_path)
 
     assert str(compiled["read by"]).endswith(".so")
-    assert str(source["read by"]).endswith("whole.py")
+    assert str(source["read by"]).endswith("scan_file.py")
     assert isinstance(source["reports"], dict)
     assert len(source["reports"]) > 90
     assert compiled["reports"] == source["reports"]

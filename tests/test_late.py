@@ -26,7 +26,7 @@ def test_a_late_pattern_is_compiled_once_it_is_used() -> None:
 
 
 def test_all_late_patterns_are_sound() -> None:
-    root = Path(lazy_regex.__file__).parent
+    root = Path(lazy_regex.__file__).parent.parent
     users = [path for path in root.rglob("*.py") if IMPORT in path.read_text("utf-8")]
     for path in users:
         importlib.import_module(".".join(path.relative_to(root.parent).with_suffix("").parts))

@@ -45,14 +45,14 @@ def test_spread_over_processes(story: str) -> None:
 
 SPREAD = """
 import sys
-from pdtriage import readers, reading
+from pdtriage.reading import forked, local
 from pdtriage.scan import Engine
 from pdtriage.knowledge import load_knowledge
 from pdtriage.sources import find
 
 local.WORTH_READERS, local.BATCH = 0, 1
-calls, spread = [], readers.spread
-readers.spread = lambda *given: calls.append(1) or spread(*given)
+calls, spread = [], forked.spread
+forked.spread = lambda *given: calls.append(1) or spread(*given)
 engine = Engine(load_knowledge())
 spread_out = local.read_sources(find([sys.argv[1]]), engine)[0]
 assert calls == [1], calls
@@ -79,17 +79,17 @@ def test_the_parent_has_something_to_do_meanwhile(flags: list[str], tmp_path: Pa
 
 MEANWHILE = """
 import sys
-from pdtriage import readers, reading
+from pdtriage.reading import forked, local
 from pdtriage.__main__ import main
 
 local.WORTH_READERS, local.BATCH = 0, 1
-end = readers._Readers.end
+end = forked._Readers.end
 
 def watched_end(self):
     print("the readers end, judging is imported:", "pdtriage.analysis.job" in sys.modules)
     end(self)
 
-readers._Readers.end = watched_end
+forked._Readers.end = watched_end
 main(["analyze", *sys.argv[1:]])
 """
 

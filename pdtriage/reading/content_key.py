@@ -20,7 +20,7 @@ WORTH_KEEPING_PACKED = 1 << 20
 ENDS = 4 << 10
 SLOWEST_TICK = 2.0
 """Seconds: a file changed twice in one tick of the clock of its file system looks unchanged."""
-_CODE = ("events", "knowledge", "sources", "model.py", "reading.py")
+_CODE = ("support", "model", "knowledge", "sources", "scan", "reading")
 
 
 class Keys:

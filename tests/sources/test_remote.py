@@ -15,7 +15,8 @@ from pdtriage.knowledge import load_knowledge
 from pdtriage.reading.content_key import Keys
 from pdtriage.scan import Engine
 from pdtriage.sources import Found, Source, find
-from pdtriage.sources.remote import backends, origin
+from pdtriage.sources.remote import backends
+from pdtriage.sources.remote import origin as remote_origin
 from pdtriage.support.extras import NotAvailableError
 from tests.sources.builders import COMPRESSIONS, TWO_NODES, as_tar, as_zip, write_tree
 from tests.sources.sftp import PASSWORD, USER, sftp_server
@@ -100,7 +101,7 @@ def test_archives_behave_as_on_a_disk(
     suffix: str,
     hops: bool,
 ) -> None:
-    monkeypatch.setattr(origin, "HOPS", 0 if hops else 1 << 40)
+    monkeypatch.setattr(remote_origin, "HOPS", 0 if hops else 1 << 40)
     pack = COMPRESSIONS.get(suffix.removeprefix("tar"), bytes)
     content = as_zip(TWO_NODES) if suffix == "zip" else pack(as_tar(TWO_NODES))
     write_tree(tmp_path, {f"a.{suffix}": content})
@@ -119,7 +120,7 @@ def test_a_compressed_log(memory: fsspec.AbstractFileSystem, kind: str) -> None:
 
 
 def test_a_large_zip_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(origin, "HOPS", 1 << 20)
+    monkeypatch.setattr(remote_origin, "HOPS", 1 << 20)
     tree = {"log/workerlog.0": TWO_NODES["job/node0/log/workerlog.0"], "model.bin": LONG * 5}
     archive = as_zip(tree, zipfile.ZIP_STORED)
     with serving(Web({"a.zip": archive})) as web:
@@ -206,7 +207,7 @@ def test_reading_is_bounded(
     memory: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However large a file, a few blocks of it are in memory."""
-    monkeypatch.setattr(origin, "BLOCK", 1000)
+    monkeypatch.setattr(remote_origin, "BLOCK", 1000)
     memory.pipe_file("/big/workerlog.0", LONG)
     fetched: list[int] = []
     genuine = type(memory).cat_file
@@ -221,7 +222,7 @@ def test_reading_is_bounded(
     got = len(next(pieces))
     for _ in range(50):
         got += len(next(pieces))
-        assert max(fetched) <= got + (origin.AHEAD + 1) * 1000 + (64 << 10)
+        assert max(fetched) <= got + (remote_origin.AHEAD + 1) * 1000 + (64 << 10)
     pieces.close()  # type: ignore[attr-defined]
     assert len(fetched) == len(set(fetched)), "no block twice"
 
@@ -231,8 +232,8 @@ def test_reading_in_small_pieces_keeps_little(memory: fsspec.AbstractFileSystem)
     [source] = find(["memory://big"]).sources
     assert b"".join(source.chunks(1000)) == LONG
     origin = source.origin
-    assert isinstance(origin, origin.Remote)
-    assert sum(map(len, origin.kept._heads.values())) < 2 * origin.SMALL
+    assert isinstance(origin, remote_origin.Remote)
+    assert sum(map(len, origin.kept._heads.values())) < 2 * remote_origin.SMALL
     assert b"".join(source.chunks()) == LONG, "and what was kept is where it belongs"
 
 
