@@ -10,7 +10,7 @@ from pdtriage.scan.lines import clean, visible
 from pdtriage.sources import Source
 from pdtriage.sources.head_tail import OutOfReachError, Stretch, Stretches, stretches_of
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.verdict.judge import Judgement
+from pdtriage.verdict.judgement import Judgement
 
 MOST_RANKS = 2
 OURS, THEIRS = 3 << 20, 6 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Attempts, Brief, Run, RunFacts, Text
-from pdtriage.verdict.judge import Judgement
+from pdtriage.verdict.judgement import Judgement
 
 FAILED = frozenset({"failed", "hung"})
 MOST = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.model import Rank, RankRow, RankStatus, Role, VerdictWord
 from pdtriage.support.fast_namedtuple import maker
-from pdtriage.verdict.judge import Judgement
+from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import Reading
 from pdtriage.verdict.rank_timelines import Life, lives_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
-from pdtriage.verdict.judge import Judgement
+from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import Found, Reading
 from pdtriage.verdict.rank_timelines import ending
 

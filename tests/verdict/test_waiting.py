@@ -8,7 +8,7 @@ from pdtriage.verdict import judge
 
 from ..runs.builders import runs_of
 from ..scan.builders import engine
-from .test_judge import ERROR, HOST, STEPS, judged, lost, stopped
+from .test_judgement import ERROR, HOST, STEPS, judged, lost, stopped
 
 BUFFER = "/paddle/gloo/unbound_buffer.cc"
 LAUNCHER = 50
