@@ -22,7 +22,7 @@ from pdtriage.model import (
 )
 from pdtriage.report.masking.redact import redacted
 from pdtriage.support.gc_pause import collector_at_rest
-from pdtriage.verdict import Judgement, judge, signatures_told
+from pdtriage.verdict import Judgement, judge, signatures_reported
 from pdtriage.verdict.attempts import attempts_of, row_of
 from pdtriage.verdict.differences import differences_between, differences_of_ranks
 from pdtriage.verdict.rows import rank_rows
@@ -103,7 +103,7 @@ class Job:
         lines, notes = unlike_lines(ours, judgement, Side(good.facts, theirs))
         if not good.proven:
             notes = (*notes, unproven(good))
-        told = signatures_told(judgement) | {event.signature for _, event in facts.launcher}
+        told = signatures_reported(judgement) | {event.signature for _, event in facts.launcher}
         return differences_between(facts, good.facts, self.knowledge, told, lines), notes
 
     def _index(self, which: Which) -> int:

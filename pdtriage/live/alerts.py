@@ -13,7 +13,7 @@ from pdtriage.record.peer_facts import ranks_of
 from pdtriage.record.schema import PeerRecord
 from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.verdict.rank_reading import Found, read_rank
+from pdtriage.verdict.rank_reading import Observation, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
 
 PATIENCE = 0.5
@@ -43,7 +43,7 @@ class Announcement(NamedTuple):
 
 @dataclass
 class _Waiting:
-    found: Found
+    found: Observation
     since: float
 
 
@@ -106,7 +106,7 @@ class Announcer:
             return []
         return self._tell(hearing, found)
 
-    def _tell(self, hearing: Hearing, found: Found) -> list[Text]:
+    def _tell(self, hearing: Hearing, found: Observation) -> list[Text]:
         told = self._told.setdefault(found.event.signature, set())
         told.add(hearing.path)
         if len(told) > 1:
@@ -129,7 +129,7 @@ class Announcer:
         self._same.clear()
         return said
 
-    def _primary(self, hearing: Hearing) -> Found | None:
+    def _primary(self, hearing: Hearing) -> Observation | None:
         facts = hearing.facts()
         process = hearing.process
         rank = Rank(
@@ -146,7 +146,7 @@ class Announcer:
         return None if found is None or found.category in CONSEQUENCES else found
 
 
-def _of_rank(peer: PeerRecord, rank: Rank, found: Found) -> Announcement:
+def _of_rank(peer: PeerRecord, rank: Rank, found: Observation) -> Announcement:
     place = f"{found.file.rpartition(':')[2]}:{found.event.line}: {found.event.text}"
     who, node = _name(rank.role, rank.rank), peer.node
     shown = Text(

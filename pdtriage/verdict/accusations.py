@@ -9,7 +9,7 @@ from typing import TypeVar
 from pdtriage.model import Rank, Role
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import late
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 
 _ENDPOINT = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})")
 _HOST = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
@@ -21,8 +21,8 @@ FEW = 2
 
 
 class Accusation(NamedTuple):
-    accuser: Reading
-    found: Found
+    accuser: RankReading
+    found: Observation
     accused: tuple[Rank, ...]
     """Empty when the one it names is not among the ranks known here."""
     address: str | None = None
@@ -66,9 +66,9 @@ class Directory:
         return self._asked[address]
 
 
-def accusations_of(reading: Reading, directory: Directory) -> list[Accusation]:
+def accusations_of(reading: RankReading, directory: Directory) -> list[Accusation]:
     """One per symptom that points at a peer; the newest of equal ones stands for all."""
-    latest: dict[str, Found] = {}
+    latest: dict[str, Observation] = {}
     for found in reading.symptoms:
         key = found.event.fields.get("peer_rank") or found.event.signature
         latest[key] = found
@@ -93,7 +93,7 @@ def narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
     return found
 
 
-def _accusation(reading: Reading, found: Found, directory: Directory) -> Accusation:
+def _accusation(reading: RankReading, found: Observation, directory: Directory) -> Accusation:
     fields = found.event.fields
     told = fields.get("peer_rank", "")
     if told.isdecimal():

@@ -9,7 +9,7 @@ from pdtriage.model import Cause, Confidence, Event, Evidence, Role, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import OWN_VERDICT
 from pdtriage.verdict.fingerprint import fingerprint, shape
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.suspects import Suspect, fold_equal
 
 MOST_CAUSES = 5
@@ -25,7 +25,7 @@ LAUNCHER_WORDS = ("comm.no-free-port",)
 
 def confidence_notes(
     suspects: list[Suspect],
-    readings: Sequence[Reading],
+    readings: Sequence[RankReading],
     unanswered: Collection[int] = (),
     *,
     alone: bool = False,
@@ -163,7 +163,7 @@ def _is_launchers(suspect: Suspect) -> bool:
     return bool(launching and suspect.found and _from_console(suspect.found, suspect.rank))
 
 
-def _from_console(found: Found, rank: object) -> bool:
+def _from_console(found: Observation, rank: object) -> bool:
     return found.event.signature.startswith("launch.") or "console" in found.file or rank is None
 
 
@@ -180,7 +180,7 @@ def _confidence(top: Suspect) -> Confidence:
 
 
 def _evidence(group: list[Suspect]) -> tuple[Evidence, ...]:
-    found: list[Found] = []
+    found: list[Observation] = []
     for suspect in group:
         if suspect.found:
             found.append(suspect.found)

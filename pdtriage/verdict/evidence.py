@@ -9,7 +9,7 @@ from pdtriage.knowledge import Signature
 from pdtriage.model import RunFacts
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.rank_reading import SAYS_FAILED, Found, Reading
+from pdtriage.verdict.rank_reading import SAYS_FAILED, Observation, RankReading
 from pdtriage.verdict.silent_suspects import others_are_missing
 from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
 
@@ -32,16 +32,16 @@ NAMES_ONE = frozenset(
 )
 
 
-class Case(NamedTuple):
+class RunEvidence(NamedTuple):
     """Everything there is to know of one run."""
 
     facts: RunFacts
-    readings: Sequence[Reading]
+    readings: Sequence[RankReading]
     accusations: Sequence[Accusation]
     accusers: Accusers
-    launcher: Sequence[Found]
-    kernel: Sequence[Found]
-    cluster: Sequence[Found] = ()
+    launcher: Sequence[Observation]
+    kernel: Sequence[Observation]
+    cluster: Sequence[Observation] = ()
     """What Kubernetes says of the pods."""
     signatures: Mapping[str, Signature] = {}
 
@@ -66,7 +66,7 @@ class Case(NamedTuple):
         return any(f.event.signature == "launch.signal" for f in self.launcher)
 
     @property
-    def says_failed(self) -> list[Found]:
+    def says_failed(self) -> list[Observation]:
         return [
             f
             for f in self.launcher

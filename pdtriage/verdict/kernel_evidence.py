@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.model import Event
 from pdtriage.verdict import wording
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 LONG_AGO = 3600.0
@@ -14,9 +14,9 @@ LONG_AGO = 3600.0
 FAULTS_OF_CARDS = frozenset({"device.cuda", "device.hardware"})
 
 
-def killed(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
+def killed(readings: Sequence[RankReading], kernel: Sequence[Observation]) -> list[Suspect]:
     """Ranks whose pid the kernel names as killed for memory."""
-    by_pid: dict[str, list[Found]] = {}
+    by_pid: dict[str, list[Observation]] = {}
     for found in kernel:
         if found.category == "memory.host" and "pid" in found.event.fields:
             by_pid.setdefault(found.event.fields["pid"], []).append(found)
@@ -30,7 +30,7 @@ def killed(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect
     return suspects
 
 
-def faults(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect]:
+def faults(readings: Sequence[RankReading], kernel: Sequence[Observation]) -> list[Suspect]:
     """What the kernel says of the machine, and of a rank where it names its process."""
     suspects = []
     for found in kernel:
@@ -47,7 +47,7 @@ def faults(readings: Sequence[Reading], kernel: Sequence[Found]) -> list[Suspect
     return suspects[:1]
 
 
-def with_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
+def with_memory(gone: list[Suspect], kernel: Sequence[Observation]) -> list[Suspect]:
     """A process that vanished on a machine whose kernel killed for memory at some time."""
     memory = [f for f in kernel if f.category == "memory.host" and f.event.role == "cause"]
     for suspect in gone:
@@ -58,7 +58,7 @@ def with_memory(gone: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
     return gone
 
 
-def with_hardware(strong: list[Suspect], kernel: Sequence[Found]) -> list[Suspect]:
+def with_hardware(strong: list[Suspect], kernel: Sequence[Observation]) -> list[Suspect]:
     """A rank whose card failed in its hands, on a machine whose kernel says that a card broke.
 
     An error that comes back every time (`retry = "no"`) is the program's, whatever the card did.

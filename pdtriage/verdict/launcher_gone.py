@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import RunFacts, Text, Vanished
-from pdtriage.verdict.rank_reading import Reading
+from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 LAUNCHER_GONE = "verdict.launcher-gone"
 MOST_NAMED = 4
 
 
-def launcher_gone(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:
+def launcher_gone(facts: RunFacts, readings: Sequence[RankReading]) -> list[Suspect]:
     """The launchers that vanished as one suspect; the furthest log shows where the job was."""
     nodes = {gone.node for gone in facts.vanished}
     here = [r for r in readings if r.rank.lines and (None in nodes or r.rank.node in nodes)]

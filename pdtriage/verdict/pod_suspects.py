@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.model import Rank, RunFacts
 from pdtriage.verdict import wording
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.silent_suspects import CRASH_SIGNALS, by_exit
 from pdtriage.verdict.suspects import SIGKILL, Accusers, Suspect, suspect_of
 
@@ -25,9 +25,9 @@ NO_SHM = "k8s.no-shm"
 
 def told_by_cluster(
     facts: RunFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[RankReading],
     accusers: Accusers,
-    cluster: Sequence[Found],
+    cluster: Sequence[Observation],
 ) -> list[Suspect]:
     """One for every pod of which Kubernetes says why it ended or never began.
 
@@ -77,7 +77,7 @@ def with_words_of_their_own(told: list[Suspect], strong: Sequence[Suspect]) -> l
     return [*kept, *others]
 
 
-def ended_badly(readings: Sequence[Reading]) -> list[Suspect]:
+def ended_badly(readings: Sequence[RankReading]) -> list[Suspect]:
     """Pods that ended with an error code and say nothing of it themselves."""
     quiet = [
         reading
@@ -98,7 +98,7 @@ def ended_badly(readings: Sequence[Reading]) -> list[Suspect]:
     return sorted(suspects, key=Suspect.strength)
 
 
-def with_mounts(suspects: list[Suspect], cluster: Sequence[Found]) -> list[Suspect]:
+def with_mounts(suspects: list[Suspect], cluster: Sequence[Observation]) -> list[Suspect]:
     """A bus error in a pod without memory at /dev/shm has its reason in the PaddleJob."""
     bare = {f.event.fields.get("pod"): f for f in cluster if f.event.signature == NO_SHM}
     for suspect in suspects:
@@ -113,7 +113,7 @@ def with_mounts(suspects: list[Suspect], cluster: Sequence[Found]) -> list[Suspe
     return suspects
 
 
-def _rank_of(pod: str, facts: RunFacts, readings: Sequence[Reading]) -> Rank | None:
+def _rank_of(pod: str, facts: RunFacts, readings: Sequence[RankReading]) -> Rank | None:
     """The process of the pod; of several the one that was killed, else nobody in particular."""
     own = [r for r in readings if pod in (r.rank.host, *r.rank.addresses)]
     if len(own) == 1:

@@ -36,7 +36,7 @@ _FINISHED = late(
 )
 
 
-class Found(NamedTuple):
+class Observation(NamedTuple):
     """An event with its file and the signature that recognised it."""
 
     file: str
@@ -48,27 +48,27 @@ class Found(NamedTuple):
         return self.event.category or "unknown"
 
 
-class Reading(NamedTuple):
+class RankReading(NamedTuple):
     """What a rank told of its end; most ranks of a big job have nothing to tell."""
 
     rank: Rank
-    causes: Sequence[Found] = ()
+    causes: Sequence[Observation] = ()
     """Not survived and not explained by another event of this rank; the first failure first."""
-    symptoms: Sequence[Found] = ()
+    symptoms: Sequence[Observation] = ()
     """Not survived; those that point at other ranks."""
-    inner: Sequence[Found] = ()
+    inner: Sequence[Observation] = ()
     """Not survived; those that point at an earlier event of this rank."""
-    explained: Sequence[Found] = ()
+    explained: Sequence[Observation] = ()
     """Not survived, but only following from another event of this rank."""
-    context: Sequence[Found] = ()
+    context: Sequence[Observation] = ()
     """Lines that support a cause of their category and mean nothing alone."""
-    survived: Sequence[Found] = ()
+    survived: Sequence[Observation] = ()
     """Causes after which steps were made; they count only when nothing else explains the end."""
-    stopped: Found | None = None
-    ended: Found | None = None
+    stopped: Observation | None = None
+    ended: Observation | None = None
 
     @property
-    def primary(self) -> Found | None:
+    def primary(self) -> Observation | None:
         return self.causes[0] if self.causes else None
 
     @property
@@ -99,44 +99,44 @@ class Reading(NamedTuple):
         return unharmed and any(_FINISHED.search(line) for line in last)
 
 
-_made = maker(Reading)
+_made = maker(RankReading)
 _NOTHING_TOLD = ((), (), (), (), (), (), None, None)
 
 
-def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
+def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     """Sorts the events of a rank by what they mean for it."""
     if not rank.events:  # as most ranks of a big job
         return _made((rank, *_NOTHING_TOLD))
-    errors: list[Found] = []
-    stops: list[Found] = []
-    context: list[Found] = []
+    errors: list[Observation] = []
+    stops: list[Observation] = []
+    context: list[Observation] = []
     ended, failed = None, False
     for file, event in rank.events:
         signature = knowledge.signatures.get(event.signature)
         if signature is None:
             continue
         if event.role in ("cause", "symptom"):
-            errors.append(Found(file, event, signature))
+            errors.append(Observation(file, event, signature))
         elif event.role == "victim":
-            stops.append(Found(file, event, signature))
+            stops.append(Observation(file, event, signature))
         elif event.role == "end":
             failed = failed or event.fields.get("exit_code", "0") != "0"
-            ended = Found(file, event, signature)
+            ended = Observation(file, event, signature)
         elif event.role == "context" and event.category:
-            context.append(Found(file, event, signature))
+            context.append(Observation(file, event, signature))
         failed = failed or event.signature in SAYS_FAILED
     if failed:  # a launcher in the same log saw it fail: that it ended is no success
         ended = None
     stopped = _stopped(stops, rank)
     telling = _telling(errors, rank, stopped)
     if not telling:
-        return Reading(rank, context=tuple(context), stopped=stopped, ended=ended)
+        return RankReading(rank, context=tuple(context), stopped=stopped, ended=ended)
     unsurvived = _not_survived(telling, rank.progress, knowledge)
     alive = _not_explained(unsurvived, knowledge)
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
     survived = _without(telling, unsurvived)
-    return Reading(
+    return RankReading(
         rank,
         causes=tuple(_first_failure(_after_symptoms(causes, symptoms))),
         symptoms=symptoms,
@@ -149,7 +149,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> Reading:
     )
 
 
-def _stopped(said: Sequence[Found], rank: Rank) -> Found | None:
+def _stopped(said: Sequence[Observation], rank: Rank) -> Observation | None:
     """The proof that somebody else stopped it; the best one names who.
 
     A process that stops its readers, or goes on after that, is not stopped itself.
@@ -163,7 +163,9 @@ def _stopped(said: Sequence[Found], rank: Rank) -> Found | None:
     return named[0] if named else stops[0] if stops else None
 
 
-def _telling(errors: list[Found], rank: Rank, stopped: Found | None) -> list[Found]:
+def _telling(
+    errors: list[Observation], rank: Rank, stopped: Observation | None
+) -> list[Observation]:
     """What a process says while it is torn down is no news."""
     telling = _often_enough(errors, rank)
     if stopped is None or rank.mixed:
@@ -172,7 +174,7 @@ def _telling(errors: list[Found], rank: Rank, stopped: Found | None) -> list[Fou
     return [f for f in telling if _place(f) < at]
 
 
-def _without(found: list[Found], others: Sequence[Found]) -> list[Found]:
+def _without(found: list[Observation], others: Sequence[Observation]) -> list[Observation]:
     """Those that are not among `others`, which are some of them."""
     if len(others) == len(found):
         return []
@@ -180,21 +182,21 @@ def _without(found: list[Found], others: Sequence[Found]) -> list[Found]:
     return [f for f in found if id(f) not in left_out]
 
 
-def _place(found: Found) -> tuple[str, int]:
+def _place(found: Observation) -> tuple[str, int]:
     return (found.file, found.event.line)
 
 
-def _sender(found: Found) -> str:
+def _sender(found: Observation) -> str:
     return found.event.fields.get("sender", "-")
 
 
-def passage(found: Found) -> tuple[str, int, int]:
+def passage(found: Observation) -> tuple[str, int, int]:
     """What was printed in one go: the lines of a signal's block, of a traceback, or one line."""
     block = found.event.block
     return (found.file, block, 0 if block else found.event.line)
 
 
-def _often_enough(found: list[Found], rank: Rank) -> list[Found]:
+def _often_enough(found: list[Observation], rank: Rank) -> list[Observation]:
     """A retry means something only when it comes again and again, or is the last word."""
     if all(f.signature.repeats <= 1 for f in found):
         return found
@@ -212,7 +214,7 @@ def _often_enough(found: list[Found], rank: Rank) -> list[Found]:
     return kept or [f for f in found if _ends_on_nan(f, rank)]
 
 
-def _ends_on_nan(found: Found, rank: Rank) -> bool:
+def _ends_on_nan(found: Observation, rank: Rank) -> bool:
     """A log that says nothing else and stops at a loss of NaN: there is no step after it to ask."""
     if found.category != "numeric.nan" or found.signature.repeats > 2 or not rank.tail:
         return False
@@ -220,8 +222,8 @@ def _ends_on_nan(found: Found, rank: Rank) -> bool:
 
 
 def _not_survived(
-    found: list[Found], progress: Sequence[Progress], knowledge: Knowledge
-) -> list[Found]:
+    found: list[Observation], progress: Sequence[Progress], knowledge: Knowledge
+) -> list[Observation]:
     """Without what real progress came after, unless a later failure goes back to it."""
     if not progress:
         return found
@@ -237,7 +239,7 @@ def _not_survived(
     return _without(found, _without(found, dead))
 
 
-def _survived(found: Found, progress: Sequence[Progress]) -> bool:
+def _survived(found: Observation, progress: Sequence[Progress]) -> bool:
     last = max(found.event.last_line, found.event.last_seen, found.event.line)
     later = [step for step in progress if step.line > last]
     if found.category == "numeric.nan":
@@ -245,14 +247,14 @@ def _survived(found: Found, progress: Sequence[Progress]) -> bool:
     return bool(later)
 
 
-def _not_explained(found: list[Found], knowledge: Knowledge) -> list[Found]:
+def _not_explained(found: list[Observation], knowledge: Knowledge) -> list[Observation]:
     """Without what another event of the same rank explains; edges do not run in circles."""
     if len(found) <= 1:
         return found
     return [f for f in found if not _is_explained(f, found, knowledge)]
 
 
-def _is_explained(f: Found, found: Sequence[Found], knowledge: Knowledge) -> bool:
+def _is_explained(f: Observation, found: Sequence[Observation], knowledge: Knowledge) -> bool:
     explaining = knowledge.explained_by.get(f.event.signature, frozenset())
     return any(
         g is not f
@@ -263,7 +265,9 @@ def _is_explained(f: Found, found: Sequence[Found], knowledge: Knowledge) -> boo
     )
 
 
-def _after_symptoms(causes: Sequence[Found], symptoms: Sequence[Found]) -> list[Found]:
+def _after_symptoms(
+    causes: Sequence[Observation], symptoms: Sequence[Observation]
+) -> list[Observation]:
     """A general cause (an abort, a bare exception) right after a symptom only ends it."""
     return [
         cause
@@ -282,11 +286,11 @@ def _after_symptoms(causes: Sequence[Found], symptoms: Sequence[Found]) -> list[
     ]
 
 
-def _first_failure(causes: list[Found]) -> list[Found]:
+def _first_failure(causes: list[Observation]) -> list[Observation]:
     """The earliest cluster of the failure that ended the rank; in it the most specific first."""
     if len(causes) <= 1:
         return causes
-    clusters: list[list[Found]] = []
+    clusters: list[list[Observation]] = []
     for cause in sorted(causes, key=_place):
         if clusters and _together(clusters[-1][-1], cause, NEAR):
             clusters[-1].append(cause)
@@ -300,12 +304,12 @@ def _first_failure(causes: list[Found]) -> list[Found]:
     return first + rest
 
 
-def _is_group(found: Found) -> bool:
+def _is_group(found: Observation) -> bool:
     """The head of an exception group only counts its members; one of them says what happened."""
     return bool(_GROUP.search(found.event.text))
 
 
-def _together(earlier: Found, later: Found, gap: int) -> bool:
+def _together(earlier: Observation, later: Observation, gap: int) -> bool:
     if earlier.file != later.file:
         return False
     if earlier.event.block and earlier.event.block == later.event.block:

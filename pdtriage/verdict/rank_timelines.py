@@ -8,7 +8,7 @@ from math import inf
 
 from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankStatus, Text
 from pdtriage.verdict import wording
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4
 SAMPLES_OF_ALL = 8192
@@ -23,7 +23,7 @@ Life = tuple[tuple[tuple[float, int], ...], tuple[Moment, ...]]
 UNTOLD: Life = ((), ())
 
 
-def lives_of(readings: Sequence[Reading], statuses: Sequence[RankStatus]) -> list[Life]:
+def lives_of(readings: Sequence[RankReading], statuses: Sequence[RankStatus]) -> list[Life]:
     """What is known of each rank's course, in their order."""
     share = SAMPLES_OF_ALL // max(1, len(readings))
     most = max(FEWEST_SAMPLES, min(MOST_SAMPLES, share))
@@ -51,14 +51,14 @@ def ending(exit_: Exit) -> Text:
     return Text(f"ended by {name}", f"被 {name} 终止")
 
 
-def _first_failure(readings: Sequence[Reading]) -> float | None:
+def _first_failure(readings: Sequence[RankReading]) -> float | None:
     """When the first process failed by itself, as its parent saw it."""
     exits = [reading.rank.exit for reading in readings]
     failed = [e for e in exits if e and not e.stopped and (e.code or e.signal is not None)]
     return min((e.time for e in failed if e.time is not None), default=None)
 
 
-def _life(reading: Reading, most: int, broken: float | None) -> Life:
+def _life(reading: RankReading, most: int, broken: float | None) -> Life:
     course = _Course(reading.rank, broken)
     samples = _samples(reading.rank.progress, course, most)
     moments = _moments(reading, course)
@@ -71,7 +71,7 @@ def _order(moment: Moment) -> tuple[bool, float, bool]:
     return moment.t is None, moment.t or 0.0, moment.kind == "exit"
 
 
-def _moments(reading: Reading, course: _Course) -> list[Moment]:
+def _moments(reading: RankReading, course: _Course) -> list[Moment]:
     rank = reading.rank
     ended = rank.exit
     moments = []
@@ -86,7 +86,7 @@ def _moments(reading: Reading, course: _Course) -> list[Moment]:
     return moments
 
 
-def _happened(reading: Reading) -> list[tuple[str, Found]]:
+def _happened(reading: RankReading) -> list[tuple[str, Observation]]:
     """What was survived, or only supports a cause, is a warning."""
     if not any(reading[1:]):
         return []
@@ -99,15 +99,15 @@ def _happened(reading: Reading) -> list[tuple[str, Found]]:
     return [(kind, first) for kind, found in said if found for first in _kinds(found)]
 
 
-def _kinds(found: Iterable[Found]) -> list[Found]:
+def _kinds(found: Iterable[Observation]) -> list[Observation]:
     """The first of each signature."""
-    first: dict[str, Found] = {}
+    first: dict[str, Observation] = {}
     for one in found:
         first.setdefault(one.signature.id, one)
     return list(first.values())[:MOST_OF_A_KIND]
 
 
-def _said(found: Found) -> Text:
+def _said(found: Observation) -> Text:
     count = found.event.count
     title = found.signature.title
     return title if count == 1 else Text(f"{title.en} (× {count})", f"{title.zh}（{count} 次）")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pdtriage.model import Rank, RankRow, RankStatus, Role, VerdictWord
 from pdtriage.support.fast_namedtuple import maker
 from pdtriage.verdict.judgement import Judgement
-from pdtriage.verdict.rank_reading import Reading
+from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rank_timelines import Life, lives_of
 
 _made = maker(RankRow)
@@ -60,7 +60,7 @@ def _first_seen(rank: Rank) -> float | None:
 
 
 def _status(
-    reading: Reading,
+    reading: RankReading,
     guilty: set[tuple[Role, int]],
     suffered: set[tuple[Role, int | None, int | None]],
     verdict: VerdictWord,

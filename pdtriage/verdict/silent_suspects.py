@@ -9,7 +9,7 @@ from pdtriage.model import Rank, RunFacts
 from pdtriage.support.lazy_regex import late
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.suspects import Accusers, Suspect, suspect_of
 
 NAMES_FAILED = frozenset(
@@ -27,7 +27,7 @@ _EXCEPTION = late(
 )
 
 
-def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[Suspect]:
+def stopped_by_outsiders(facts: RunFacts, readings: Sequence[RankReading]) -> list[Suspect]:
     """A rank that got SIGTERM from somebody else than all the others of its node did."""
     if all(reading.stopped is None for reading in readings):
         return []
@@ -46,7 +46,7 @@ def stopped_by_outsiders(facts: RunFacts, readings: Sequence[Reading]) -> list[S
     return suspects
 
 
-def others_are_missing(readings: Sequence[Reading]) -> bool:
+def others_are_missing(readings: Sequence[RankReading]) -> bool:
     """Ranks of the job that left no log here: by its size, by gaps, by what the logs say."""
     if any(not reading.rank.files for reading in readings):
         return True
@@ -62,7 +62,7 @@ def others_are_missing(readings: Sequence[Reading]) -> bool:
     return len(readings) == 1 and any(event.signature.startswith("comm.") for event in errors)
 
 
-def ended_before_others(readings: Sequence[Reading]) -> list[Suspect]:
+def ended_before_others(readings: Sequence[RankReading]) -> list[Suspect]:
     """The launcher stopped the others of its node and not this one, whose log just ends."""
     for node in by_node(readings).values():
         stopped = [r.stopped for r in node if r.stopped]
@@ -79,9 +79,9 @@ def ended_before_others(readings: Sequence[Reading]) -> list[Suspect]:
     return []
 
 
-def by_node(readings: Iterable[Reading]) -> dict[int | str, list[Reading]]:
+def by_node(readings: Iterable[RankReading]) -> dict[int | str, list[RankReading]]:
     """What one launcher started together: by its number, else by the folder of the logs."""
-    nodes: dict[int | str, list[Reading]] = {}
+    nodes: dict[int | str, list[RankReading]] = {}
     for reading in readings:
         rank = reading.rank
         node: int | str | None = rank.node
@@ -91,7 +91,7 @@ def by_node(readings: Iterable[Reading]) -> dict[int | str, list[Reading]]:
     return nodes
 
 
-def launcher_pids(facts: RunFacts, readings: Sequence[Reading]) -> frozenset[int]:
+def launcher_pids(facts: RunFacts, readings: Sequence[RankReading]) -> frozenset[int]:
     """Pids that are the launcher's: recorded, or the one sender two or more ranks share."""
     if facts.launcher_pids:
         return facts.launcher_pids
@@ -100,7 +100,7 @@ def launcher_pids(facts: RunFacts, readings: Sequence[Reading]) -> frozenset[int
     return frozenset(shared[:1])
 
 
-def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
+def first_to_die(readings: Sequence[RankReading]) -> list[Suspect]:
     """The first death a parent saw, when that process left no word of its own.
 
     Every node has a parent of its own: where the first to die on one complains of others, the
@@ -119,7 +119,7 @@ def first_to_die(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def _first_death(here: list[Reading], readings: Sequence[Reading]) -> Reading | None:
+def _first_death(here: list[RankReading], readings: Sequence[RankReading]) -> RankReading | None:
     here.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
     # A trainer of servers may be ready before the others.
     serving = any(r.rank.role == "server" for r in readings)
@@ -129,7 +129,7 @@ def _first_death(here: list[Reading], readings: Sequence[Reading]) -> Reading | 
     return next((r for r in failed if _has_status(r) or not told), None)
 
 
-def _may_have_failed(reading: Reading, readings: Sequence[Reading], serving: bool) -> bool:
+def _may_have_failed(reading: RankReading, readings: Sequence[RankReading], serving: bool) -> bool:
     ending = reading.rank.exit
     if ending is None or ending.stopped:
         return False
@@ -139,27 +139,27 @@ def _may_have_failed(reading: Reading, readings: Sequence[Reading], serving: boo
     return not finished and _is_missed(reading, readings)
 
 
-def _has_status(reading: Reading) -> bool:
+def _has_status(reading: RankReading) -> bool:
     ending = reading.rank.exit
     return ending is not None and (ending.code, ending.signal) != (None, None)
 
 
-def _time_of_death(reading: Reading) -> tuple[float, tuple[str, int, int, str]]:
+def _time_of_death(reading: RankReading) -> tuple[float, tuple[str, int, int, str]]:
     ending = reading.rank.exit
     time = ending.time if ending and ending.time is not None else float("inf")
     return time, reading.rank.key
 
 
 def accused_and_silent(
-    readings: Sequence[Reading], accusations: Sequence[Accusation], accusers: Accusers
+    readings: Sequence[RankReading], accusations: Sequence[Accusation], accusers: Accusers
 ) -> list[Suspect]:
     """Where the arrows end: accused by name, accusing nobody, no error of its own."""
     accusing = {a.accuser.rank.key for a in accusations}
-    spoken: dict[tuple[str, int, int, str], list[Found]] = {}
+    spoken: dict[tuple[str, int, int, str], list[Observation]] = {}
     for accusation in accusations:
         for accused in accusation.accused[:1]:
             spoken.setdefault(accused.key, []).append(accusation.found)
-    known: dict[tuple[str, int, int, str], Reading] = {}
+    known: dict[tuple[str, int, int, str], RankReading] = {}
     for reading in readings:
         known.setdefault(reading.rank.key, reading)
     suspects = []
@@ -176,7 +176,7 @@ def accused_and_silent(
     return sorted(suspects, key=lambda s: (-len(s.accusers), s.order, s.position))
 
 
-def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) -> list[Suspect]:
+def left_over(readings: Sequence[RankReading], accusations: Sequence[Accusation]) -> list[Suspect]:
     """By elimination: everybody lost a peer nobody names, and one rank did not.
 
     Who is named and complains itself only passes on what it waits for, as in a ring.
@@ -210,7 +210,7 @@ def left_over(readings: Sequence[Reading], accusations: Sequence[Accusation]) ->
     return [suspect]
 
 
-def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
+def _of_accused(reading: RankReading, spoken: list[Observation]) -> Suspect:
     rank = reading.rank
     ending = rank.exit
     if reading.inner:  # not silent: it says what broke it, though not why that happened
@@ -244,7 +244,7 @@ def _of_accused(reading: Reading, spoken: list[Found]) -> Suspect:
     return suspect
 
 
-def by_hint(reading: Reading) -> Suspect:
+def by_hint(reading: RankReading) -> Suspect:
     """A rank that says what broke it and not why: that came earlier, and is not in its log."""
     first, *others = reading.inner
     suspect = suspect_of(first.event.signature, first.category, reading.rank, others[:2])
@@ -288,7 +288,7 @@ def _ended_by(signal: int) -> tuple[str, str]:
     return "verdict.killed", "external.kill"
 
 
-def last_word_is_an_exception(readings: Sequence[Reading]) -> list[Suspect]:
+def last_word_is_an_exception(readings: Sequence[RankReading]) -> list[Suspect]:
     """Who copied a log may have left the traceback behind and kept the line below it."""
     suspects = []
     for reading in readings:
@@ -303,7 +303,9 @@ def last_word_is_an_exception(readings: Sequence[Reading]) -> list[Suspect]:
     return suspects
 
 
-def named_by_console(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:
+def named_by_console(
+    readings: Sequence[RankReading], launcher: Sequence[Observation]
+) -> list[Suspect]:
     """Ranks that only the launcher's console says something about."""
     said = [f for f in launcher if f.event.signature in NAMES_FAILED]
     suspects = []
@@ -326,7 +328,7 @@ def named_by_console(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     return suspects
 
 
-def _is_missed(reading: Reading, readings: Sequence[Reading]) -> bool:
+def _is_missed(reading: RankReading, readings: Sequence[RankReading]) -> bool:
     """It left with 0 while others, ahead of it or equal, went on and complained; trainers without
     a server need not say a word until somebody stops them."""
     if reading.rank.role == "server":

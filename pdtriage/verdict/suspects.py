@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pdtriage.model import Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 
 CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
 """Categories that often only follow from another rank's failure."""
@@ -23,7 +23,7 @@ class Suspect:
     """One process and what speaks against it."""
 
     def __init__(
-        self, signature: str, category: str, rank: Rank | None, support: list[Found]
+        self, signature: str, category: str, rank: Rank | None, support: list[Observation]
     ) -> None:
         self.signature = signature
         self.category = category
@@ -31,7 +31,7 @@ class Suspect:
         """None for the launcher, or for a peer that is known by its address only."""
         self.support = support
         """Lines of others that speak of it."""
-        self.found: Found | None = None
+        self.found: Observation | None = None
         """Its own words; None for a silent one."""
         self.accusers: tuple[int, ...] = ()
         self.why: list[Text] = []
@@ -87,7 +87,7 @@ class Suspect:
         )
 
 
-def own_suspects(readings: Sequence[Reading], accusers: Accusers) -> list[Suspect]:
+def own_suspects(readings: Sequence[RankReading], accusers: Accusers) -> list[Suspect]:
     """Ranks whose own log holds a cause."""
     suspects = []
     for reading in readings:
@@ -99,7 +99,7 @@ def own_suspects(readings: Sequence[Reading], accusers: Accusers) -> list[Suspec
 
 
 def _by_own_words(
-    found: Found, reading: Reading, support: list[Found], accusers: Accusers
+    found: Observation, reading: RankReading, support: list[Observation], accusers: Accusers
 ) -> Suspect:
     suspect = Suspect(found.event.signature, found.category, reading.rank, support)
     suspect.found, suspect.position = found, reading.position
@@ -108,10 +108,10 @@ def _by_own_words(
     return suspect
 
 
-def _near(primary: Found, reading: Reading) -> list[Found]:
+def _near(primary: Observation, reading: RankReading) -> list[Observation]:
     """What followed from the cause or hinted at it: lines people look for in a report."""
 
-    def distance(found: Found) -> int:
+    def distance(found: Observation) -> int:
         return abs(found.event.line - primary.event.line)
 
     followed = [f for f in reading.explained if f.file == primary.file]
@@ -120,7 +120,7 @@ def _near(primary: Found, reading: Reading) -> list[Found]:
 
 
 def revived_suspects(
-    readings: Sequence[Reading], accusations: Sequence[Accusation], accusers: Accusers
+    readings: Sequence[RankReading], accusations: Sequence[Accusation], accusers: Accusers
 ) -> list[Suspect]:
     """Ranks that went on for a few steps after an error and then stopped for good.
 
@@ -144,14 +144,14 @@ def revived_suspects(
     return sorted(suspects, key=Suspect.strength)
 
 
-def _went_on(found: Found, reading: Reading) -> bool:
+def _went_on(found: Observation, reading: RankReading) -> bool:
     """More steps came after the error than a queue can hold; steps are sampled, lines are not."""
     end = max(found.event.last_line, found.event.last_seen, found.event.line)
     lines = reading.rank.progress[-1].line - end if reading.rank.progress else 0
     return lines > 2 * PREPARED_STEPS or _steps_after(found, reading) > PREPARED_STEPS
 
 
-def _steps_after(found: Found, reading: Reading) -> int:
+def _steps_after(found: Observation, reading: RankReading) -> int:
     return sum(step.line > found.event.line for step in reading.rank.progress)
 
 
@@ -173,7 +173,9 @@ def fold_equal(suspects: Sequence[Suspect], shape: dict[int, str]) -> list[list[
     return list(groups.values())
 
 
-def suspect_of(signature: str, category: str, rank: Rank | None, support: list[Found]) -> Suspect:
+def suspect_of(
+    signature: str, category: str, rank: Rank | None, support: list[Observation]
+) -> Suspect:
     """One that says nothing itself; `support` are the lines of others about it."""
     suspect = Suspect(signature, category, rank, support)
     suspect.last_words = (rank,) if rank else ()

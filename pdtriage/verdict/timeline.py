@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict.judgement import Judgement
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rank_timelines import ending
 
 MOST = 40
@@ -45,7 +45,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     return _telling(sorted(moments, key=_order(moments, guilty)), guilty)
 
 
-def _seen_of(reading: Reading, blamed: set[Place], launchers: set[Place]) -> Iterator[Moment]:
+def _seen_of(reading: RankReading, blamed: set[Place], launchers: set[Place]) -> Iterator[Moment]:
     """What one rank says of its end, and how its parent saw it.
 
     What the report blames is told even where the rank went on after it for a while; what a
@@ -67,7 +67,7 @@ def _seen_of(reading: Reading, blamed: set[Place], launchers: set[Place]) -> Ite
         yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
 
 
-def _place(found: Found) -> Place:
+def _place(found: Observation) -> Place:
     return (found.file, found.event.line)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 
 from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
 from pdtriage.support.fast_namedtuple import maker
-from pdtriage.verdict.rank_reading import Reading
+from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.silent_suspects import by_node, launcher_pids
 
 _made = maker(Victim)
 
 
 def victims_of(
-    readings: Sequence[Reading],
+    readings: Sequence[RankReading],
     causes: Sequence[Cause],
     facts: RunFacts,
     verdict: VerdictWord,
@@ -45,7 +45,7 @@ def victims_of(
     return tuple(victims)
 
 
-def _reason(reading: Reading, launchers: frozenset[int] | None) -> VictimReason | None:
+def _reason(reading: RankReading, launchers: frozenset[int] | None) -> VictimReason | None:
     """`launchers` are the pids of those that may have stopped it, where that is known."""
     ending = reading.rank.exit
     if reading.stopped is not None or (ending and ending.stopped):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pdtriage.model import Event, Progress, Rank, RunFacts, Text
 from pdtriage.support.lazy_regex import late
 from pdtriage.verdict import wording
-from pdtriage.verdict.rank_reading import Found, Reading
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.suspects import Suspect, suspect_of
 
 RUNNING_STATES = frozenset({"launch.watching-pod", "launch.proc"})
@@ -18,7 +18,7 @@ _BAR = late(r"\d{1,3}% {0,3}(?:\|[^|]{0,300}\| *)?(?P<step>\d{1,12})/(?P<total>\
 _EPOCH = late(r"\b[Ee]poch: ?\[ ?(?P<step>\d{1,9})/ ?(?P<total>\d{1,9}) ?\]")
 
 
-def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
+def fell_behind(readings: Sequence[RankReading]) -> list[Suspect]:
     """The rank that was not in the collective the others were stopped in."""
     waiting = [r for r in readings if r.waited_in or r.symptoms]
     others = [r for r in readings if not (r.waited_in or r.symptoms) and r.rank.lines]
@@ -38,7 +38,7 @@ def fell_behind(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def never_joined(readings: Sequence[Reading]) -> list[Suspect]:
+def never_joined(readings: Sequence[RankReading]) -> list[Suspect]:
     """Before the first step: all but one were stopped while they waited for everybody to meet."""
     spoken = [r for r in readings if r.rank.files]
     waiting = [r for r in spoken if r.waited_in]
@@ -52,10 +52,10 @@ def never_joined(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
+def odd_one_out(readings: Sequence[RankReading]) -> list[Suspect]:
     """All gave up waiting for each other, and one of them in another place than the rest."""
     waited = [r for r in readings if r.symptoms and r.rank.files]
-    places: dict[str, list[Reading]] = {}
+    places: dict[str, list[RankReading]] = {}
     for reading in waited:
         frame = reading.symptoms[-1].event.frame
         place = f"{frame.file}:{frame.line}" if frame else ""
@@ -70,7 +70,7 @@ def odd_one_out(readings: Sequence[Reading]) -> list[Suspect]:
     return [suspect]
 
 
-def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
+def out_of_step(readings: Sequence[RankReading]) -> list[Suspect]:
     """Both of two gave up, at their time limit or when the other one left; not in one place.
 
     Who had only been slow would have come to the same place in the end.
@@ -94,7 +94,7 @@ def out_of_step(readings: Sequence[Reading]) -> list[Suspect]:
     return suspects
 
 
-def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect]:
+def stuck(readings: Sequence[RankReading], machine: Sequence[Observation]) -> list[Suspect]:
     """Every log stops without an error and without an end.
 
     Before the first step that is enough for a guess; later only with a picture of busy cards or a
@@ -122,7 +122,9 @@ def stuck(readings: Sequence[Reading], machine: Sequence[Found]) -> list[Suspect
     return [suspect]
 
 
-def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> list[Suspect]:
+def stopped_in_midst(
+    readings: Sequence[RankReading], launcher: Sequence[Observation]
+) -> list[Suspect]:
     """The launcher last said that all run; then nobody says anything more, not even an end."""
     states = [f for f in launcher if f.event.signature in RUNNING_STATES]
     spoken = [r for r in readings if r.rank.lines]
@@ -138,7 +140,7 @@ def stopped_in_midst(readings: Sequence[Reading], launcher: Sequence[Found]) -> 
     return [suspect]
 
 
-def cut_short(readings: Sequence[Reading]) -> list[Suspect]:
+def cut_short(readings: Sequence[RankReading]) -> list[Suspect]:
     """Every log stops far from the last step it has announced, and nobody says why."""
     spoken = [r for r in readings if r.rank.lines]
     if any(r.ended or r.stopped or r.rank.exit or not r.quiet for r in spoken):
@@ -182,9 +184,9 @@ def _far_from_its_end(progress: Sequence[Progress]) -> bool:
     return ahead > 0 and last.step + 2 * ahead < last.total
 
 
-def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
+def same_rank_twice(readings: Sequence[RankReading], facts: RunFacts) -> list[Suspect]:
     """Two processes of one run that both say they are rank N."""
-    seen: dict[tuple[str, int], Reading] = {}
+    seen: dict[tuple[str, int], RankReading] = {}
     for reading in readings:
         rank = reading.rank
         if rank.rank is None or not rank.endpoint or not rank.files:
@@ -197,11 +199,11 @@ def same_rank_twice(readings: Sequence[Reading], facts: RunFacts) -> list[Suspec
     return _same_rank_by_their_word(readings, facts)
 
 
-def _same_rank_by_their_word(readings: Sequence[Reading], facts: RunFacts) -> list[Suspect]:
+def _same_rank_by_their_word(readings: Sequence[RankReading], facts: RunFacts) -> list[Suspect]:
     """Logs of two nodes whose processes give themselves one rank, and none made a step."""
     if facts.run.attempt or any(r.rank.progress or r.ended for r in readings):
         return []
-    seen: dict[str, Reading] = {}
+    seen: dict[str, RankReading] = {}
     for reading in readings:
         told = [e.fields["self_rank"] for _, e in reading.rank.events if _tells_rank(e)]
         if not told or not reading.rank.files:
@@ -227,7 +229,9 @@ def _clash(why: Text) -> Suspect:
     return suspect
 
 
-def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> list[Suspect]:
+def peers_missing(
+    launcher: Sequence[Observation], readings: Sequence[RankReading]
+) -> list[Suspect]:
     """The launcher waited for other nodes and never started anything."""
     if any(r.rank.lines and r.rank.local_rank is not None and not r.rank.mixed for r in readings):
         return []  # all nodes have met when the first process starts
@@ -242,15 +246,15 @@ def peers_missing(launcher: Sequence[Found], readings: Sequence[Reading]) -> lis
     return [suspect]
 
 
-def nodes_differ(launcher: Sequence[Found]) -> list[Suspect]:
+def nodes_differ(launcher: Sequence[Observation]) -> list[Suspect]:
     """Launchers of one job that wait for different numbers of nodes."""
-    told: dict[str, Found] = {}
+    told: dict[str, Observation] = {}
     for found in launcher:
         fields = found.event.fields
         if found.event.signature == "launch.job" and fields["status"] == "False":
             told[found.file] = found
     jobs = {found.event.fields["job_id"] for found in told.values()}
-    sizes: dict[str, Found] = {}
+    sizes: dict[str, Observation] = {}
     for found in told.values():
         sizes.setdefault(found.event.fields["replicas"], found)
     if len(jobs) != 1 or len(sizes) < 2:
@@ -261,9 +265,9 @@ def nodes_differ(launcher: Sequence[Found]) -> list[Suspect]:
     return [suspect]
 
 
-def ips_in_different_order(launcher: Sequence[Found]) -> list[Suspect]:
+def ips_in_different_order(launcher: Sequence[Observation]) -> list[Suspect]:
     """Two command lines of one job that list the same hosts in different order."""
-    lists: dict[tuple[str, ...], Found] = {}
+    lists: dict[tuple[str, ...], Observation] = {}
     for found in launcher:
         if found.event.signature == "launch.ips-flag":
             lists.setdefault(tuple(_IPS.findall(found.event.fields.get("endpoint", ""))), found)

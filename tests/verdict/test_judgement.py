@@ -7,7 +7,7 @@ import pytest
 from pdtriage.model import Rank, RankRow, Victim
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import Judgement, judge
-from pdtriage.verdict.rank_reading import Reading
+from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rows import rank_rows
 
 from ..runs.builders import environment, runs_of
@@ -60,7 +60,7 @@ def test_what_is_made_of_tuples_has_every_field_in_its_place() -> None:
     (victim,) = found.victims
     quiet = found.readings[0]
     assert victim == Victim(0, "worker", HOST, "collateral", 1, 0)
-    assert quiet == Reading(quiet.rank)
+    assert quiet == RankReading(quiet.rank)
     assert quiet.rank == Rank(*quiet.rank)
     row = rank_rows(found)[0]
     assert row == RankRow(
