@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pdtriage.knowledge.signature import detecting_form
 from pdtriage.model import Text
 
 
@@ -36,10 +37,10 @@ def compiled(pattern: str | None, where: str, plain: bool = False, scanned: bool
 
 
 def _scan(pattern: str, where: str) -> None:
-    from pdtriage.scan.step_lines import MarkDetector  # only for those who have counters
+    from pdtriage.support.multi_pattern import database_of  # only for those who have counters
 
     try:
-        MarkDetector([pattern])
+        database_of("counters", [detecting_form(pattern).encode()])
     except Exception as error:  # each engine has errors of its own, and one may be absent
         raise KnowledgeError(
             f"{where} does not compile for scanning: {error}; write it without lookaround, "

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
 from pdtriage.model import FileKind, SignatureRole, Text
 from pdtriage.support.fast_namedtuple import NamedTuple
-
-PATTERN_SECONDS = 0.25
-"""Time limit of one exact match; a hostile line costs at most this, then counts as no match."""
 
 Points = Literal["peer", "earlier"]
 Retry = Literal["yes", "no", "once"]
@@ -76,6 +74,20 @@ class Format(NamedTuple):
     misses: tuple[str, ...] = ()
     shipped: bool = False
     """Comes with pdtriage, where tests show that no line makes it run away."""
+
+
+def detecting_form(pattern: str) -> str:
+    """What of a counter's pattern suffices to see that a line is progress: no groups, and no
+    optional end (the loss)."""
+    plain = re.sub(r"\(\?P<\w+>", "(?:", pattern)
+    tail = re.search(r"\(\?:\.\{0,\d+\}\?", plain)
+    if tail and plain.endswith(")?"):
+        try:
+            re.compile(plain[: tail.start()])
+        except re.error:  # the optional part does not end where the pattern ends
+            return plain
+        plain = plain[: tail.start()]
+    return plain
 
 
 class _Contents(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pdtriage.knowledge import Knowledge
-from pdtriage.scan.multi_pattern import EngineName, database_of
 from pdtriage.scan.tracebacks import CUT_BYTES, FRAME
+from pdtriage.support.multi_pattern import EngineName, database_of
 
 STRUCTURE = (
     "Traceback (most recent call last)",

@@ -8,11 +8,11 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.scan.clock import STAMP_GROUPS
 from pdtriage.scan.detect import Detector, literals_of
 from pdtriage.scan.lines import Prefixes
-from pdtriage.scan.multi_pattern import EngineName
 from pdtriage.scan.patterns import Patterns
 from pdtriage.scan.progress import STEP_GROUPS
 from pdtriage.scan.signature_match import Claims
 from pdtriage.scan.step_lines import MarkDetector
+from pdtriage.support.multi_pattern import EngineName
 
 
 class Engine:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from pdtriage.knowledge.signature import PATTERN_SECONDS, Format
+from pdtriage.knowledge.signature import Format
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
 Groups = tuple[str | None, ...]
 """What the named groups of a match hold, in the order they were asked for; those that hold nothing

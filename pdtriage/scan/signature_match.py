@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Event, FileKind, Frame
 from pdtriage.scan.blocks import Passage, stack_below
 from pdtriage.scan.clock import Clock
@@ -16,6 +15,7 @@ from pdtriage.scan.detect import FATAL
 from pdtriage.scan.lines import Line, Lines, shown
 from pdtriage.scan.tracebacks import Traceback, is_quoted_source
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
 if TYPE_CHECKING:
     import regex

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from pdtriage.knowledge.signature import detecting_form
 from pdtriage.scan.lines import CR, LONGEST, Lines, near_end, near_start
-from pdtriage.scan.multi_pattern import EngineName, database_of
 from pdtriage.scan.shapes import Kind, Shapes
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.multi_pattern import EngineName, database_of
 
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
-_OPTIONAL_TAIL = re.compile(r"\(\?:\.\{0,\d+\}\?")
 
 
 Mark = tuple[int, int, bytes, Kind]
@@ -46,7 +45,7 @@ class MarkDetector:
         engine: EngineName | None = None,
     ) -> None:
         """Lines that neither counters nor clocks can tell apart are of one kind."""
-        expressions = [_detecting(pattern).encode() for pattern in counters]
+        expressions = [detecting_form(pattern).encode() for pattern in counters]
         self._glog = len(expressions)
         self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
         self._shapes = Shapes([*counters, *clocks], self._kind)
@@ -93,16 +92,3 @@ class MarkDetector:
 def _parts(raw: bytes) -> list[bytes]:
     """What carriage returns left standing, each by itself; of what is too long the beginning."""
     return [part[:LONGEST] for part in raw.split(b"\r") if part]
-
-
-def _detecting(pattern: str) -> str:
-    """What suffices to see that a line is progress: no groups, no optional end (the loss)."""
-    plain = re.sub(r"\(\?P<\w+>", "(?:", pattern)
-    tail = _OPTIONAL_TAIL.search(plain)
-    if tail and plain.endswith(")?"):
-        try:
-            re.compile(plain[: tail.start()])
-        except re.error:  # the optional part does not end where the pattern ends
-            return plain
-        plain = plain[: tail.start()]
-    return plain

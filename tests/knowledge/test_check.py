@@ -11,8 +11,8 @@ import regex
 from pdtriage.analysis.authoring import trial
 from pdtriage.analysis.authoring.check import Problem, check
 from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge
-from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.model import Text
+from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
 HEALTHY = Path(__file__).parents[1] / "fixtures" / "healthy"
 SOUND = Signature(

@@ -13,8 +13,8 @@ from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts
 from pdtriage.scan import Engine, FileScanner
 from pdtriage.scan.lines import Lines
-from pdtriage.scan.multi_pattern import ENVIRONMENT_VARIABLE, EngineName, chosen_engine
 from pdtriage.sources import Source, find
+from pdtriage.support.multi_pattern import ENVIRONMENT_VARIABLE, EngineName, chosen_engine
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDERS = sorted(
@@ -90,5 +90,5 @@ def test_the_environment_may_choose(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_hyperscan_another_one_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
-    monkeypatch.setattr("pdtriage.scan.multi_pattern.find_spec", lambda _name: None)
+    monkeypatch.setattr("pdtriage.support.multi_pattern.find_spec", lambda _name: None)
     assert chosen_engine() == "python"

@@ -14,9 +14,10 @@ import regex
 from pdtriage.analysis.authoring.new import LITERAL_BYTES, left_over
 from pdtriage.analysis.authoring.trial import runs_away
 from pdtriage.knowledge.load import shipped_folder
-from pdtriage.knowledge.signature import PATTERN_SECONDS, Format, Knowledge, Signature
+from pdtriage.knowledge.signature import Format, Knowledge, Signature
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
 from pdtriage.scan import Engine, scan
+from pdtriage.support.multi_pattern import PATTERN_SECONDS
 from pdtriage.support.text_width import columns
 
 if sys.version_info >= (3, 11):

@@ -8,9 +8,9 @@ from time import perf_counter
 
 import regex
 
-from pdtriage.knowledge.signature import PATTERN_SECONDS
 from pdtriage.scan.lines import LONGEST
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
 FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_")
 SHRINK = 32
