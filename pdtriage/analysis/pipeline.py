@@ -113,7 +113,8 @@ def job_at(
 def prepare_judging() -> None:
     """Import what comes after reading; where other processes read, this one has time for it."""
     with collector_at_rest():
-        pass
+        import pdtriage.analysis.job  # noqa: F401
+        import pdtriage.runs.assemble  # noqa: F401
 
 
 def _good_run(
