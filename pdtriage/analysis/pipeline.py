@@ -113,7 +113,7 @@ def job_at(
 def prepare_judging() -> None:
     """Import what comes after reading; where other processes read, this one has time for it."""
     with collector_at_rest():
-        import pdtriage.analysis.job  # noqa: F401
+        import pdtriage.analysis.job
         import pdtriage.runs.assemble  # noqa: F401
 
 
