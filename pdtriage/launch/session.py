@@ -27,10 +27,10 @@ from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
 from pdtriage.launch.supervise.attempt import Attempt, Post, part, tell_peers
 from pdtriage.launch.supervise.conclude import amend, common_head, conclude
-from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observer
 from pdtriage.launch.supervise.guardian import Guardian, guarded
-from pdtriage.launch.supervise.isolation import ShieldedAnalyst, ShieldedObserver
+from pdtriage.launch.supervise.isolation import IsolatedAnalyst, IsolatedObserver
 from pdtriage.launch.supervise.outcome import Analyst, ExitOrderAnalyst, Outcome
 from pdtriage.launch.supervise.processes import become_subreaper
 from pdtriage.launch.supervise.restart import (
@@ -78,8 +78,8 @@ def run(
 
             print(help_text(language), end="")
             return Outcome(exit_codes.OK, flags)
-        shown = ShieldedObserver(Console(language) if observer is None else observer)
-        judge = ShieldedAnalyst(ExitOrderAnalyst() if analyst is None else analyst, shown)
+        shown = IsolatedObserver(Console(language) if observer is None else observer)
+        judge = IsolatedAnalyst(ExitOrderAnalyst() if analyst is None else analyst, shown)
         cards = SystemProbe() if probe is None else probe
         return _Session(flags, variables, shown, judge, cards).run()
     except RefusedError as refusal:
@@ -148,7 +148,7 @@ class _Session:
         return self._ended_without_us()
 
     @contextlib.contextmanager
-    def _joined(self, watch: Watch) -> Iterator[None]:
+    def _joined(self, watch: EventLoop) -> Iterator[None]:
         """A node of an elastic job is in it from here to the end; others meet per attempt."""
         if not is_elastic(self.flags):
             yield
@@ -186,13 +186,13 @@ class _Session:
             )
             return attempt.run(self.restarts)
 
-    def _rest(self, outcome: Outcome, watch: Watch) -> Outcome:
+    def _rest(self, outcome: Outcome, watch: EventLoop) -> Outcome:
         """Give what failed a moment to recover; a signal in that time ends the job."""
         if outcome.decision is None or not outcome.decision.again or self.elastic is not None:
             return outcome
         deadline = time.monotonic() + self.flags.restart_delay
         while (left := deadline - time.monotonic()) > 0:
-            if any(isinstance(occurrence, Told) for occurrence in watch.wait(left)):
+            if any(isinstance(occurrence, SignalReceived) for occurrence in watch.wait(left)):
                 return self._not_again(outcome, TOLD_TO_STOP)
         return outcome
 
@@ -229,19 +229,19 @@ class _Session:
         return collective
 
     @contextlib.contextmanager
-    def _guarded(self) -> Iterator[tuple[FolderLock, Guardian, Watch]]:
+    def _guarded(self) -> Iterator[tuple[FolderLock, Guardian, EventLoop]]:
         """The log folder is ours, a guardian is posted, and signals come to the loop."""
         with (
             contextlib.closing(FolderLock(self.flags.log_dir)) as lock,
             guarded(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,
-            Watch() as watch,
+            EventLoop() as watch,
         ):
             watch.know([guardian.pid])
             self.observer.notice(Configured(self.flags))
             yield lock, guardian, watch
 
     def _run_foreign(self) -> Outcome:
-        from pdtriage.launch.supervise.paddle_launcher import ForeignLauncher
+        from pdtriage.launch.supervise.paddle_launcher import PaddleLauncher
 
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
@@ -254,7 +254,7 @@ class _Session:
                 common_head(self.flags, self.launch, guardian, wheel)
                 | {"job": self.flags.job_id, "launcher": "paddle"}
             )
-            foreign = ForeignLauncher(
+            foreign = PaddleLauncher(
                 self.flags,
                 self.environ,
                 self.launch,

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 from pdtriage.launch.console.console import Console
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.supervise.events import (
+    AllStarted,
     Configured,
     Died,
     Finished,
-    Happening,
     Interrupted,
+    LaunchEvent,
     Noted,
     PeerDiffers,
     PeerSilent,
@@ -24,7 +25,6 @@ from pdtriage.launch.supervise.events import (
     Restarting,
     Started,
     Stopping,
-    Watching,
 )
 from pdtriage.live.log_follower import Ears
 from pdtriage.record.schema import PeerRecord, ProcessRecord
@@ -69,30 +69,30 @@ class LiveObserver:
         self._warnings = 0
         self._impatient = False
 
-    def notice(self, happening: Happening) -> None:
-        if isinstance(happening, Configured):
-            self._flags = happening.flags
-        elif isinstance(happening, Started):
-            self._started(happening)
+    def notice(self, event: LaunchEvent) -> None:
+        if isinstance(event, Configured):
+            self._flags = event.flags
+        elif isinstance(event, Started):
+            self._started(event)
             return
-        elif isinstance(happening, PeerSpoke):
-            self._peer_spoke(happening)
+        elif isinstance(event, PeerSpoke):
+            self._peer_spoke(event)
             return
-        elif isinstance(happening, (Stopping, Interrupted)):
+        elif isinstance(event, (Stopping, Interrupted)):
             self.ears.mute()
-            self._impatient |= isinstance(happening, Interrupted) and happening.again
-        elif isinstance(happening, Died):
+            self._impatient |= isinstance(event, Interrupted) and event.again
+        elif isinstance(event, Died):
             self._dead += 1
-            self.ears.died(happening.death.pid)
-        elif isinstance(happening, (PeerSilent, PeerDiffers)):
+            self.ears.died(event.death.pid)
+        elif isinstance(event, (PeerSilent, PeerDiffers)):
             self._warnings += 1
-        elif isinstance(happening, Finished):
+        elif isinstance(event, Finished):
             self._finish()
-        elif isinstance(happening, (Restarting, Reforming)):
+        elif isinstance(event, (Restarting, Reforming)):
             self._begin_again()
-        self._console.notice(happening)
-        if isinstance(happening, Watching):
-            self._note_silence = happening.note_silence
+        self._console.notice(event)
+        if isinstance(event, AllStarted):
+            self._note_silence = event.note_silence
             self._go_live()
 
     def beat(self) -> None:

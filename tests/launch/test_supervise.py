@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.supervise.event_loop import Watch
+from pdtriage.launch.supervise.event_loop import EventLoop
 from pdtriage.launch.supervise.events import PeerBack
 from pdtriage.record.schema import DeathRecord
 
@@ -257,7 +257,7 @@ main(["run", "--log_dir", sys.argv[1], "act.py"])
 
 def test_a_message_after_the_end_is_written_nowhere() -> None:
     """Threads may still have something to say when the descriptors belong to somebody else."""
-    with Watch() as watch:
+    with EventLoop() as watch:
         pass
     ends = [*os.pipe(), *os.pipe()]
     try:

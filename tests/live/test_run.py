@@ -244,14 +244,14 @@ def test_nothing_heavy_is_imported_before_the_processes_start(desk: Desk) -> Non
     probe = desk.script(
         """
         from pdtriage.live import observer
-        from pdtriage.launch.supervise.events import Watching
+        from pdtriage.launch.supervise.events import AllStarted
         heavy = ("typer", "rich", "regex", "hyperscan", "watchdog", "zstandard")
         seen = []
         real = observer.LiveObserver.notice
-        def notice(self, happening):
-            if isinstance(happening, Watching):
+        def notice(self, event):
+            if isinstance(event, AllStarted):
                 seen.extend(name for name in heavy if name in sys.modules)
-            real(self, happening)
+            real(self, event)
         observer.LiveObserver.notice = notice
         from pdtriage.__main__ import main
         try:

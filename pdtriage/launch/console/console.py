@@ -17,12 +17,13 @@ from pdtriage.launch.options.unsupported import mode_of
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.collective import Plan
 from pdtriage.launch.supervise.events import (
+    AllStarted,
     Configured,
     Died,
     Finished,
-    Happening,
     Interrupted,
     Invited,
+    LaunchEvent,
     Noted,
     PeerBack,
     PeerDiffers,
@@ -34,7 +35,6 @@ from pdtriage.launch.supervise.events import (
     Started,
     Stopping,
     Trained,
-    Watching,
 )
 from pdtriage.support.bilingual import Language, Text
 from pdtriage.support.refusal import RefusedError
@@ -63,40 +63,40 @@ class Console:
         self._followed: int | None = None
         self._alone = False
 
-    def notice(self, happening: Happening) -> None:
-        if isinstance(happening, Noted):
-            self._say(happening.level, happening.text.in_(self.language))
-        elif isinstance(happening, Configured):
-            self._configured(happening.flags)
-        elif isinstance(happening, Invited):
-            self._invited(happening)
-        elif isinstance(happening, Planned):
-            self._planned(happening.plan)
-        elif isinstance(happening, Started):
-            self._follow(happening)
-        elif isinstance(happening, Watching):
-            self._say("INFO", f"Watching {_pod(happening.plan)} running")
-            if happening.plan.trainer_nodes:
-                self._say("INFO", parameter_server.where_to_look(happening.plan))
-        elif isinstance(happening, Died):
-            self._died(happening)
-        elif isinstance(happening, Trained):
-            if happening.unheard:
-                self._say("WARNING", parameter_server.unheard(happening.unheard).in_(self.language))
+    def notice(self, event: LaunchEvent) -> None:
+        if isinstance(event, Noted):
+            self._say(event.level, event.text.in_(self.language))
+        elif isinstance(event, Configured):
+            self._configured(event.flags)
+        elif isinstance(event, Invited):
+            self._invited(event)
+        elif isinstance(event, Planned):
+            self._planned(event.plan)
+        elif isinstance(event, Started):
+            self._follow(event)
+        elif isinstance(event, AllStarted):
+            self._say("INFO", f"Watching {_pod(event.plan)} running")
+            if event.plan.trainer_nodes:
+                self._say("INFO", parameter_server.where_to_look(event.plan))
+        elif isinstance(event, Died):
+            self._died(event)
+        elif isinstance(event, Trained):
+            if event.unheard:
+                self._say("WARNING", parameter_server.unheard(event.unheard).in_(self.language))
             self._say("INFO", parameter_server.ALL_TRAINED)
-        elif isinstance(happening, Stopping) and happening.reason == "finished":
-            self._say("DEBUG", _sentence(happening).in_(self.language))
-        elif isinstance(happening, (Stopping, Interrupted, PeerSilent, PeerDiffers, PeerBack)):
-            self._say("WARNING", _sentence(happening).in_(self.language))
-        elif isinstance(happening, PeerSpoke):
-            self._peer_spoke(happening)
-        elif isinstance(happening, Reforming):
+        elif isinstance(event, Stopping) and event.reason == "finished":
+            self._say("DEBUG", _sentence(event).in_(self.language))
+        elif isinstance(event, (Stopping, Interrupted, PeerSilent, PeerDiffers, PeerBack)):
+            self._say("WARNING", _sentence(event).in_(self.language))
+        elif isinstance(event, PeerSpoke):
+            self._peer_spoke(event)
+        elif isinstance(event, Reforming):
             self._follow_no_more()
-            self._say("INFO", restart.reform_line(happening).in_(self.language))
-        elif isinstance(happening, Restarting):
-            self._restarting(happening)
-        elif isinstance(happening, Finished):
-            self._finished(happening)
+            self._say("INFO", restart.reform_line(event).in_(self.language))
+        elif isinstance(event, Restarting):
+            self._restarting(event)
+        elif isinstance(event, Finished):
+            self._finished(event)
 
     def beat(self) -> None:
         """Pass on what the followed process wrote since the last time."""
@@ -277,33 +277,33 @@ def _end_of(died: Died) -> Text:
 
 
 def _sentence(
-    happening: Stopping | Interrupted | PeerSilent | PeerDiffers | PeerBack,
+    event: Stopping | Interrupted | PeerSilent | PeerDiffers | PeerBack,
 ) -> Text:
-    if isinstance(happening, Stopping):
-        name = _signal_name(happening.signal)
-        to = _short_list(happening.who)
+    if isinstance(event, Stopping):
+        name = _signal_name(event.signal)
+        to = _short_list(event.who)
         return Text(f"{name} to {to}", f"向 {to} 发送 {name}")
-    if isinstance(happening, Interrupted):
-        name = _signal_name(happening.signal)
-        if happening.again:
+    if isinstance(event, Interrupted):
+        name = _signal_name(event.signal)
+        if event.again:
             return Text("killing all processes now", "立即强制结束所有进程")
         return Text(
             f"told to stop by {name}; Ctrl-C again ends all processes at once",
             f"收到 {name}，正在停止；再按一次 Ctrl-C 立即强制结束",
         )
-    if isinstance(happening, PeerSilent):
+    if isinstance(event, PeerSilent):
         return Text(
-            f"node {happening.node} stopped answering {happening.seconds:.1f} s ago",
-            f"节点 {happening.node} 已 {happening.seconds:.1f} 秒没有响应",
+            f"node {event.node} stopped answering {event.seconds:.1f} s ago",
+            f"节点 {event.node} 已 {event.seconds:.1f} 秒没有响应",
         )
-    if isinstance(happening, PeerDiffers):
+    if isinstance(event, PeerDiffers):
         return Text(
-            f"node {happening.node} starts {happening.processes} processes, this node "
-            f"{happening.own}: use the same number of cards on every node",
-            f"节点 {happening.node} 启动 {happening.processes} 个进程，本节点 {happening.own} 个："
+            f"node {event.node} starts {event.processes} processes, this node "
+            f"{event.own}: use the same number of cards on every node",
+            f"节点 {event.node} 启动 {event.processes} 个进程，本节点 {event.own} 个："
             "各节点的卡数必须一致",
         )
-    return Text(f"node {happening.node} answers again", f"节点 {happening.node} 恢复响应")
+    return Text(f"node {event.node} answers again", f"节点 {event.node} 恢复响应")
 
 
 def _signal_name(number: int) -> str:

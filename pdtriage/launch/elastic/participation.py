@@ -26,7 +26,7 @@ from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous.master import reachable_address
 from pdtriage.launch.rendezvous.nodes import JobEnded, ToldToStop
 from pdtriage.launch.rendezvous.peers import CollectiveSpeech, cluster_of, parse_peer
-from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Noted, Observer
 from pdtriage.support.bilingual import Text
 from pdtriage.support.refusal import RefusedError
@@ -46,7 +46,7 @@ class Elastic:
         flags: LaunchFlags,
         environ: Mapping[str, str],
         pod: str,
-        watch: Watch,
+        watch: EventLoop,
         observer: Observer,
     ) -> None:
         self.flags = flags
@@ -123,7 +123,7 @@ class Elastic:
         if crashed is not None:
             raise crashed
         for occurrence in self._watch.wait(seconds):
-            if isinstance(occurrence, Told):
+            if isinstance(occurrence, SignalReceived):
                 self.leave()
                 raise ToldToStop(occurrence.signal)
             if isinstance(occurrence, EtcdSilent) and not self._reached:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan import cluster as clusters
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.supervise.event_loop import Told, Watch
+from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Noted, Observer
 from pdtriage.support.bilingual import Text
 
@@ -59,7 +59,7 @@ class Nodes:
         flags: LaunchFlags,
         environ: Mapping[str, str],
         pod: str,
-        watch: Watch,
+        watch: EventLoop,
         observer: Observer,
         elastic: Elastic | None = None,
     ) -> None:
@@ -130,7 +130,7 @@ class Nodes:
 
     def _wait(self, seconds: float) -> None:
         for occurrence in self._watch.wait(seconds):
-            if isinstance(occurrence, Told):
+            if isinstance(occurrence, SignalReceived):
                 raise ToldToStop(occurrence.signal)
 
 

@@ -20,9 +20,8 @@ from pdtriage.launch.supervise.conclude import (
     process_record,
     start_fields,
 )
-from pdtriage.launch.supervise.event_loop import Told, Watch
-from pdtriage.launch.supervise.events import Noted, Observer, Planned, Started
-from pdtriage.launch.supervise.events import Watching as AllRunning
+from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
+from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, Outcome
 from pdtriage.launch.supervise.processes import become_subreaper, birth_of, send_to_group
@@ -49,7 +48,7 @@ class Post(NamedTuple):
 
     lock: FolderLock
     guardian: Guardian
-    watch: Watch
+    watch: EventLoop
     wheel: PaddleWheel | None
     launch: str
     environ: Mapping[str, str]
@@ -79,7 +78,7 @@ class Attempt:
         children = self._start(recorder)
         self._log_cards()
         self._warn(children)
-        self.observer.notice(AllRunning(self.plan, recorder.silence))
+        self.observer.notice(AllStarted(self.plan, recorder.silence))
         supervisor = self._supervisor(children, recorder)
         ending = supervisor.run()
         part(
@@ -183,7 +182,7 @@ class Attempt:
 
     def _told_to_stop(self) -> int | None:
         """The signal that came for us since the loop that decides has ended."""
-        told = [o.signal for o in self.post.watch.wait(0) if isinstance(o, Told)]
+        told = [o.signal for o in self.post.watch.wait(0) if isinstance(o, SignalReceived)]
         return told[0] if told else None
 
 

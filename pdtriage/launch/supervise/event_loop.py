@@ -34,17 +34,17 @@ class Death(NamedTuple):
     monotonic: float
 
 
-class Told(NamedTuple):
+class SignalReceived(NamedTuple):
     """A signal came for us."""
 
     signal: int
 
 
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-Occurrence = Death | Told | Message | News
+Occurrence = Death | SignalReceived | Message | News
 
 
-class Watch:
+class EventLoop:
     """Use as a context: signal handlers are ours inside and as before outside."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Watch:
         self._before: dict[int, signal._HANDLER] = {}
         self._wakeup_before = -1
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> EventLoop:
         for end in (self._wake_out, self._wake_in):
             os.set_blocking(end, False)
         self._selector.register(self._wake_out, selectors.EVENT_READ)
@@ -129,7 +129,7 @@ class Watch:
         if signal.SIGCHLD in numbers:
             self._collect_without_descriptor(occurrences)
             self._reap_adopted()
-        occurrences += [Told(number) for number in numbers if number in _STOP_SIGNALS]
+        occurrences += [SignalReceived(number) for number in numbers if number in _STOP_SIGNALS]
         while not self._messages.empty():
             occurrences.append(self._messages.get_nowait())
         return occurrences

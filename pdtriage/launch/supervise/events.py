@@ -54,7 +54,7 @@ class Started(NamedTuple):
     folder: str
 
 
-class Watching(NamedTuple):
+class AllStarted(NamedTuple):
     """All processes run."""
 
     plan: Plan
@@ -153,13 +153,13 @@ class Finished(NamedTuple):
     """Why no other attempt follows; None where nobody asked for one."""
 
 
-Happening = (
+LaunchEvent = (
     Noted
     | Configured
     | Invited
     | Planned
     | Started
-    | Watching
+    | AllStarted
     | Died
     | Stopping
     | Trained
@@ -180,6 +180,6 @@ class Observer(Protocol):
     beat_seconds: float | None
     """How often `beat` is called while processes run; None for never."""
 
-    def notice(self, happening: Happening) -> None: ...
+    def notice(self, event: LaunchEvent) -> None: ...
 
     def beat(self) -> None: ...

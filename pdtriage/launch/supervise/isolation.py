@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from pdtriage.launch.supervise.events import Happening, Noted, Observer
+from pdtriage.launch.supervise.events import LaunchEvent, Noted, Observer
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, ExitOrderAnalyst
 from pdtriage.record.schema import RunRecord
 from pdtriage.support.bilingual import Text
@@ -13,16 +13,16 @@ from pdtriage.support.debugging import debugging
 from pdtriage.support.language import language_of
 
 
-class ShieldedObserver:
+class IsolatedObserver:
     """Passes on to `observer` until it raises; says so once, then goes on without it."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer: Observer | None = observer
         self.beat_seconds = observer.beat_seconds
 
-    def notice(self, happening: Happening) -> None:
+    def notice(self, event: LaunchEvent) -> None:
         if self._observer is not None:
-            self._try(lambda observer: observer.notice(happening))
+            self._try(lambda observer: observer.notice(event))
 
     def beat(self) -> None:
         if self._observer is not None:
@@ -43,7 +43,7 @@ class ShieldedObserver:
             _show_where()
 
 
-class ShieldedAnalyst:
+class IsolatedAnalyst:
     """Judges by exit order when `analyst` raises, and says so."""
 
     def __init__(self, analyst: Analyst, observer: Observer) -> None:

@@ -13,7 +13,7 @@ from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.launch.plan.network import split_endpoint
 from pdtriage.launch.supervise.conclude import start_fields
-from pdtriage.launch.supervise.event_loop import Death, Told, Watch
+from pdtriage.launch.supervise.event_loop import Death, EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import (
     Died,
     Interrupted,
@@ -48,7 +48,7 @@ _LOOK = 0.025
 """Seconds between looks at the launcher's children: a trainer may die as soon as it starts."""
 
 
-class ForeignLauncher:
+class PaddleLauncher:
     """Runs Paddle's launcher and records what becomes of its processes."""
 
     def __init__(
@@ -56,7 +56,7 @@ class ForeignLauncher:
         flags: LaunchFlags,
         environ: Mapping[str, str],
         launch: str,
-        watch: Watch,
+        watch: EventLoop,
         recorder: Recorder,
         observer: Observer,
         on_failure: Callable[[FactsChannel | None], None],
@@ -198,7 +198,7 @@ class ForeignLauncher:
         for occurrence in self.watch.wait(timeout):
             if isinstance(occurrence, Death):
                 self._died(occurrence)
-            elif isinstance(occurrence, Told):
+            elif isinstance(occurrence, SignalReceived):
                 self._told(occurrence.signal)
             elif isinstance(occurrence, (PeerSpoke, PeerSilent, PeerBack, PeerDiffers)):
                 self.observer.notice(occurrence)

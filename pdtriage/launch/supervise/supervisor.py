@@ -9,7 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
-from pdtriage.launch.supervise.event_loop import Death, Message, Occurrence, Told, Watch
+from pdtriage.launch.supervise.event_loop import (
+    Death,
+    EventLoop,
+    Message,
+    Occurrence,
+    SignalReceived,
+)
 from pdtriage.launch.supervise.events import (
     Died,
     Interrupted,
@@ -63,7 +69,7 @@ class Supervisor:
         self,
         launch: str,
         children: Sequence[Child],
-        watch: Watch,
+        watch: EventLoop,
         recorder: Recorder,
         observer: Observer,
         patience: Patience,
@@ -143,7 +149,7 @@ class Supervisor:
     def _take(self, occurrence: Occurrence) -> None:
         if isinstance(occurrence, Death):
             self._death(occurrence)
-        elif isinstance(occurrence, Told):
+        elif isinstance(occurrence, SignalReceived):
             self._told(occurrence.signal)
         elif isinstance(occurrence, (WorldChanges, EtcdSilent, EtcdBack, Expelled)):
             self._news(occurrence)
