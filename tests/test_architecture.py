@@ -32,8 +32,6 @@ NOT_YET = {
     ("model", "report"),
     ("record.peer_facts", "knowledge"),
     ("record.writer", "launch"),
-    ("launch.supervise.attempt", "doctor"),
-    ("launch.supervise.paddle_launcher", "doctor"),
 }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pdtriage.commands.launch_checks import launch_checks
 from pdtriage.launch import run as launch
 from pdtriage.launch.console.console import print_refusal
 from pdtriage.launch.options.flags import LaunchFlags, parse_flags
@@ -41,7 +42,13 @@ def run(arguments: Sequence[str]) -> int:
     observer = LiveObserver(language, parsers=parsers)
     analyst = LiveAnalyst(observer.ears, flags.log_dir, language)
     try:
-        outcome = launch(arguments, observer=observer, analyst=analyst, language=language)
+        outcome = launch(
+            arguments,
+            observer=observer,
+            analyst=analyst,
+            language=language,
+            checks=launch_checks,
+        )
     finally:
         observer.close()
     report = analyst.report

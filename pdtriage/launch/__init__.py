@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pdtriage.launch.plan.devices import Probe
     from pdtriage.launch.supervise.events import Observer
-    from pdtriage.launch.supervise.outcome import Analyst, Outcome
+    from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
     from pdtriage.support.bilingual import Language
 
 
@@ -24,11 +24,13 @@ def run(
     analyst: Analyst | None = None,
     language: Language = "en",
     probe: Probe | None = None,
+    checks: LaunchChecks | None = None,
 ) -> Outcome:
     """Launch what `argv` (the words after `pdtriage run`) asks for and stay until it has ended.
 
     `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
-    it (default: by exit order alone). Must be called in the main thread, for the signals.
+    it (default: by exit order alone), `checks` warns of what may go wrong (default: nothing).
+    Must be called in the main thread, for the signals.
     """
     import os
 
@@ -39,5 +41,11 @@ def run(
     from pdtriage.launch.session import run as run_session
 
     return run_session(
-        argv, environ=environ, observer=observer, analyst=analyst, language=language, probe=probe
+        argv,
+        environ=environ,
+        observer=observer,
+        analyst=analyst,
+        language=language,
+        probe=probe,
+        checks=checks,
     )

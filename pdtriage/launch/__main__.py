@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from pdtriage.__main__ import end_at_ctrl_c
+from pdtriage.commands.launch_checks import launch_checks
 from pdtriage.launch import run
 from pdtriage.support.streams import make_usable
 
 make_usable()
 end_at_ctrl_c()
-sys.exit(run(sys.argv[1:]).exit_code)
+sys.exit(run(sys.argv[1:], checks=launch_checks).exit_code)

@@ -31,7 +31,7 @@ from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observer
 from pdtriage.launch.supervise.guardian import Guardian, guarded
 from pdtriage.launch.supervise.isolation import IsolatedAnalyst, IsolatedObserver
-from pdtriage.launch.supervise.outcome import Analyst, ExitOrderAnalyst, Outcome
+from pdtriage.launch.supervise.outcome import Analyst, ExitOrderAnalyst, LaunchChecks, Outcome
 from pdtriage.launch.supervise.processes import become_subreaper
 from pdtriage.launch.supervise.restart import (
     TOLD_TO_STOP,
@@ -61,12 +61,9 @@ def run(
     analyst: Analyst | None = None,
     language: Language = "en",
     probe: Probe | None = None,
+    checks: LaunchChecks | None = None,
 ) -> Outcome:
-    """Launch what `argv` (the words after `pdtriage run`) asks for and stay until it has ended.
-
-    `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
-    it (default: by exit order alone). Must be called in the main thread, for the signals.
-    """
+    """See `pdtriage.launch.run`."""
     variables = dict(os.environ if environ is None else environ)
     flags: LaunchFlags | None = None
     try:
@@ -81,7 +78,7 @@ def run(
         shown = IsolatedObserver(Console(language) if observer is None else observer)
         judge = IsolatedAnalyst(ExitOrderAnalyst() if analyst is None else analyst, shown)
         cards = SystemProbe() if probe is None else probe
-        return _Session(flags, variables, shown, judge, cards).run()
+        return _Session(flags, variables, shown, judge, cards, checks).run()
     except RefusedError as refusal:
         print_refusal(refusal, language)
         return Outcome(exit_codes.USAGE, flags, refusal=refusal)
@@ -100,12 +97,14 @@ class _Session:
         observer: Observer,
         analyst: Analyst,
         probe: Probe,
+        checks: LaunchChecks | None,
     ) -> None:
         self.flags = as_elastic(flags)
         self.environ = environ
         self.observer = observer
         self.analyst = analyst
         self.probe = probe
+        self.checks = checks
         self.launch = os.urandom(8).hex()
         self.restarts = Restarts(None, 0)
         self.elastic: Elastic | None = None
@@ -124,7 +123,7 @@ class _Session:
         wheel = installed_paddle(python)
         planner = self._planner(python, wheel)
         with self._guarded() as (lock, guardian, watch), self._joined(watch):
-            post = Post(lock, guardian, watch, wheel, self.launch, self.environ)
+            post = Post(lock, guardian, watch, wheel, self.launch, self.environ, self.checks)
             outcome = self._attempt(0, planner, post)
             for number in itertools.count(1):
                 outcome = self._rest(outcome, watch)
@@ -262,6 +261,7 @@ class _Session:
                 recorder,
                 self.observer,
                 lambda channel: tell_peers(channel, recorder, self.analyst),
+                self.checks,
             )
             with contextlib.closing(foreign):
                 ending = foreign.run(python, guardian)

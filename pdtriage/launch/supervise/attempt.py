@@ -23,7 +23,7 @@ from pdtriage.launch.supervise.conclude import (
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
-from pdtriage.launch.supervise.outcome import Analyst, Outcome
+from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
 from pdtriage.launch.supervise.processes import become_subreaper, birth_of, send_to_group
 from pdtriage.launch.supervise.restart import Restarts
 from pdtriage.launch.supervise.spawn import Child, spawn
@@ -52,6 +52,7 @@ class Post(NamedTuple):
     wheel: PaddleWheel | None
     launch: str
     environ: Mapping[str, str]
+    checks: LaunchChecks | None
 
 
 @dataclass
@@ -165,20 +166,18 @@ class Attempt:
             self.post.guardian.watch(helper, birth_of(helper))
 
     def _warn(self, children: list[Child]) -> None:
-        """What the doctor sees at a glance; behind the trainers, too."""
-        if self.plan.attempt > 0:
+        """What the checks find; behind the trainers, too."""
+        if self.plan.attempt > 0 or self.post.checks is None:
             return
-        from pdtriage.doctor import cheap_findings
-
-        found = cheap_findings(
+        warnings = self.post.checks(
             self.flags,
             self.post.environ,
             len(children),
             cards=[process.device for process in self.plan.processes if process.device],
             besides=[child.pid for child in children],
         )
-        for finding in found:
-            self.observer.notice(Noted(finding.line(), "WARNING"))
+        for warning in warnings:
+            self.observer.notice(Noted(warning, "WARNING"))
 
     def _told_to_stop(self) -> int | None:
         """The signal that came for us since the loop that decides has ended."""

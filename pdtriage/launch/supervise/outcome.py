@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
@@ -70,6 +70,22 @@ class Outcome(NamedTuple):
     refusal: RefusedError | None = None
     decision: Decision | None = None
     """Whether another attempt follows; None where nobody asked for restarts."""
+
+
+class LaunchChecks(Protocol):
+    """What a launch of so many processes on this node should be warned about."""
+
+    def __call__(
+        self,
+        flags: LaunchFlags,
+        environ: Mapping[str, str],
+        processes: int,
+        *,
+        cards: Sequence[str],
+        besides: Collection[int] = (),
+    ) -> Sequence[Text]:
+        """`cards` (`gpu:3`) are those the launch uses, `besides` its own processes."""
+        ...
 
 
 class Analyst(Protocol):

@@ -27,7 +27,7 @@ from pdtriage.launch.supervise.events import (
 )
 from pdtriage.launch.supervise.guardian import Guardian, end_members
 from pdtriage.launch.supervise.inspect_process import look_at
-from pdtriage.launch.supervise.outcome import has_failed
+from pdtriage.launch.supervise.outcome import LaunchChecks, has_failed
 from pdtriage.launch.supervise.processes import (
     birth_of,
     children_of,
@@ -60,6 +60,7 @@ class PaddleLauncher:
         recorder: Recorder,
         observer: Observer,
         on_failure: Callable[[FactsChannel | None], None],
+        checks: LaunchChecks | None,
     ) -> None:
         self.flags = flags
         self.environ = dict(environ) | {LAUNCH_VARIABLE: launch}
@@ -82,6 +83,7 @@ class PaddleLauncher:
         self.tell_at: float | None = None
         self.channel: FactsChannel | None = None
         self.on_failure = on_failure
+        self.checks = checks
         self._next_beat = 0.0
 
     def run(self, python: str, guardian: Guardian) -> Ending:
@@ -133,15 +135,15 @@ class PaddleLauncher:
             self.channel.close()
 
     def _warn(self) -> None:
-        """What the doctor sees at a glance, as far as the flags tell what will be started."""
-        from pdtriage.doctor import cheap_findings
-
+        """What the checks find, as far as the flags tell what will be started."""
+        if self.checks is None:
+            return
         kind = _KINDS.get(self.flags.device_flag, "gpu")
         listed = (self.flags.devices or "").split(",")
         cards = [f"{kind}:{card.strip()}" for card in listed if card.strip()]
         processes = self.flags.nproc_per_node or len(cards) or 1
-        for finding in cheap_findings(self.flags, self.environ, processes, cards=cards):
-            self.observer.notice(Noted(finding.line(), "WARNING"))
+        for warning in self.checks(self.flags, self.environ, processes, cards=cards):
+            self.observer.notice(Noted(warning, "WARNING"))
 
     def _tell(self) -> None:
         self.tell_at = None

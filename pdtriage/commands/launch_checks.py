@@ -1,0 +1,23 @@
+"""The checks that every launch makes: the doctor's, imported when the trainers run already."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.support.bilingual import Text
+
+
+def launch_checks(
+    flags: LaunchFlags,
+    environ: Mapping[str, str],
+    processes: int,
+    *,
+    cards: Sequence[str],
+    besides: Collection[int] = (),
+) -> list[Text]:
+    """What the doctor sees at a glance."""
+    from pdtriage.doctor import cheap_findings
+
+    found = cheap_findings(flags, environ, processes, cards=cards, besides=besides)
+    return [finding.line() for finding in found]
