@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from pdtriage.knowledge.refused import KnowledgeError
+from pdtriage.knowledge.says import words_of
 from pdtriage.knowledge.signature import Format, Retry, Signature, Trigger
 from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
 
@@ -50,6 +51,8 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
             f'{where}: points = "peer" or "earlier" goes with a symptom',
             f'{where}：symptom 需要且只有它可以写 points = "peer" 或 "earlier"',
         )
+    pattern = _optional(entry, "pattern", where)
+    says = words_of(_strings(entry.get("says", []), where), str(role), trigger, pattern, where)
     retry = entry.get("retry")
     if retry not in (None, *RETRIES):
         raise _one_of("retry", RETRIES, where)
@@ -61,7 +64,7 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
         title=_text(entry.get("title"), where + " title"),
         literals=literals,
         trigger=cast(Trigger, trigger),
-        pattern=_optional(entry, "pattern", where),
+        pattern=pattern,
         lines=_number(entry, "lines", where),
         stack=_optional(entry, "stack", where),
         kinds=cast("tuple[FileKind, ...]", kinds),
@@ -69,6 +72,7 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
         final=entry.get("final") is True,
         repeats=_number(entry, "repeats", where),
         points=points,
+        says=says,
         explains=_strings(entry.get("explains", []), where),
         retry=cast("Retry | None", retry),
         meaning=_text(entry["meaning"], where + " meaning") if "meaning" in entry else None,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pdtriage.knowledge import entries
+from pdtriage.knowledge import entries, says
 from pdtriage.knowledge.refused import KnowledgeError, compiled
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
 from pdtriage.knowledge.stored import FORM, Contents, packed, unpacked
@@ -153,7 +153,8 @@ def _contents(paths: Sequence[Path]) -> list[Contents]:
     """What files say; as a rule they were read and checked before, by the same rules."""
     written = [_written(path) for path in paths]
     names = [path.stem.encode() for path in paths]
-    key = cache.key_of(FORM, _state(entries.__file__), *names, *written)
+    rules = _state(entries.__file__), _state(says.__file__)
+    key = cache.key_of(FORM, *rules, *names, *written)
     stored = cache.load(_CACHE, key)
     if stored is not None:
         return unpacked(stored)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
-from pdtriage.model import FileKind, SignatureRole, Text
+from pdtriage.model import FileKind, Says, SignatureRole, Text
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 Points = Literal["peer", "earlier"]
@@ -49,6 +49,8 @@ class Signature(NamedTuple):
     """How often the line must come, without progress after it, before it means anything."""
     points: Points | None = None
     """For a symptom: at another rank, or at an earlier event of the same one."""
+    says: tuple[Says, ...] = ()
+    """What it means for the judgement, beyond its role."""
     explains: tuple[str, ...] = ()
     """Ids (or `family.*`) of signatures that only follow from this one."""
     retry: Retry | None = None

@@ -39,6 +39,53 @@ FileKind = Literal[
 SignatureRole = Literal[
     "cause", "symptom", "victim", "context", "start", "progress", "end", "noise"
 ]
+Says = Literal[
+    # who writes such a line, if not the process whose log it is in
+    "by-launcher",
+    "by-kernel",
+    "by-cluster",  # Kubernetes
+    "by-shell",
+    "paddle-launcher",  # paddle.distributed.launch of Paddle 2.3 and later
+    "legacy-launcher",  # those before it
+    # a launch on its way
+    "opens-launch",
+    "describes-job",
+    "lists-hosts",
+    "waiting-for-peers",
+    "never-met",
+    "never-started",
+    "started",
+    "running",
+    "process-id",
+    "process-rank",
+    "own-rank",
+    # how it ended
+    "completed",
+    "failed",
+    "process-failed",
+    "exit-status",
+    "lists-failed",
+    "names-culprit",
+    "rank-is-local",
+    "repeats-output",
+    "interrupted",
+    "launcher-stopped",
+    "launcher-failed",
+    "milestone",
+    # how its words are to be taken
+    "between-ranks",
+    "peer-is-worker",
+    "peer-is-server",
+    "why-is-guessed",
+    "card-picture",
+    "inspected",
+    "lacks-shm",
+    # the report that `pdtriage run` printed
+    "own-headline",
+    "own-victims",
+    "own-verdict",
+]
+"""What a line means for the judgement, beyond its role; docs/parsers.md explains each word."""
 Confidence = Literal["proven", "likely", "guess"]
 VerdictWord = Literal["failed", "succeeded", "interrupted", "hung", "running", "unknown"]
 Mode = Literal["collective", "ps", "ps-heter", "rpc", "unknown"]
@@ -155,6 +202,8 @@ class Event(NamedTuple):
     after: tuple[str, ...] = ()
     final: bool = False
     """The passage ended the process: an uncaught exception or a fatal signal, not a logged one."""
+    says: tuple[Says, ...] = ()
+    """As its signature has it; what Kubernetes reports comes without, as without a category."""
 
 
 class Progress(NamedTuple):

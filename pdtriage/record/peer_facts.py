@@ -121,6 +121,7 @@ def _event_heard(item: Json, host: str, knowledge: Knowledge) -> tuple[str, Even
         last_seen=_whole(item.get("last_seen")) or line,
         block=_whole(item.get("block")) or 0,
         final=item.get("final") is True,
+        says=signature.says,
     )
     return f"{host}:{_text(item.get('file'), NAME)}", event
 

@@ -182,6 +182,7 @@ def build_event(
         last_seen=line.number,
         block=passage.number if passage else 0,
         final=signature.final,
+        says=signature.says,
     )
 
 
