@@ -10,11 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["NothingToAnalyse", "Report", "__version__", "analyze", "analyze_all_runs"]
+__all__ = [
+    "NotAvailableError",
+    "NothingToAnalyse",
+    "Report",
+    "__version__",
+    "analyze",
+    "analyze_all_runs",
+]
 
 if TYPE_CHECKING:
     from pdtriage.analysis.pipeline import NothingToAnalyse, analyze, analyze_all_runs
     from pdtriage.model import Report
+    from pdtriage.support.errors import NotAvailableError
 
 
 def __getattr__(name: str) -> object:
@@ -23,6 +31,10 @@ def __getattr__(name: str) -> object:
         from pdtriage.model import Report
 
         return Report
+    if name == "NotAvailableError":
+        from pdtriage.support.errors import NotAvailableError
+
+        return NotAvailableError
     if name in ("NothingToAnalyse", "analyze", "analyze_all_runs"):
         from pdtriage.analysis import pipeline
 

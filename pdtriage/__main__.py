@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pdtriage import __version__
 from pdtriage.support import exit_codes, streams
-from pdtriage.support.debugging import DEBUG_VARIABLE, debugging
+from pdtriage.support.errors import DEBUG_VARIABLE, debugging
 from pdtriage.support.gc_pause import collector_at_rest, leave, rest_until_exit, rests_until_exit
 
 
@@ -123,8 +123,7 @@ def _apology(error: Exception) -> int:
 
 
 def _say(en: str, zh: str) -> None:
-    from pdtriage.support.bilingual import Text
-    from pdtriage.support.language import language_of
+    from pdtriage.support.language import Text, language_of
 
     with contextlib.suppress(OSError):  # stderr may be as full as stdout
         print(Text(en, zh).in_(language_of()), file=sys.stderr)

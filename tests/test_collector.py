@@ -13,7 +13,7 @@ import pytest
 from pdtriage import analyze
 from pdtriage.analysis.pipeline import NothingToAnalyse
 from pdtriage.support import exit_codes
-from pdtriage.support.debugging import DEBUG_VARIABLE
+from pdtriage.support.errors import DEBUG_VARIABLE
 from pdtriage.support.gc_pause import collector_at_rest
 
 LOG = (

@@ -14,8 +14,10 @@ from pdtriage.reading.local import Mapper, Tick, read_here, read_sources
 from pdtriage.scan import Engine
 from pdtriage.sources import Found, Source, find
 from pdtriage.sources.remote.url import in_public
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support import exit_codes
+from pdtriage.support.errors import UserError
 from pdtriage.support.gc_pause import collector_at_rest, keep_until_exit
+from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:  # what comes after reading is imported after the readers were forked
     from pdtriage.analysis.baseline import GoodRun
@@ -27,16 +29,10 @@ BLANK_BYTES = 4096
 """A longer log is not looked at twice only to see that it says nothing."""
 
 
-class NothingToAnalyse(Exception):  # noqa: N818 - reads as what it says
-    """There is no log here; `message` says what was looked for and what to give instead.
+class NothingToAnalyse(UserError):  # noqa: N818 - reads as what it says
+    """There is no log here; `message` says what was looked for and what to give instead."""
 
-    `notes` say what was there and could not be used.
-    """
-
-    def __init__(self, message: Text, notes: Sequence[Text] = ()) -> None:
-        super().__init__(message.en)
-        self.message = message
-        self.notes = tuple(dict.fromkeys(notes))
+    exit_code = exit_codes.NOTHING
 
 
 class NoSuchRun(NothingToAnalyse):
@@ -100,12 +96,13 @@ def job_at(
         runs = assemble(facts, records, engine.knowledge)
     noted = (*found.notes, *notes)
     if not runs:
-        raise NothingToAnalyse(_nothing(paths), noted)
+        raise NothingToAnalyse(_nothing(paths), notes=noted)
     if notes and not records and _nothing_read(facts):
-        raise NothingToAnalyse(_unreadable(paths), noted)
+        raise NothingToAnalyse(_unreadable(paths), notes=noted)
     job = Job(runs, engine.knowledge, noted, found.sources)
     if found.doubtful and not any(judgement.causes for judgement in job.judgements):
-        raise NothingToAnalyse(_nothing(paths), noted)  # logs of something else, for all we know
+        # logs of something else, for all we know
+        raise NothingToAnalyse(_nothing(paths), notes=noted)
     keep_until_exit(facts, found, job)
     return job
 
@@ -151,9 +148,9 @@ def _refuse_nothing(found: Found, paths: Sequence[str | Path]) -> None:
                 f"{missing}：文件或目录不存在；请指定作业的日志目录"
                 "（paddle.distributed.launch 默认写入 ./log）",
             ),
-            found.notes,
+            notes=found.notes,
         )
-    raise NothingToAnalyse(_nothing(paths), found.notes)
+    raise NothingToAnalyse(_nothing(paths), notes=found.notes)
 
 
 def _is_blank(source: Source) -> bool:

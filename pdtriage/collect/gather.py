@@ -19,7 +19,7 @@ from pdtriage.scan.kubernetes import as_text
 from pdtriage.scan.kubernetes.allowed import reduced, withheld_variables
 from pdtriage.scan.kubernetes.pod import pod_of
 from pdtriage.scan.kubernetes.values import items, mapping, number, text
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 MANIFEST = "pdtriage-k8s.json"
 JOB, EVENTS, PODS, POD = "paddlejob.json", "events.json", "pods", "pod.json"

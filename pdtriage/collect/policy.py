@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pdtriage.scan.kubernetes.paddle_jobs import phase_of
 from pdtriage.scan.kubernetes.values import mapping, text
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 ENDED_WELL = frozenset({"Completed", "Succeed", "Succeeded"})
 ENDED_BADLY = frozenset({"Failed", "Aborted", "Terminated"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdtriage.collect.kubectl import KubectlError, Trouble
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 _WHY: dict[Trouble, Text] = {
     "missing": Text(

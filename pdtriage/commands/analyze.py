@@ -12,13 +12,15 @@ from typing import Annotated, Literal
 
 from pdtriage.commands.options import Argument, LanguageOption, Option, Parsers
 from pdtriage.commands.progress import reading_bar
-from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
+from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
-from pdtriage.report.targets import BadTarget, Target, refuse_unwritable, targets_of
+from pdtriage.report.targets import Target, refuse_unwritable, targets_of
 from pdtriage.support import exit_codes
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.gc_pause import collector_at_rest, keep_until_exit
+from pdtriage.support.language import Text
 
 DEFAULT_PATHS = ("log",)
 FAILURES = frozenset({"failed", "hung", "interrupted"})
@@ -170,14 +172,12 @@ def analyze(
 
     which = _run(run, all_runs)
     if baseline is not None and all_runs:
-        raise RefusalError(
-            said("give either --baseline or --all-runs", "--baseline 和 --all-runs 只能给一个"),
-            exit_codes.USAGE,
+        raise UserError(
+            Text("give either --baseline or --all-runs", "--baseline 和 --all-runs 只能给一个")
         )
     if address is not None and engine is not Reader.ray:
-        raise RefusalError(
-            said("--address goes with --engine ray", "--address 须与 --engine ray 一起使用"),
-            exit_codes.USAGE,
+        raise UserError(
+            Text("--address goes with --engine ray", "--address 须与 --engine ray 一起使用")
         )
     if engine is Reader.ray:
         gc.enable()  # it rests while this machine reads; of what Ray leaves behind we know nothing
@@ -197,8 +197,8 @@ def analyze(
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RefusalError(
-            said(f"cannot write the report: {error}", f"无法写出报告：{error}"), exit_codes.USAGE
+        raise UserError(
+            Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
         ) from error
     keep_until_exit(reports)
     return exit_codes.OK if exit_zero else _exit_code(reports)
@@ -221,74 +221,58 @@ def _reports(
 ) -> Sequence[Report]:
     with collector_at_rest():  # imports make many objects, and none to collect
         from pdtriage.analysis import pipeline
-        from pdtriage.knowledge import KnowledgeError
         from pdtriage.reading import mapper_of
-        from pdtriage.support.extras import NotAvailableError
 
     mapper = mapper_of(
         reading.engine.value, reading.address, reading.cache, pipeline.prepare_judging
     )
 
-    try:
-        with reading_bar() as tick:
-            if run == "all":
-                return pipeline.analyze_all_runs(
-                    *paths,
-                    language=language,
-                    parsers=parsers,
-                    stdin=sys.stdin.buffer,
-                    redact=redact,
-                    tick=tick,
-                    mapper=mapper,
-                )
-            report = pipeline.analyze(
+    with reading_bar() as tick:
+        if run == "all":
+            return pipeline.analyze_all_runs(
                 *paths,
-                run=run,
                 language=language,
                 parsers=parsers,
                 stdin=sys.stdin.buffer,
                 redact=redact,
-                baseline=int(baseline) if baseline and baseline.isdecimal() else baseline,
                 tick=tick,
                 mapper=mapper,
             )
-        return [report]
-    except pipeline.NothingToAnalyse as nothing:
-        raise nothing_found(nothing, language) from nothing
-    except NotAvailableError as missing:
-        raise RefusalError(missing.message.in_(language), exit_codes.USAGE) from missing
-    except KnowledgeError as error:
-        raise RefusalError(error.message.in_(language), exit_codes.USAGE) from error
+        report = pipeline.analyze(
+            *paths,
+            run=run,
+            language=language,
+            parsers=parsers,
+            stdin=sys.stdin.buffer,
+            redact=redact,
+            baseline=int(baseline) if baseline and baseline.isdecimal() else baseline,
+            tick=tick,
+            mapper=mapper,
+        )
+    return [report]
 
 
 def _run(text: str | None, all_runs: bool) -> int | Literal["last", "all"]:
     if all_runs:
         if text is None:
             return "all"
-        raise RefusalError(
-            said("give either --run or --all-runs", "--run 和 --all-runs 只能给一个"),
-            exit_codes.USAGE,
-        )
+        raise UserError(Text("give either --run or --all-runs", "--run 和 --all-runs 只能给一个"))
     if text is None or text == "last":
         return "last"
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    raise RefusalError(
-        said(
+    raise UserError(
+        Text(
             f"--run {text}: give the number of a run (1 is the oldest) or last",
             f"--run {text}：请给出运行的序号（1 为最早）或 last",
-        ),
-        exit_codes.USAGE,
+        )
     )
 
 
 def _targets(formats: Sequence[str], output: Path | None) -> list[Target]:
-    try:
-        targets = targets_of(formats, output, os.environ)
-        refuse_unwritable(targets)
-        return targets
-    except BadTarget as bad:
-        raise RefusalError(bad.message.in_(LANGUAGE), exit_codes.USAGE) from bad
+    targets = targets_of(formats, output, os.environ)
+    refuse_unwritable(targets)
+    return targets
 
 
 def _exit_code(reports: Sequence[Report]) -> int:

@@ -10,8 +10,9 @@ import typer
 
 from pdtriage.commands.analyze import DEFAULT_PATHS, Paths
 from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, RefusalError, nothing_found, said
-from pdtriage.support import exit_codes
+from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 DEFAULT_OUTPUT = "pdtriage-bundle.tar.zst"
 Output = Annotated[
@@ -44,18 +45,14 @@ def bundle(
     parsers: Parsers = None,
 ) -> None:
     from pdtriage.analysis.bundle import ENDINGS, MEGABYTE, write_bundle
-    from pdtriage.analysis.pipeline import NothingToAnalyse
-    from pdtriage.knowledge import KnowledgeError
-    from pdtriage.support.extras import NotAvailableError
 
     if not output.name.lower().endswith(ENDINGS):
         allowed = ", ".join(ENDINGS)
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"--output {output}: the name must end in one of {allowed}",
                 f"--output {output}：文件名须以 {allowed} 之一结尾",
-            ),
-            exit_codes.USAGE,
+            )
         )
     language = lang.language if lang else LANGUAGE
     try:
@@ -67,16 +64,9 @@ def bundle(
             most_bytes=max_mb * MEGABYTE,
             stdin=sys.stdin.buffer,
         )
-    except NothingToAnalyse as nothing:
-        raise nothing_found(nothing, language) from nothing
-    except NotAvailableError as missing:
-        raise RefusalError(missing.message.in_(language), exit_codes.USAGE) from missing
-    except KnowledgeError as error:
-        raise RefusalError(error.message.in_(language), exit_codes.USAGE) from error
     except OSError as error:
-        raise RefusalError(
-            said(f"cannot write the bundle: {error}", f"无法写出打包文件：{error}"),
-            exit_codes.USAGE,
+        raise UserError(
+            Text(f"cannot write the bundle: {error}", f"无法写出打包文件：{error}")
         ) from error
     size, count, left = output.stat().st_size, len(contents.members), len(contents.left_out)
     typer.echo(

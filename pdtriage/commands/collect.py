@@ -28,10 +28,11 @@ from pdtriage.commands.collect_options import (
     Timestamps,
 )
 from pdtriage.commands.options import LanguageOption
-from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.commands.typed import Command, Group, for_typer
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     from pdtriage.collect.gather import Collection
@@ -88,13 +89,13 @@ def k8s(
         kubectl = Kubectl(found_kubectl(), namespace, context, timeout)
         selection = select(kubectl, job, selector)
     except KubectlError as error:
-        reason = why(error).in_(language)
-        raise RefusalError(
-            said(f"nothing was collected: {reason}", f"没有收集到任何内容：{reason}"),
-            exit_codes.NOTHING,
+        reason = why(error)
+        raise UserError(
+            Text(f"nothing was collected: {reason.en}", f"没有收集到任何内容：{reason.zh}"),
+            exit_code=exit_codes.NOTHING,
         ) from error
     if not selection.pods:
-        raise RefusalError(_no_pods(job, selection, language), exit_codes.NOTHING)
+        raise _no_pods(job, selection)
     try:
         _make_room(folder, overwrite)
         made = gather(selection, kubectl, folder, options, parallel, _told())
@@ -102,9 +103,8 @@ def k8s(
             made.warnings.append(_limited(options))
         write_manifest(made, _about(job, selection, context), selection.pods)
     except OSError as error:
-        raise RefusalError(
-            said(f"cannot write the collection: {error}", f"无法写出收集结果：{error}"),
-            exit_codes.USAGE,
+        raise UserError(
+            Text(f"cannot write the collection: {error}", f"无法写出收集结果：{error}")
         ) from error
     _tell(made, language)
     if analyze:
@@ -120,12 +120,11 @@ def _name(what: str, name: str) -> str:
 
     if is_kubernetes_name(name):
         return name
-    raise RefusalError(
-        said(
+    raise UserError(
+        Text(
             f"{what} {name!r}: no name of Kubernetes (lower-case letters, digits, - and .)",
             f"{what} {name!r}：不是合法的 Kubernetes 名字（小写字母、数字、- 和 .）",
-        ),
-        exit_codes.USAGE,
+        )
     )
 
 
@@ -133,12 +132,11 @@ def _options(
     since: str | None, tail: int | None, limit_bytes: int | None, timestamps: bool
 ) -> list[str]:
     if since is not None and not _DURATION.fullmatch(since):
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"--since {since}: give a number and a unit, as in 90m or 6h",
                 f"--since {since}：请给出数字和单位，例如 90m 或 6h",
-            ),
-            exit_codes.USAGE,
+            )
         )
     told = {"--since": since, "--tail": tail, "--limit-bytes": limit_bytes}
     words = [f"{name}={value}" for name, value in told.items() if value is not None]
@@ -154,26 +152,25 @@ def _refuse_taken(folder: Path, overwrite: bool) -> None:
             return
         is_ours = folder.is_dir() and is_collection(folder)
     except OSError as error:
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"{folder}: cannot be looked into ({error.strerror}); name another folder with -o",
                 f"{folder}：无法查看（{error.strerror}）；请用 -o 指定其他文件夹",
-            ),
-            exit_codes.USAGE,
+            )
         ) from error
     if is_ours:
         if overwrite:
             return
-        sentence = said(
+        sentence = Text(
             f"{folder}: a collection is there already; --overwrite replaces it, -o names another",
             f"{folder}：已有收集结果；用 --overwrite 替换，或用 -o 指定其他文件夹",
         )
     else:
-        sentence = said(
+        sentence = Text(
             f"{folder}: there is something else already; name another folder with -o",
             f"{folder}：已有其他内容；请用 -o 指定其他文件夹",
         )
-    raise RefusalError(sentence, exit_codes.USAGE)
+    raise UserError(sentence)
 
 
 def _told() -> Callable[[int, int], None] | None:
@@ -195,24 +192,27 @@ def _make_room(folder: Path, overwrite: bool) -> None:
         remove_collection(folder)
 
 
-def _no_pods(job: str, selection: Selection, language: Language) -> str:
+def _no_pods(job: str, selection: Selection) -> UserError:
     """Neither pods nor a job, or a job whose pods are gone, or one nobody may look at."""
     from pdtriage.collect.policy import deletion_warnings
     from pdtriage.collect.wording import why
 
     if selection.job is not None:
-        reasons = [warning.in_(language) for warning in deletion_warnings(selection.job)]
-        sentence = said(
+        reasons = deletion_warnings(selection.job)
+        sentence = Text(
             f"the PaddleJob {job} has no pods: nothing to collect",
             f"PaddleJob {job} 没有 Pod：没有可收集的内容",
         )
     else:
-        reasons = [f"{what}: {why(error).in_(language)}" for what, error in selection.troubles]
-        sentence = said(
+        reasons = [
+            Text(f"{what}: {why(error).en}", f"{what}: {why(error).zh}")
+            for what, error in selection.troubles
+        ]
+        sentence = Text(
             f"no PaddleJob {job} and no pods of it; is the namespace right (-n)?",
             f"没有 PaddleJob {job}，也没有它的 Pod；命名空间（-n）是否正确？",
         )
-    return "\n  ".join([sentence, *dict.fromkeys(reasons)])
+    return UserError(sentence, notes=reasons, exit_code=exit_codes.NOTHING)
 
 
 def _about(job: str, selection: Selection, context: str | None) -> dict[str, object]:

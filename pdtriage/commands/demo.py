@@ -13,7 +13,7 @@ import typer
 from pdtriage.commands.options import LanguageOption
 from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import Language, Text
 
 PROCESSES = 4
 

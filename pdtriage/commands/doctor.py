@@ -13,9 +13,8 @@ from pdtriage.launch.options.flag_table import Flag
 from pdtriage.launch.options.flags import LaunchFlags, parse_flags
 from pdtriage.launch.plan.limits import refuse_lost_folder
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
-from pdtriage.support.language import language_of
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text, language_of
 
 WAIT = 5.0
 FORMATS = ("text", "json")
@@ -65,12 +64,12 @@ def doctor(arguments: Sequence[str]) -> int:
         refuse_lost_folder()
         shown = str(flags.others.get("format", "text"))
         if shown not in FORMATS:
-            raise RefusedError(
+            raise UserError(
                 Text(f"--format cannot be {shown!r}.", f"--format 不能是 {shown!r}。"),
                 Text("It is one of text, json.", "可选值：text, json。"),
             )
-    except RefusedError as refusal:
-        print(f"pdtriage doctor: {refusal.message(language)}", file=sys.stderr)
+    except UserError as refusal:
+        print(f"pdtriage doctor: {refusal.text.in_(language)}", file=sys.stderr)
         return exit_codes.USAGE
     _say_unread(flags, language)
     if flags.help:

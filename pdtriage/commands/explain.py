@@ -9,9 +9,9 @@ import typer
 
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.model import Language, SignatureRole, Text
-from pdtriage.support import exit_codes
+from pdtriage.support.errors import UserError
 from pdtriage.support.text_width import padded, wrapped
 
 if TYPE_CHECKING:
@@ -49,13 +49,11 @@ def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) ->
     found = explaining.explain(name, knowledge)
     if found is None:
         alike = explaining.similar(name, knowledge)
-        hint = said(
+        hint = Text(
             f"did you mean {', '.join(alike)}?" if alike else "pdtriage parsers list shows all",
             f"是不是 {'、'.join(alike)}？" if alike else "用 pdtriage parsers list 查看全部",
         )
-        raise RefusalError(
-            said(f"nothing is called {name}; {hint}", f"没有 {name}；{hint}"), exit_codes.USAGE
-        )
+        raise UserError(Text(f"nothing is called {name}; {hint.en}", f"没有 {name}；{hint.zh}"))
     restart = retry.sentence(
         found.signature, found.category.id if found.category else "", knowledge
     )

@@ -1,4 +1,4 @@
-"""The knowledge a command asked for, or a refusal that says what is wrong with it."""
+"""The knowledge a command needs; what is wrong with a part of it is said."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdtriage.commands.speech import LANGUAGE, RefusalError
-from pdtriage.knowledge import Knowledge, KnowledgeError, load_knowledge
-from pdtriage.support import exit_codes
+from pdtriage.commands.speech import LANGUAGE
+from pdtriage.knowledge import Knowledge, load_knowledge
 
 
 def known(parsers: Sequence[Path] | None) -> Knowledge:
-    try:
-        knowledge = load_knowledge(parsers or ())
-    except KnowledgeError as error:
-        raise RefusalError(error.message.in_(LANGUAGE), exit_codes.USAGE) from error
+    knowledge = load_knowledge(parsers or ())
     for problem in knowledge.problems:
         print(f"pdtriage: {problem.in_(LANGUAGE)}", file=sys.stderr)
     return knowledge

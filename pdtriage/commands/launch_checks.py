@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 
 def launch_checks(

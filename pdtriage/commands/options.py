@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pdtriage.commands.speech import said
-from pdtriage.support.bilingual import Language
+from pdtriage.support.language import Language
 
 
 class Option:

@@ -9,11 +9,13 @@ import typer
 
 from pdtriage.commands.knowing import known
 from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.commands.typed import Command, Group, for_typer
 from pdtriage.knowledge import Signature
 from pdtriage.model import CATEGORIES, Language
 from pdtriage.support import exit_codes
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 from pdtriage.support.text_width import padded
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
@@ -65,12 +67,11 @@ def list_(
     category: CategoryOption = None, lang: LanguageOption = None, parsers: Parsers = None
 ) -> None:
     if category is not None and category not in CATEGORIES:
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"no category is called {category}; choose {', '.join(CATEGORIES)}",
                 f"没有类别 {category}；可选 {'、'.join(CATEGORIES)}",
-            ),
-            exit_codes.USAGE,
+            )
         )
     language = lang.language if lang else LANGUAGE
     signatures = [
@@ -102,12 +103,11 @@ def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> No
         alike = ", ".join(
             found for found in similar(name, knowledge) if found in knowledge.signatures
         )
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"no signature is called {name}" + (f"; did you mean {alike}?" if alike else ""),
                 f"没有名为 {name} 的特征" + (f"；是不是 {alike}？" if alike else ""),
-            ),
-            exit_codes.USAGE,
+            )
         )
     typer.echo(_shown(signature, lang.language if lang else LANGUAGE))
 
@@ -141,21 +141,19 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
     from pdtriage.analysis.authoring.new import IDENTIFIER, literal_of, skeleton
 
     if not IDENTIFIER.fullmatch(name):
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"{name}: an id is family.words-with-dashes, such as data.stale-mount",
                 f"{name}：id 的形式为 family.words-with-dashes，例如 data.stale-mount",
-            ),
-            exit_codes.USAGE,
+            )
         )
     _refuse_known(name, output)
     if sample is not None and literal_of(sample) is None:
-        raise RefusalError(
-            said(
+        raise UserError(
+            Text(
                 f"{sample!r}: too short to recognise; give a whole log line",
                 f"{sample!r}：太短，无法识别；请给出完整的一行日志",
-            ),
-            exit_codes.USAGE,
+            )
         )
     text = skeleton(name, sample)
     if output is None:
@@ -166,7 +164,7 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
         with output.open("a", encoding="utf-8") as file:
             file.write(text if file.tell() == 0 else "\n" + text)
     except OSError as error:
-        raise RefusalError(str(error), exit_codes.USAGE) from error
+        raise UserError(Text(str(error), str(error))) from error
     typer.echo(
         said(
             f"added to {output}; fill it in, then run: pdtriage parsers check --parsers {output}",
@@ -183,9 +181,7 @@ def _refuse_known(name: str, output: Path | None) -> None:
     show = f"pdtriage parsers show {name}"
     if name not in known([]).signatures:
         show += f" --parsers {output}"
-    raise RefusalError(
-        said(f"{name} exists already: {show}", f"{name} 已存在：{show}"), exit_codes.USAGE
-    )
+    raise UserError(Text(f"{name} exists already: {show}", f"{name} 已存在：{show}"))
 
 
 def _cells(signature: Signature) -> tuple[str, str, str]:

@@ -19,9 +19,8 @@ from pdtriage.launch.plan.cluster import node_count
 from pdtriage.live.analyst import LiveAnalyst
 from pdtriage.live.observer import LiveObserver
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
-from pdtriage.support.language import language_of
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text, language_of
 
 if TYPE_CHECKING:
     # A launcher starts without the nouns of the analysis.
@@ -35,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         flags = parse_flags(arguments, os.environ)
         language = _language(flags, language)
         _refuse_unusable(flags)
-    except RefusedError as refusal:
+    except UserError as refusal:
         print_refusal(refusal, language)
         return exit_codes.USAGE
     parsers = (Path(flags.parsers),) if flags.parsers else ()
@@ -70,12 +69,12 @@ def _refuse_unusable(flags: LaunchFlags) -> None:
     if flags.launcher != "paddle" and "nnodes" in flags.given:
         node_count(flags)
     if flags.ranks is not None and not _is_ranks(flags.ranks):
-        raise RefusedError(
+        raise UserError(
             Text(f"--ranks cannot be {flags.ranks!r}.", f"--ranks 不能是 {flags.ranks!r}。"),
             Text("Write --ranks 0,3 or --ranks all.", "请写成 --ranks 0,3 或 --ranks all。"),
         )
     if flags.parsers is not None and not os.path.exists(flags.parsers):
-        raise RefusedError(
+        raise UserError(
             Text(f"{flags.parsers} does not exist.", f"{flags.parsers} 不存在。"),
             Text(
                 "--parsers takes a folder of *.toml with further signatures.",
@@ -90,12 +89,12 @@ def _refuse_unusable(flags: LaunchFlags) -> None:
 
 def _refuse_broken(parsers: str) -> None:
     """Only who brings signatures along pays for looking at them before the start."""
-    from pdtriage.knowledge import KnowledgeError, load_knowledge
+    from pdtriage.knowledge import load_knowledge
 
     try:
         load_knowledge([Path(parsers)])
-    except KnowledgeError as error:
-        raise RefusedError(
+    except UserError as error:
+        raise UserError(
             Text(f"{error.message.en}.", f"{error.message.zh}。"),
             Text(
                 f"Try `pdtriage parsers check --parsers {parsers}`.",
@@ -105,12 +104,12 @@ def _refuse_broken(parsers: str) -> None:
 
 
 def _refuse_unwritable(report: str, log_dir: str) -> None:
-    from pdtriage.report.targets import BadTarget, refuse_unwritable, targets_named
+    from pdtriage.report.targets import refuse_unwritable, targets_named
 
     try:
         refuse_unwritable(targets_named(report), made=[Path(log_dir)])
-    except BadTarget as bad:
-        raise RefusedError(
+    except UserError as bad:
+        raise UserError(
             Text(f"{bad.message.en}.", f"{bad.message.zh}。"),
             Text("Check --report.", "请检查 --report。"),
         ) from None

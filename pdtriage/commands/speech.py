@@ -5,15 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
-from pdtriage.support.language import language_of
-
-if TYPE_CHECKING:
-    # The pipeline is loaded only by the verbs that analyse.
-    from pdtriage.analysis.pipeline import NothingToAnalyse
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text, language_of
 
 
 def _asked(words: Sequence[str]) -> Language | None:
@@ -35,25 +29,11 @@ def said(en: str, zh: str) -> str:
     return Text(en, zh).in_(LANGUAGE)
 
 
-class RefusalError(Exception):
-    """What was asked for cannot be done: one clear sentence, and the code to exit with."""
-
-    def __init__(self, sentence: str, exit_code: int) -> None:
-        super().__init__(sentence)
-        self.exit_code = exit_code
-
-
 @contextmanager
 def refusals_said() -> Iterator[None]:
     """A refusal leaves the command with its sentence and its code."""
     try:
         yield
-    except RefusalError as refusal:
-        print(f"pdtriage: {refusal}", file=sys.stderr)
+    except UserError as refusal:
+        print(f"pdtriage: {refusal.text.in_(LANGUAGE)}", file=sys.stderr)
         sys.exit(refusal.exit_code)
-
-
-def nothing_found(nothing: NothingToAnalyse, language: Language) -> RefusalError:
-    """Says what was looked for, and below it what was there and could not be used."""
-    lines = [nothing.message.in_(language), *(note.in_(language) for note in nothing.notes)]
-    return RefusalError("\n  ".join(lines), exit_codes.NOTHING)

@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pdtriage.commands.options import Argument, Option
 from pdtriage.commands.speech import LANGUAGE
-from pdtriage.support.bilingual import Language
+from pdtriage.support.language import Language
 from pdtriage.support.text_width import columns, wrapped
 
 WIDEST = 100

@@ -10,8 +10,10 @@ from typing import Annotated
 import typer
 
 from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, RefusalError, said
+from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.support import exit_codes
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 FAILURES = frozenset({"failed", "hung", "interrupted"})
 
@@ -87,45 +89,40 @@ def watch(
     from pdtriage.live import publish
     from pdtriage.live.view import ranks_asked
     from pdtriage.live.watch import Watcher, Wishes
-    from pdtriage.report.targets import BadTarget, refuse_unwritable, targets_named
+    from pdtriage.report.targets import refuse_unwritable, targets_named
     from pdtriage.sources.remote.url import in_public
 
     if not os.path.isdir(folder):
         shown = in_public(str(folder))  # a URL cannot be followed; its password is not told
-        why = said(f"{shown}: no such folder", f"{shown}：目录不存在")
+        why = Text(f"{shown}: no such folder", f"{shown}：目录不存在")
         if os.path.exists(folder):
-            why = said(
+            why = Text(
                 f"{shown}: this is a file; give the folder it lies in",
                 f"{shown}：这是文件，请指定它所在的目录",
             )
-        raise RefusalError(why, exit_codes.NOTHING)
+        raise UserError(why, exit_code=exit_codes.NOTHING)
     try:
         asked = ranks_asked(ranks)
     except ValueError:
-        raise RefusalError(
-            said(f"--ranks {ranks}: write 0,3 or all", f"--ranks {ranks}：请写成 0,3 或 all"),
-            exit_codes.USAGE,
+        raise UserError(
+            Text(f"--ranks {ranks}: write 0,3 or all", f"--ranks {ranks}：请写成 0,3 或 all")
         ) from None
     files = ",".join(report or ())
     if files:
-        try:
-            refuse_unwritable(targets_named(files))
-        except BadTarget as bad:
-            raise RefusalError(bad.message.in_(LANGUAGE), exit_codes.USAGE) from None
+        refuse_unwritable(targets_named(files))
     language = lang.language if lang else LANGUAGE
     wishes = Wishes(*(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ())))
     result = Watcher(wishes).run()
     if result is None:
-        raise RefusalError(
-            said(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_codes.NOTHING
+        raise UserError(
+            Text(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_code=exit_codes.NOTHING
         )
     publish.show(result, sys.stderr, folder)
     if files:
         try:
             publish.write_to(result, Path(files))
         except OSError as error:
-            raise RefusalError(
-                said(f"cannot write the report: {error}", f"无法写出报告：{error}"),
-                exit_codes.USAGE,
+            raise UserError(
+                Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
             ) from error
     raise typer.Exit(exit_codes.FAILED if result.verdict in FAILURES else exit_codes.OK)

@@ -20,8 +20,8 @@ from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, fin
 from pdtriage.launch.plan.interpreter import PaddleWheel, choose_python, wheel_in
 from pdtriage.launch.plan.network import address_towards, is_loopback, own_address
 from pdtriage.launch.plan.probe import SystemProbe
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
     from pdtriage.doctor.exchange import Heard
@@ -74,7 +74,7 @@ class Situation:
         self.flags = flags
         try:
             self.meeting, self.flags = how_to_meet(flags, environ)
-        except RefusedError:
+        except UserError:
             # A wrong --nnodes is told by the check of the nodes.
             self.meeting = "alone"
 
@@ -100,40 +100,40 @@ class Situation:
         return mode_of(self.flags)
 
     @cached_property
-    def interpreter(self) -> Interpreter | RefusedError:
+    def interpreter(self) -> Interpreter | UserError:
         try:
             path = choose_python(self.flags.python, self.environ)
             return _ask(path)
-        except RefusedError as refusal:
+        except UserError as refusal:
             return refusal
 
     @cached_property
     def wheel(self) -> PaddleWheel | None:
         python = self.interpreter
-        return None if isinstance(python, RefusedError) else wheel_in(python.folders)
+        return None if isinstance(python, UserError) else wheel_in(python.folders)
 
     @cached_property
-    def devices(self) -> Devices | RefusedError:
+    def devices(self) -> Devices | UserError:
         try:
             if self.mode in PS_MODES:
                 from pdtriage.launch.plan.parameter_server import ps_devices
 
                 return ps_devices(self.flags, self.environ, self.wheel, self.probe)
             return find_devices(self.flags, self.environ, self.wheel, self.probe)
-        except RefusedError as refusal:
+        except UserError as refusal:
             return refusal
 
     @cached_property
-    def assignments(self) -> tuple[Assignment, ...] | RefusedError:
-        if isinstance(self.devices, RefusedError):
+    def assignments(self) -> tuple[Assignment, ...] | UserError:
+        if isinstance(self.devices, UserError):
             return self.devices
         try:
             return assign(self.flags, self.devices)
-        except RefusedError as refusal:
+        except UserError as refusal:
             return refusal
 
     @cached_property
-    def roles(self) -> Roles | RefusedError | None:
+    def roles(self) -> Roles | UserError | None:
         """Servers and trainers, where the flags name or number all of them; None elsewhere."""
         if self.mode not in PS_MODES or is_given(self.mode, self.environ):
             return None
@@ -144,14 +144,14 @@ class Situation:
             if needs_meeting(self.flags, self.mode):
                 return None
             return placed_roles(self.flags, self.mode, self.environ)
-        except RefusedError as refusal:
+        except UserError as refusal:
             return refusal
 
     @property
     def lists(self) -> Roles | None:
         """`roles` where they are lists that every node has to know."""
         named = self.flags.servers or self.flags.trainers or self.flags.heter_workers
-        return None if isinstance(self.roles, RefusedError) or not named else self.roles
+        return None if isinstance(self.roles, UserError) or not named else self.roles
 
     @cached_property
     def processes(self) -> int:
@@ -160,7 +160,7 @@ class Situation:
             return self._processes
         if self.mode in PS_MODES:
             roles = self.roles
-            if roles is not None and not isinstance(roles, RefusedError):
+            if roles is not None and not isinstance(roles, UserError):
                 rank = self.node_rank if self.lists else 0
                 here = roles._replace(node_rank=rank if isinstance(rank, int) else 0)
                 return len(here.own_endpoints) or 1
@@ -168,7 +168,7 @@ class Situation:
             return sum(count for count in counts if count) or 1
         if self.flags.nproc_per_node:
             return max(1, self.flags.nproc_per_node)
-        if isinstance(self.assignments, RefusedError):
+        if isinstance(self.assignments, UserError):
             return 1
         return len(self.assignments)
 
@@ -184,14 +184,14 @@ class Situation:
         return tuple(part.strip() for part in listed.split(",") if part.strip())
 
     @cached_property
-    def node_rank(self) -> int | RefusedError | None:
+    def node_rank(self) -> int | UserError | None:
         """Which of `node_addresses` we are; None where they do not say."""
         if self.lists is not None:
             from pdtriage.launch.plan.ps_roles import rank_among
 
             try:
                 return rank_among(self.flags, self.lists.nodes)
-            except RefusedError as refusal:
+            except UserError as refusal:
                 return refusal
         if is_cloud(self.environ):
             text = self.environ["PADDLE_TRAINER_ID"]
@@ -200,7 +200,7 @@ class Situation:
             return self.flags.rank if self.flags.rank >= 0 else None
         try:
             return own_rank(self.flags, self.node_addresses)
-        except RefusedError as refusal:
+        except UserError as refusal:
             return refusal
 
     @cached_property
@@ -210,7 +210,7 @@ class Situation:
             return len(self.node_addresses)
         try:
             return node_count(as_elastic(self.flags))[1]
-        except RefusedError:
+        except UserError:
             return 1
 
     @cached_property
@@ -261,9 +261,9 @@ def _ask(path: str) -> Interpreter:
         )
         version, folders = json.loads(answer.stdout.splitlines()[-1])
     except (OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
-        from pdtriage.support.bilingual import Text
+        from pdtriage.support.language import Text
 
-        raise RefusedError(
+        raise UserError(
             Text(f"{path} does not run: {error}.", f"{path} 无法运行：{error}。"),
             Text("Check --python.", "请检查 --python。"),
         ) from None

@@ -25,8 +25,8 @@ from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.network import is_local, split_endpoint
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.peer_channel import MAX_TEXT, clean_facts
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
 
 if TYPE_CHECKING:
     from pdtriage.launch.plan.ps_roles import Roles
@@ -202,7 +202,7 @@ def _etcd_place(situation: Situation) -> _Place | None:
 
     try:
         return EtcdPlace(*etcd_address(situation.flags), _PATIENCE)
-    except RefusedError:
+    except UserError:
         return None  # Another check tells that.
 
 
@@ -221,7 +221,7 @@ def _places(situation: Situation) -> _Places | None:
         places = (served, rendezvous)
         return _Places(places, places, served, rendezvous)
     static = situation.meeting == "ips" or situation.lists is not None
-    if not static or isinstance(situation.node_rank, RefusedError):
+    if not static or isinstance(situation.node_rank, UserError):
         return None
     hosts = dict.fromkeys(situation.node_addresses)
     own = (situation.address, port)
@@ -249,7 +249,7 @@ def _own_facts(situation: Situation) -> dict[str, object]:
         "address": situation.address,
         "rank": situation.node_rank if isinstance(situation.node_rank, int) else None,
         "processes": situation.processes if alike else None,
-        "kind": found.dtype if alike and not isinstance(found, RefusedError) else None,
+        "kind": found.dtype if alike and not isinstance(found, UserError) else None,
         "roles": _roles(lists) if lists is not None else None,
         "nodes": _short(situation.node_addresses),
         "nnodes": as_elastic(situation.flags).nnodes,

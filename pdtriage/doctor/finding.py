@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from pdtriage.doctor.context import Situation
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 NOTHING_TO_DO = Text("", "")
@@ -55,6 +55,6 @@ def failed(name: str, seen: Text, advice: Text) -> Finding:
     return Finding(name, "failed", seen, advice)
 
 
-def refused(name: str, refusal: RefusedError) -> Finding:
+def refused(name: str, refusal: UserError) -> Finding:
     """What `pdtriage run` would refuse to start with."""
-    return Finding(name, "failed", refusal.sentence, refusal.remedy)
+    return Finding(name, "failed", refusal.message, refusal.remedy)

@@ -11,7 +11,7 @@ import pdtriage
 from pdtriage.doctor.finding import Finding, Status
 from pdtriage.doctor.runner import worst
 from pdtriage.report.sanitise import inert_json, inert_line
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import Language, Text
 
 SCHEMA = "pdtriage.doctor/1"
 _WORDS: dict[Status, Text] = {

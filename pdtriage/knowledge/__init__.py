@@ -1,7 +1,6 @@
 """What the tool knows, read from parsers/*.toml: signatures, line prefixes, clocks, counters."""
 
 from pdtriage.knowledge.load import load_knowledge
-from pdtriage.knowledge.refused import KnowledgeError
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
 
-__all__ = ["Format", "Knowledge", "KnowledgeError", "Signature", "load_knowledge"]
+__all__ = ["Format", "Knowledge", "Signature", "load_knowledge"]

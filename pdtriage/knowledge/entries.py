@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast, get_args
 
-from pdtriage.knowledge.refused import KnowledgeError
 from pdtriage.knowledge.says import words_of
 from pdtriage.knowledge.signature import Format, Retry, Signature, Trigger
 from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
+from pdtriage.support.errors import UserError
 
 SIGNATURE_KEYS = frozenset(Signature._fields) - {"family"}
 KINDS, TRIGGERS, RETRIES = get_args(FileKind), get_args(Trigger), get_args(Retry)
@@ -20,36 +20,44 @@ TOPLESS_ROLES = frozenset({"start", "progress", "end", "noise", "context", "vict
 def signature_of(entry: dict[str, object], path: Path) -> Signature:
     name = entry.get("id")
     if not isinstance(name, str) or not name:
-        raise KnowledgeError(f"{path}: a signature without an id", f"{path}：有一个特征没有 id")
+        raise UserError(Text(f"{path}: a signature without an id", f"{path}：有一个特征没有 id"))
     where = f"{path}: signature {name!r}"
     if not entry.keys() <= SIGNATURE_KEYS:
         key = min(entry.keys() - SIGNATURE_KEYS)
-        raise KnowledgeError(f"{where}: unknown key {key!r}", f"{where}：未知的键 {key!r}")
+        raise UserError(Text(f"{where}: unknown key {key!r}", f"{where}：未知的键 {key!r}"))
     role = entry.get("role")
     if role not in SIGNATURE_ROLES:
         raise _one_of("role", SIGNATURE_ROLES, where)
     category = entry.get("category")
     if category not in CATEGORIES and not (category is None and role in TOPLESS_ROLES):
-        raise KnowledgeError(
-            f"{where}: category {category!r} is not in the list of categories",
-            f"{where}：category {category!r} 不在类别列表中",
+        raise UserError(
+            Text(
+                f"{where}: category {category!r} is not in the list of categories",
+                f"{where}：category {category!r} 不在类别列表中",
+            )
         )
     kinds = _strings(entry.get("kinds", []), where)
     if any(kind not in KINDS for kind in kinds):
         known = ", ".join(KINDS)
-        raise KnowledgeError(f"{where}: kinds must be of {known}", f"{where}：kinds 只能取 {known}")
+        raise UserError(
+            Text(f"{where}: kinds must be of {known}", f"{where}：kinds 只能取 {known}")
+        )
     literals = _strings(entry.get("literals", []), where)
     trigger = entry.get("trigger", "literal")
     if trigger not in TRIGGERS or (trigger == "literal") != bool(literals):
-        raise KnowledgeError(
-            f'{where}: needs literals, or trigger = "traceback" without any',
-            f'{where}：需要 literals，或者写 trigger = "traceback" 而不写 literals',
+        raise UserError(
+            Text(
+                f'{where}: needs literals, or trigger = "traceback" without any',
+                f'{where}：需要 literals，或者写 trigger = "traceback" 而不写 literals',
+            )
         )
     points = entry.get("points")
     if (points is None) == (role == "symptom") or points not in (None, "peer", "earlier"):
-        raise KnowledgeError(
-            f'{where}: points = "peer" or "earlier" goes with a symptom',
-            f'{where}：symptom 需要且只有它可以写 points = "peer" 或 "earlier"',
+        raise UserError(
+            Text(
+                f'{where}: points = "peer" or "earlier" goes with a symptom',
+                f'{where}：symptom 需要且只有它可以写 points = "peer" 或 "earlier"',
+            )
         )
     pattern = _optional(entry, "pattern", where)
     says = words_of(_strings(entry.get("says", []), where), str(role), trigger, pattern, where)
@@ -87,7 +95,7 @@ def format_of(entry: dict[str, object], path: Path) -> Format:
     where = f"{path}: format {entry.get('id')!r}"
     pattern = _optional(entry, "pattern", where)
     if not isinstance(entry.get("id"), str) or pattern is None:
-        raise KnowledgeError(f"{where}: needs an id and a pattern", f"{where}：需要 id 和 pattern")
+        raise UserError(Text(f"{where}: needs an id and a pattern", f"{where}：需要 id 和 pattern"))
     return Format(
         id=str(entry["id"]),
         pattern=pattern,
@@ -99,15 +107,15 @@ def format_of(entry: dict[str, object], path: Path) -> Format:
 def _text(value: object, where: str) -> Text:
     if isinstance(value, dict) and (en := value.get("en")) and (zh := value.get("zh")):
         return Text(str(en).strip(), str(zh).strip())
-    raise KnowledgeError(f"{where}: needs both en and zh", f"{where}：需要同时有 en 和 zh")
+    raise UserError(Text(f"{where}: needs both en and zh", f"{where}：需要同时有 en 和 zh"))
 
 
 def _texts(value: object, where: str) -> tuple[Text, ...]:
     if value == []:
         return ()
     if not isinstance(value, list):
-        raise KnowledgeError(
-            f"{where}: must be a list of {{en, zh}}", f"{where}：必须是 {{en, zh}} 的列表"
+        raise UserError(
+            Text(f"{where}: must be a list of {{en, zh}}", f"{where}：必须是 {{en, zh}} 的列表")
         )
     return tuple([_text(item, where) for item in value])
 
@@ -117,9 +125,11 @@ def _strings(value: object, where: str) -> tuple[str, ...]:
         return ()
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
         return tuple(value)
-    raise KnowledgeError(
-        f"{where}: {value!r} must be a list of non-empty strings",
-        f"{where}：{value!r} 必须是非空字符串的列表",
+    raise UserError(
+        Text(
+            f"{where}: {value!r} must be a list of non-empty strings",
+            f"{where}：{value!r} 必须是非空字符串的列表",
+        )
     )
 
 
@@ -127,8 +137,8 @@ def _optional(entry: dict[str, object], key: str, where: str) -> str | None:
     value = entry.get(key)
     if value is None or (isinstance(value, str) and value):
         return value
-    raise KnowledgeError(
-        f"{where}: {key} must be a non-empty string", f"{where}：{key} 必须是非空字符串"
+    raise UserError(
+        Text(f"{where}: {key} must be a non-empty string", f"{where}：{key} 必须是非空字符串")
     )
 
 
@@ -136,13 +146,16 @@ def _number(entry: dict[str, object], key: str, where: str) -> int:
     value = entry.get(key, 1)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise KnowledgeError(
-        f"{where}: {key} must be a whole number from 1 on", f"{where}：{key} 必须是不小于 1 的整数"
+    raise UserError(
+        Text(
+            f"{where}: {key} must be a whole number from 1 on",
+            f"{where}：{key} 必须是不小于 1 的整数",
+        )
     )
 
 
-def _one_of(key: str, known: Sequence[str], where: str) -> KnowledgeError:
+def _one_of(key: str, known: Sequence[str], where: str) -> UserError:
     listed = ", ".join(known)
-    return KnowledgeError(
-        f"{where}: {key} must be one of {listed}", f"{where}：{key} 只能是 {listed} 之一"
+    return UserError(
+        Text(f"{where}: {key} must be one of {listed}", f"{where}：{key} 只能是 {listed} 之一")
     )

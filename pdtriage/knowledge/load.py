@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pdtriage.knowledge import entries, says
-from pdtriage.knowledge.refused import KnowledgeError, compiled
+from pdtriage.knowledge.refused import compiled
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
 from pdtriage.knowledge.stored import FORM, Contents, packed, unpacked
 from pdtriage.model import Text
 from pdtriage.support import cache
+from pdtriage.support.errors import UserError
 
 ENTRY_POINT_GROUP = "pdtriage.parsers"
 ENVIRONMENT_VARIABLE = "PDTRIAGE_PARSERS"
@@ -39,7 +40,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
     for path in _toml_files([*_packages_folders(problems), *_environment_folders()]):
         try:  # a broken parser of another package must not stop the triage of a dead job
             _add(_tried(path), signatures, formats)
-        except KnowledgeError as error:
+        except UserError as error:
             problems.append(
                 Text(
                     f"{error.message.en} (nothing of this file is used)",
@@ -125,9 +126,11 @@ def _toml_files(folders: Iterable[Path], must_exist: bool = False) -> Iterator[P
         elif folder.is_dir():
             yield from sorted(folder.glob("*.toml"))
         elif must_exist:
-            raise KnowledgeError(
-                f"{folder}: no such folder of parsers; give a folder of *.toml",
-                f"{folder}：没有这个特征库目录；请指定存放 *.toml 的目录",
+            raise UserError(
+                Text(
+                    f"{folder}: no such folder of parsers; give a folder of *.toml",
+                    f"{folder}：没有这个特征库目录；请指定存放 *.toml 的目录",
+                )
             )
 
 
@@ -170,18 +173,20 @@ def _written(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
+        raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error
 
 
 def _checked(document: dict[str, Any], path: Path) -> Contents:
     unknown = set(document) - {"signature", *FORMAT_TABLES}
     if unknown:
         name = sorted(unknown)[0]
-        raise KnowledgeError(f"{path}: unknown table {name!r}", f"{path}：未知的表 {name!r}")
+        raise UserError(Text(f"{path}: unknown table {name!r}", f"{path}：未知的表 {name!r}"))
     if _holds_a_date(document):
-        raise KnowledgeError(
-            f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
-            f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
+        raise UserError(
+            Text(
+                f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
+                f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
+            )
         )
     signatures = [
         entries.signature_of(entry, path) for entry in _tables(document, "signature", path)
@@ -214,9 +219,11 @@ def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, o
     found = document.get(name, [])
     if isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
         return found
-    raise KnowledgeError(
-        f"{path}: {name} must be a list of tables, each begun with [[{name}]]",
-        f"{path}：{name} 必须是表的列表，每个以 [[{name}]] 开头",
+    raise UserError(
+        Text(
+            f"{path}: {name} must be a list of tables, each begun with [[{name}]]",
+            f"{path}：{name} 必须是表的列表，每个以 [[{name}]] 开头",
+        )
     )
 
 
@@ -229,4 +236,4 @@ def _tables_of(content: bytes, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise KnowledgeError(f"{path}: {error}", f"{path}：{error}") from error
+        raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error

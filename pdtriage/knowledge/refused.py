@@ -6,14 +6,7 @@ import re
 
 from pdtriage.knowledge.signature import detecting_form
 from pdtriage.model import Text
-
-
-class KnowledgeError(Exception):
-    """A parsers file that cannot be used; the message says which, where and what to change."""
-
-    def __init__(self, en: str, zh: str) -> None:
-        super().__init__(en)
-        self.message = Text(en, zh)
+from pdtriage.support.errors import UserError
 
 
 def compiled(pattern: str | None, where: str, plain: bool = False, scanned: bool = False) -> None:
@@ -29,8 +22,8 @@ def compiled(pattern: str | None, where: str, plain: bool = False, scanned: bool
     try:
         re.compile(pattern) if plain else regex.compile(pattern)
     except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise KnowledgeError(
-            f"{where} does not compile: {error}", f"{where} 无法编译：{error}"
+        raise UserError(
+            Text(f"{where} does not compile: {error}", f"{where} 无法编译：{error}")
         ) from error
     if scanned:
         _scan(pattern, where)
@@ -42,8 +35,10 @@ def _scan(pattern: str, where: str) -> None:
     try:
         database_of("counters", [detecting_form(pattern).encode()])
     except Exception as error:  # each engine has errors of its own, and one may be absent
-        raise KnowledgeError(
-            f"{where} does not compile for scanning: {error}; write it without lookaround, "
-            "backreferences and large repeats",
-            f"{where} 无法编译用于扫描：{error}；请不要使用环视、反向引用和很大的重复次数",
+        raise UserError(
+            Text(
+                f"{where} does not compile for scanning: {error}; write it without lookaround, "
+                "backreferences and large repeats",
+                f"{where} 无法编译用于扫描：{error}；请不要使用环视、反向引用和很大的重复次数",
+            )
         ) from error

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import cast, get_args
 
-from pdtriage.knowledge.refused import KnowledgeError
-from pdtriage.model import SIGNATURE_ROLES, Says
+from pdtriage.model import SIGNATURE_ROLES, Says, Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 MEANINGFUL_ROLES = tuple(role for role in SIGNATURE_ROLES if role != "noise")
@@ -69,22 +69,28 @@ def words_of(
     for word in given:
         if word not in get_args(Says):
             listed = ", ".join(get_args(Says))
-            raise KnowledgeError(
-                f"{where}: says {word!r}, which is none of {listed}",
-                f"{where}：says 中的 {word!r} 不在以下列表中：{listed}",
+            raise UserError(
+                Text(
+                    f"{where}: says {word!r}, which is none of {listed}",
+                    f"{where}：says 中的 {word!r} 不在以下列表中：{listed}",
+                ),
             )
         terms = TERMS.get(cast(Says, word), _ANYWHERE)
         if role not in terms.roles:
             fitting = ", ".join(terms.roles)
-            raise KnowledgeError(
-                f"{where}: says {word!r}, which a {role} cannot say (only {fitting})",
-                f"{where}：role 为 {role} 时 says 不能写 {word!r}（只能是 {fitting}）",
+            raise UserError(
+                Text(
+                    f"{where}: says {word!r}, which a {role} cannot say (only {fitting})",
+                    f"{where}：role 为 {role} 时 says 不能写 {word!r}（只能是 {fitting}）",
+                ),
             )
         missing = [group for group in terms.groups if named.isdisjoint(group.split("|"))]
         if missing and trigger != "verdict":  # that one is concluded, not read
             group = missing[0].replace("|", " / ")
-            raise KnowledgeError(
-                f"{where}: says {word!r}, so its pattern needs the group {group}",
-                f"{where}：says 中有 {word!r}，因此 pattern 需要命名分组 {group}",
+            raise UserError(
+                Text(
+                    f"{where}: says {word!r}, so its pattern needs the group {group}",
+                    f"{where}：says 中有 {word!r}，因此 pattern 需要命名分组 {group}",
+                ),
             )
     return cast("tuple[Says, ...]", tuple(given))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pdtriage.launch.plan.devices import Probe
     from pdtriage.launch.supervise.events import Observer
     from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
-    from pdtriage.support.bilingual import Language
+    from pdtriage.support.language import Language
 
 
 def run(

@@ -45,8 +45,8 @@ from pdtriage.launch.supervise.restart import (
 )
 from pdtriage.record.writer import FolderLock, Recorder
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # Only elastic jobs need a client of etcd.
@@ -79,7 +79,7 @@ def run(
         judge = IsolatedAnalyst(ExitOrderAnalyst() if analyst is None else analyst, shown)
         cards = SystemProbe() if probe is None else probe
         return _Session(flags, variables, shown, judge, cards, checks).run()
-    except RefusedError as refusal:
+    except UserError as refusal:
         print_refusal(refusal, language)
         return Outcome(exit_codes.USAGE, flags, refusal=refusal)
     except ToldToStop as told:
@@ -132,8 +132,8 @@ class _Session:
                 try:
                     # Everything anew: ports, cards and nodes may be others than before.
                     outcome = self._attempt(number, self._planner(python, wheel), post)
-                except RefusedError as refusal:
-                    self.observer.notice(Noted(refusal.text(), "ERROR"))
+                except UserError as refusal:
+                    self.observer.notice(Noted(refusal.text, "ERROR"))
                     outcome = self._not_again(outcome, not_started_again(refusal))
                 except ToldToStop as told:
                     code = exit_codes.of_signal(told.number)

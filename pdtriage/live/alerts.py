@@ -11,8 +11,8 @@ from pdtriage.live.followed_log import Hearing
 from pdtriage.model import Rank, Role
 from pdtriage.record.peer_facts import ranks_of
 from pdtriage.record.schema import PeerRecord
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 from pdtriage.verdict.rank_reading import Observation, read_rank
 from pdtriage.verdict.suspects import CONSEQUENCES
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
 from pdtriage.live.log_follower import Ears
 from pdtriage.record.schema import RunRecord, read_records
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # A launcher starts without the nouns of the analysis.

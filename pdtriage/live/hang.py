@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from pdtriage.live.log_follower import Standing
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 
 class Hint(NamedTuple):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdtriage.record.schema import PeerRecord, ProcessRecord, RunRecord
-from pdtriage.support.bilingual import Language, Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # Imported when the first log is listened to: the processes of the job start before that.

@@ -28,7 +28,7 @@ from pdtriage.launch.supervise.events import (
 )
 from pdtriage.live.log_follower import Ears
 from pdtriage.record.schema import PeerRecord, ProcessRecord
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # Imported when all processes have been started.

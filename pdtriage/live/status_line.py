@@ -11,7 +11,7 @@ from typing import BinaryIO, TextIO
 
 from pdtriage.live.log_follower import Standing
 from pdtriage.live.terminal import Cleaner, cleaned, uncoloured
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import Language, Text
 from pdtriage.support.text_width import columns, cut
 
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"

@@ -22,8 +22,8 @@ from pdtriage.reading.local import read_sources
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs import assemble
 from pdtriage.sources import Found, find
-from pdtriage.support.bilingual import Language, Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Language, Text
 
 FOLLOWED = frozenset({"worker", "server", "heter", "coordinator", "console"})
 ALIVE_EVERY = 0.5

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from pdtriage.support.bilingual import LANGUAGES as LANGUAGES
-from pdtriage.support.bilingual import Language as Language
-from pdtriage.support.bilingual import Text as Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import LANGUAGES as LANGUAGES
+from pdtriage.support.language import Language as Language
+from pdtriage.support.language import Text as Text
 
 Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[

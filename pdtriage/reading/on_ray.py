@@ -23,9 +23,8 @@ from pdtriage.reading.sighting import Sighting, seen_alike, sighting_of
 from pdtriage.scan import Engine
 from pdtriage.sources import Source
 from pdtriage.sources.read_ahead import any_remote, fetched_ahead
-from pdtriage.support.bilingual import Text
-from pdtriage.support.debugging import debugging
-from pdtriage.support.extras import NotAvailableError, missing_package
+from pdtriage.support.errors import NotAvailableError, debugging, missing_package
+from pdtriage.support.language import Text
 
 LEAST_BATCH, MOST_BATCH = 4 << 20, 256 << 20
 """Bytes of logs for one task: many times what a task costs, and done in a second or so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RestartRecord, RunRecord
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 _BY_PADDLE = RestartRecord(
     True, Text("Paddle's launcher did so by its own rule", "Paddle 的启动器按自己的规则重启")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Role, RunFacts
 from pdtriage.record.schema import PeerRecord, RunRecord
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Knowledge

@@ -14,7 +14,7 @@ from pdtriage.record.schema import (
     RunRecord,
     SignalRecord,
 )
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 MOST = 1 << 53
 """A larger number is none that anybody counted, and not every reader of JSON takes it."""

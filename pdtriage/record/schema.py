@@ -14,8 +14,8 @@ import os
 import re
 from collections.abc import Mapping
 
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"

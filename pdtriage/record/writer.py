@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from pdtriage.launch.plan.limits import refuse_lost_folder
 from pdtriage.record.schema import FOLDER, SCHEMA, RunRecord, parse_record, record_number
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 
 class FolderLock:
@@ -112,8 +112,8 @@ def _create_next(folder: str) -> tuple[str, int]:
             continue
 
 
-def _not_writable(log_dir: str, error: OSError) -> RefusedError:
-    return RefusedError(
+def _not_writable(log_dir: str, error: OSError) -> UserError:
+    return UserError(
         Text(
             f"The log folder {log_dir} cannot be written: {error.strerror}.",
             f"日志目录 {log_dir} 不可写：{error.strerror}。",
@@ -122,9 +122,9 @@ def _not_writable(log_dir: str, error: OSError) -> RefusedError:
     )
 
 
-def _in_use(log_dir: str, holder: str) -> RefusedError:
+def _in_use(log_dir: str, holder: str) -> UserError:
     who = (f" (pdtriage, pid {holder})", f"（pdtriage，pid {holder}）") if holder else ("", "")
-    return RefusedError(
+    return UserError(
         Text(
             f"The log folder {log_dir} is in use by a run that is still alive{who[0]}.",
             f"日志目录 {log_dir} 正被一个仍在运行的作业使用{who[1]}。",

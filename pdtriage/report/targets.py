@@ -8,6 +8,7 @@ from pathlib import Path
 from pdtriage.model import Text
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.interface import Reporter
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 
@@ -16,14 +17,6 @@ class Target(NamedTuple):
 
     reporter: Reporter
     path: Path | None = None
-
-
-class BadTarget(ValueError):  # noqa: N818 - reads as what it says
-    """What was asked for cannot be written; `message` says why."""
-
-    def __init__(self, message: Text) -> None:
-        super().__init__(message.en)
-        self.message = message
 
 
 def targets_of(
@@ -36,7 +29,7 @@ def targets_of(
     """
     plain = [word for word in formats if "=" not in word]
     if len(plain) > 1:
-        raise BadTarget(
+        raise UserError(
             Text(
                 f"--format {' and '.join(plain)}: only one can go to the same place; "
                 f"give the others a file: --format {plain[1]}=FILE",
@@ -61,7 +54,7 @@ def targets_named(files: str) -> list[Target]:
     for word in filter(None, files.split(",")):
         name, _, file = word.partition("=")
         if word in FORMATS:
-            raise BadTarget(
+            raise UserError(
                 Text(f"{word} needs a file: {word}=FILE", f"{word} 需要文件：{word}=FILE")
             )
         if file and name in FORMATS:
@@ -78,14 +71,14 @@ def refuse_unwritable(targets: Sequence[Target], made: Sequence[Path] = ()) -> N
     to_be = {folder.absolute() for folder in made}
     for path in filter(None, (target.path for target in targets)):
         if path.is_dir():
-            raise BadTarget(
+            raise UserError(
                 Text(
                     f"{path} is a folder; give the name of a file",
                     f"{path} 是目录；请给出文件名",
                 )
             )
         if not path.parent.is_dir() and path.parent.absolute() not in to_be:
-            raise BadTarget(
+            raise UserError(
                 Text(
                     f"cannot write the report {path}: there is no folder {path.parent}",
                     f"无法写出报告 {path}：没有目录 {path.parent}",
@@ -101,7 +94,7 @@ def usual_format(environment: Mapping[str, str]) -> str:
 def _to_file(word: str) -> Target:
     name, _, file = word.partition("=")
     if not file:
-        raise BadTarget(
+        raise UserError(
             Text(
                 f"--format {word}: a file name is missing after =",
                 f"--format {word}：= 后缺少文件名",
@@ -113,7 +106,7 @@ def _to_file(word: str) -> Target:
 def _named(name: str) -> Reporter:
     if name in FORMATS:
         return reporter_named(name)
-    raise BadTarget(
+    raise UserError(
         Text(
             f"--format {name}: there is no such format; choose {', '.join(FORMATS)}",
             f"--format {name}：没有这种格式；可选 {'、'.join(FORMATS)}",
@@ -127,7 +120,7 @@ def _refuse_same_file(targets: Sequence[Target]) -> None:
         if target.path is None:
             continue
         if target.path.absolute() in seen:
-            raise BadTarget(
+            raise UserError(
                 Text(
                     f"{target.path}: two reports cannot go to the same file",
                     f"{target.path}：两份报告不能写入同一个文件",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     # The nouns take a while to import, and every command needs its exit code.

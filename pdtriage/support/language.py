@@ -1,14 +1,27 @@
-"""Which of the two languages to speak."""
+"""Sentences in both languages of the tool, and which of the two to speak."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Literal
 
 from pdtriage.support import streams
-from pdtriage.support.bilingual import Language
+from pdtriage.support.fast_namedtuple import NamedTuple
 
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+class Text(NamedTuple):
+    """A sentence for people."""
+
+    en: str
+    zh: str
+
+    def in_(self, language: Language) -> str:
+        return self.zh if language == "zh" else self.en
 
 
 def language_of(environment: Mapping[str, str] | None = None) -> Language:

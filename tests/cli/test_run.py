@@ -86,8 +86,8 @@ def test_just_enough_open_files(tmp_path: Path) -> None:
 )
 def test_what_stopped_a_start(number: int, advice: str) -> None:
     refusal = not_started("python", OSError(number, os.strerror(number), "python"))
-    assert "python could not be executed" in refusal.message("en")
-    assert advice in refusal.message("en")
+    assert "python could not be executed" in refusal.text.in_("en")
+    assert advice in refusal.text.in_("en")
 
 
 def _launched_with(files: int, where: Path) -> subprocess.CompletedProcess[str]:

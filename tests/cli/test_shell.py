@@ -10,7 +10,7 @@ import pytest
 
 import pdtriage as package
 from pdtriage import __main__ as front_door
-from pdtriage.support.debugging import DEBUG_VARIABLE
+from pdtriage.support.errors import DEBUG_VARIABLE
 from pdtriage.support.text_width import columns
 from tests.cli.conftest import Command
 

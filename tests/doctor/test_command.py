@@ -17,7 +17,7 @@ from pdtriage.doctor import Finding, cheap_findings, worst
 from pdtriage.doctor.finding import Status
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 from .conftest import CHECKS, Machine
 

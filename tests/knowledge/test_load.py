@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import regex
 
-from pdtriage.knowledge import KnowledgeError, load, load_knowledge
+from pdtriage.knowledge import load, load_knowledge
 from pdtriage.model import Text
+from pdtriage.support.errors import UserError
 
 SIGNATURE = """
 [[signature]]
@@ -31,7 +32,7 @@ def test_a_sound_file_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["pattern", "stack"])
 def test_a_pattern_that_does_not_compile(tmp_path: Path, key: str) -> None:
     path = _written(tmp_path, SIGNATURE + f'{key} = "(unclosed"')
-    with pytest.raises(KnowledgeError) as refused:
+    with pytest.raises(UserError) as refused:
         load_knowledge([path])
     assert str(refused.value).startswith(
         f"{path}: signature 'storage.frobnicator-full': {key} does not compile: "
@@ -41,14 +42,14 @@ def test_a_pattern_that_does_not_compile(tmp_path: Path, key: str) -> None:
 @pytest.mark.parametrize("table", ["prefix", "clock", "counter"])
 def test_a_format_that_does_not_compile(tmp_path: Path, table: str) -> None:
     path = _written(tmp_path, f'[[{table}]]\nid = "odd"\npattern = "(unclosed"')
-    with pytest.raises(KnowledgeError) as refused:
+    with pytest.raises(UserError) as refused:
         load_knowledge([path])
     assert str(refused.value).startswith(f"{path}: {table} 'odd': pattern does not compile: ")
 
 
 def test_a_prefix_is_for_the_standard_library(tmp_path: Path) -> None:
     path = _written(tmp_path, '[[prefix]]\nid = "odd"\npattern = "\\\\p{L}+"')
-    with pytest.raises(KnowledgeError, match="does not compile"):
+    with pytest.raises(UserError, match="does not compile"):
         load_knowledge([path])
 
 
@@ -56,7 +57,7 @@ def test_a_prefix_is_for_the_standard_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["{} = 3", "{} = ['a']", "[{}]\nid = 'odd'"])
 def test_what_is_no_list_of_tables(tmp_path: Path, table: str, form: str) -> None:
     path = _written(tmp_path, form.format(table))
-    with pytest.raises(KnowledgeError) as refused:
+    with pytest.raises(UserError) as refused:
         load_knowledge([path])
     assert str(refused.value).startswith(f"{path}: {table} must be a list of tables")
 
@@ -85,14 +86,14 @@ def test_of_a_broken_file_nothing_is_used(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_date_is_refused_each_time(tmp_path: Path, value: str) -> None:
     path = _written(tmp_path, SIGNATURE + f"pattern = {value}")
     for _ in range(2):  # the second time it may come from the cache
-        with pytest.raises(KnowledgeError, match="put it in quotes"):
+        with pytest.raises(UserError, match="put it in quotes"):
             load_knowledge([path])
 
 
 @pytest.mark.parametrize("pattern", [r"step (?P<step>\d+)(?=, loss)" + "{70000}", r"a{1,40000}"])
 def test_a_counter_that_cannot_be_scanned_for(tmp_path: Path, pattern: str) -> None:
     path = _written(tmp_path, f"[[counter]]\nid = 'odd'\npattern = '{pattern}'")
-    with pytest.raises(KnowledgeError) as refused:
+    with pytest.raises(UserError) as refused:
         load_knowledge([path])
     assert str(refused.value).startswith(f"{path}: counter 'odd': pattern does not compile")
     assert "无法编译" in refused.value.message.zh

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from pdtriage.analysis.authoring.check import check
-from pdtriage.knowledge import KnowledgeError, load_knowledge
+from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.explain import categories, explain
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.retry import ALIKE, sentence, worth_of
 from pdtriage.model import CATEGORIES
+from pdtriage.support.errors import UserError
 
 KNOWLEDGE = load_knowledge()
 
@@ -93,7 +94,7 @@ def test_parsers_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "data.toml").write_text(
         source.replace('retry = "yes"', 'retry = "perhaps"', 1), encoding="utf-8"
     )
-    with pytest.raises(KnowledgeError, match="retry must be one of yes, no, once"):
+    with pytest.raises(UserError, match="retry must be one of yes, no, once"):
         load_knowledge([tmp_path])
 
 

@@ -8,9 +8,10 @@ from typing import get_args
 
 import pytest
 
-from pdtriage.knowledge import KnowledgeError, load_knowledge
+from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.says import TERMS, Terms
 from pdtriage.model import Says
+from pdtriage.support.errors import UserError
 
 GUIDE = Path(__file__).parents[2] / "docs" / "parsers.md"
 SIGNATURE = """
@@ -41,7 +42,7 @@ def test_a_word_that_does_not_fit_is_refused(
 ) -> None:
     path = tmp_path / "launch.toml"
     path.write_text(SIGNATURE.format(role=role, pattern=pattern, says=says))
-    with pytest.raises(KnowledgeError, match=re.escape(complaint)):
+    with pytest.raises(UserError, match=re.escape(complaint)):
         load_knowledge([path])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pdtriage.launch.plan.interpreter import choose_python, installed_paddle, wheel_in
 from pdtriage.launch.plan.probe import SystemProbe
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
 
 STAND_IN_MODULE = """
 class NVMLError(Exception): pass
@@ -114,7 +114,7 @@ def test_ours_is_the_python_unless_it_is_isolated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert choose_python(None, {}) == sys.executable
-    with pytest.raises(RefusedError, match="no Python"):
+    with pytest.raises(UserError, match="no Python"):
         choose_python("/nowhere/python", {})
     (tmp_path / "tool").mkdir()
     (tmp_path / "tool" / "uv-receipt.toml").touch()

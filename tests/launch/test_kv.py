@@ -12,7 +12,7 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.rendezvous.kv import MAX_VALUE, KVClient, KVServer
 from pdtriage.launch.rendezvous.peer_channel import MAX_FACTS, clean_facts, encode_facts
 from pdtriage.launch.rendezvous.peers import cluster_of, rank_peers
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_order_is_by_key_by_rank_or_by_address() -> None:
 def test_ranks_must_be_each_once(ranks: tuple[int, int]) -> None:
     a, b = peer("10.0.0.1"), peer("10.0.0.2")
     found = {f"/j/info/a/{ranks[0]}": a, f"/j/info/b/{ranks[1]}": b}
-    with pytest.raises(RefusedError, match="each once"):
+    with pytest.raises(UserError, match="each once"):
         rank_peers(found, a, LaunchFlags(rank=0), 2)
 
 
@@ -105,7 +105,7 @@ def test_ranks_must_be_each_once(ranks: tuple[int, int]) -> None:
 )
 def test_nonsense_from_a_peer_is_refused(text: str) -> None:
     own = peer("10.0.0.1")
-    with pytest.raises(RefusedError, match="cannot be understood"):
+    with pytest.raises(UserError, match="cannot be understood"):
         rank_peers({"/j/info/a/-1": own, "/j/info/b/-1": text}, own, LaunchFlags(), 2)
 
 

@@ -14,7 +14,7 @@ from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.network import free_ports
 from pdtriage.launch.plan.parameter_server import Start, plan_given, plan_ps, ps_devices
 from pdtriage.launch.plan.ps_roles import roles_of
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
 
 from .test_command_lines import CPU_WHEEL, GPU_WHEEL, StandInCards
 
@@ -340,7 +340,7 @@ def test_heter_devices_default_to_those_of_the_node() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(line: str, says: str) -> None:
-    with pytest.raises(RefusedError, match=says):
+    with pytest.raises(UserError, match=says):
         plan_of(line.replace(";", "';'"))
 
 

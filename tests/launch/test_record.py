@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdtriage.record.schema import parse_record, read_records
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 from .conftest import Launcher
 

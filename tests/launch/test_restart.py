@@ -12,7 +12,7 @@ from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached, Retr
 from pdtriage.launch.supervise.restart import Decision, Policy, decide
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import RunRecord, read_records
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 from ..running import wait_until
 from .conftest import SCRIPTS, Launch, Launcher

@@ -6,7 +6,7 @@ import pytest
 
 from pdtriage.commands.doctor import _help as doctors
 from pdtriage.launch.options.usage import help_text
-from pdtriage.support.bilingual import Language
+from pdtriage.support.language import Language
 from pdtriage.support.text_width import columns
 
 

@@ -12,7 +12,7 @@ import pytest
 from pdtriage.analysis import pipeline
 from pdtriage.live.log_follower import Ears
 from pdtriage.record.schema import ProcessRecord, read_records
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 from pdtriage.support.text_width import columns
 
 from ..running import wait_until

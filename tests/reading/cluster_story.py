@@ -25,7 +25,7 @@ from ray.cluster_utils import Cluster
 import pdtriage
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.reading import mapper_of, on_ray
-from pdtriage.support.extras import NotAvailableError
+from pdtriage.support.errors import NotAvailableError
 from tests.sources.web import Web, serving
 
 SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"

@@ -8,7 +8,8 @@ import pytest
 
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.repository import Place, place_of, repository_around
-from pdtriage.report.targets import BadTarget, targets_named, targets_of
+from pdtriage.report.targets import targets_named, targets_of
+from pdtriage.support.errors import UserError
 from tests.report import reports
 
 HERE: dict[str, str] = {}
@@ -52,7 +53,7 @@ def test_files_for_a_launch_are_separated_by_commas() -> None:
 
 
 def test_a_format_of_a_launch_needs_a_file() -> None:
-    with pytest.raises(BadTarget, match="html needs a file: html=FILE"):
+    with pytest.raises(UserError, match="html needs a file: html=FILE"):
         targets_named("html")
 
 
@@ -75,7 +76,7 @@ def test_one_format_may_go_to_the_terminal_or_to_output() -> None:
 def test_what_cannot_be_written(
     formats: tuple[str, ...], output: str | None, sentence: str
 ) -> None:
-    with pytest.raises(BadTarget, match=sentence):
+    with pytest.raises(UserError, match=sentence):
         asked(*formats, output=output)
 
 

@@ -17,7 +17,7 @@ from pdtriage.scan import Engine
 from pdtriage.sources import Found, Source, find
 from pdtriage.sources.remote import backends
 from pdtriage.sources.remote import origin as remote_origin
-from pdtriage.support.extras import NotAvailableError
+from pdtriage.support.errors import NotAvailableError
 from tests.sources.builders import COMPRESSIONS, TWO_NODES, as_tar, as_zip, write_tree
 from tests.sources.sftp import PASSWORD, USER, sftp_server
 from tests.sources.web import Web, serving

@@ -11,8 +11,8 @@ from pdtriage.doctor.holders import holders_of
 from pdtriage.doctor.nvml import Nvml
 from pdtriage.doctor.units import size
 from pdtriage.launch.options.unsupported import PS_MODES
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 _MUCH_USED = 0.1
 """Part of a card's memory that is in use without a process to be seen."""
@@ -21,9 +21,9 @@ _MUCH_USED = 0.1
 def devices(situation: Situation) -> Finding:
     """Asked for versus visible."""
     found, shares = situation.devices, situation.assignments
-    if isinstance(shares, RefusedError) or isinstance(found, RefusedError):
-        refusal = shares if isinstance(shares, RefusedError) else found
-        assert isinstance(refusal, RefusedError)
+    if isinstance(shares, UserError) or isinstance(found, UserError):
+        refusal = shares if isinstance(shares, UserError) else found
+        assert isinstance(refusal, UserError)
         return refused("devices", refusal)
     if found.notes:
         return warning(
@@ -131,7 +131,7 @@ def libraries(situation: Situation) -> Finding:
     """What Paddle loads when it first needs it, which may be hours into a job."""
     made = _cuda_build(situation)
     python = situation.interpreter
-    if made is None or isinstance(python, RefusedError):
+    if made is None or isinstance(python, UserError):
         return _no_cuda("libraries")
     wanted = ["libcublas.so", "libcudnn.so"]
     several = situation.processes > 1 or situation.node_total > 1
@@ -162,7 +162,7 @@ def libraries(situation: Situation) -> Finding:
 def device_processes(situation: Situation) -> Finding:
     """Processes of an earlier job that still hold a card."""
     shares, found = situation.assignments, situation.devices
-    if isinstance(shares, RefusedError) or isinstance(found, RefusedError):
+    if isinstance(shares, UserError) or isinstance(found, UserError):
         return skipped("device-processes", "no cards", "没有加速卡")
     cards = [label for share in shares for label in share.physical]
     if not cards:
@@ -214,7 +214,7 @@ CHECKS = (
 
 def _cuda_build(situation: Situation) -> Build | None:
     python = situation.interpreter
-    if isinstance(python, RefusedError) or situation.wheel is None:
+    if isinstance(python, UserError) or situation.wheel is None:
         return None
     return build_of(python.folders)
 

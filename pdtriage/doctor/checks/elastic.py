@@ -9,8 +9,8 @@ from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
 from pdtriage.launch.elastic.generation import Keys
 from pdtriage.launch.options.elastic import etcd_address, etcd_of
 from pdtriage.launch.plan.cluster import node_count
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 TIMEOUT_WARNS_ABOVE = 120
 """Seconds; the longest default of Paddle."""
@@ -33,8 +33,8 @@ def etcd(situation: Situation) -> Finding:
         )
     try:
         host, port = etcd_address(situation.flags)
-    except RefusedError as refusal:
-        return failed(name, refusal.sentence, refusal.remedy)
+    except UserError as refusal:
+        return failed(name, refusal.message, refusal.remedy)
     try:
         version = Etcd(host, port, PATIENCE).version()
         return ok(name, f"etcd {version} at {given}", f"{given} 上的 etcd {version}")
@@ -97,7 +97,7 @@ def node_range(situation: Situation) -> Finding:
     flag, text = ("--np", flags.np) if flags.np else ("--nnodes", flags.nnodes)
     try:
         least, most = node_count(flags._replace(nnodes=text or ""))
-    except RefusedError:
+    except UserError:
         return failed(
             name,
             Text(f"{flag} cannot be {text!r}", f"{flag} 不能是 {text!r}"),
@@ -166,5 +166,5 @@ def _registered(situation: Situation, job: str) -> int:
         host, port = etcd_address(situation.flags)
         keys = (Keys(job).members, f"/paddle/{job}/", f"/{job}/")
         return len(Etcd(host, port, PATIENCE).read(*keys).entries)
-    except (RefusedError, EtcdAwayError):
+    except (UserError, EtcdAwayError):
         return 0  # The other check says what is wrong there.

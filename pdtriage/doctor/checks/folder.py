@@ -12,7 +12,7 @@ from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.kernel import space_of
 from pdtriage.doctor.units import GIB, MIB, size
 from pdtriage.record.schema import FOLDER, record_number
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 FREE_FAILS_BELOW = 64 * MIB
 FREE_WARNS_BELOW = GIB

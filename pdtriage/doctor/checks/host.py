@@ -18,7 +18,7 @@ from pdtriage.doctor.kernel import (
     total_memory,
 )
 from pdtriage.doctor.units import GIB, MIB, size
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 SHM_FAILS_BELOW = 16 * MIB
 SHM_PER_PROCESS = 256 * MIB

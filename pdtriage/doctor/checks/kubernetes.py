@@ -6,7 +6,7 @@ from pdtriage.doctor.context import Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.kernel import space_of
 from pdtriage.doctor.units import MIB, size
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 _DEFAULT = 64 * MIB
 """What a container gets when nothing is mounted there."""

@@ -9,17 +9,17 @@ from pdtriage.doctor.http_probe import ask, reach, reach_all
 from pdtriage.doctor.ports import fixed_ports, ports_of_peers, wanted_ports
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.network import is_local, is_loopback, is_taken, split_endpoint
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 
 def nodes(situation: Situation) -> Finding:
     """`--nnodes`, servers and trainers, and the platform's variables make sense."""
-    if isinstance(situation.roles, RefusedError):
+    if isinstance(situation.roles, UserError):
         return refused("nodes", situation.roles)
     try:
         least, most = node_count(situation.flags)
-    except RefusedError as refusal:
+    except UserError as refusal:
         return refused("nodes", refusal)
     if situation.node_addresses:
         least = most = len(situation.node_addresses)
@@ -35,7 +35,7 @@ def own_address(situation: Situation) -> Finding:
     if not listed:
         return skipped(name, "no list of addresses", "没有地址列表")
     found = situation.node_rank
-    if isinstance(found, RefusedError):
+    if isinstance(found, UserError):
         return refused(name, found)
     if found is None or not 0 <= found < len(listed):
         return failed(

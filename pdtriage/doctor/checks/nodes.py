@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pdtriage.doctor.context import Situation
 from pdtriage.doctor.exchange import Heard
 from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 CLOCKS_WARN_ABOVE = 2.0
 """Seconds; below, a busy machine or a slow network may be the reason."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pdtriage.doctor.context import Interpreter, Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
 from pdtriage.launch.plan.collective import refuse_missing_script
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 RUN_CHECK_SECONDS = 180
 _RUN_CHECK = "import paddle; paddle.utils.run_check()"
@@ -25,14 +25,14 @@ def script(situation: Situation) -> Finding:
         return skipped("script", "no script was given", "没有给出脚本")
     try:
         refuse_missing_script(name, situation.environ)
-    except RefusedError as refusal:
+    except UserError as refusal:
         return refused("script", refusal)
     return ok("script", f"{name} is there", f"{name} 存在")
 
 
 def python(situation: Situation) -> Finding:
     found = situation.interpreter
-    if isinstance(found, RefusedError):
+    if isinstance(found, UserError):
         return refused("python", found)
     return ok(
         "python",
@@ -43,7 +43,7 @@ def python(situation: Situation) -> Finding:
 
 def paddle(situation: Situation) -> Finding:
     found = situation.interpreter
-    if isinstance(found, RefusedError):
+    if isinstance(found, UserError):
         return skipped("paddle", "no Python to ask", "没有可用的 Python")
     wheel = situation.wheel
     if wheel is None:
@@ -78,7 +78,7 @@ def run_check(situation: Situation) -> Finding:
     if not situation.wishes.run_check:
         return skipped("run-check", "only with --run-check", "仅在给出 --run-check 时执行")
     found = situation.interpreter
-    if isinstance(found, RefusedError) or situation.wheel is None:
+    if isinstance(found, UserError) or situation.wheel is None:
         return skipped("run-check", "there is no Paddle to check", "没有可供检查的 Paddle")
     code, output = _obey(found, situation.environ)
     if code is None:

@@ -36,8 +36,8 @@ from pdtriage.launch.supervise.events import (
     Stopping,
     Trained,
 )
-from pdtriage.support.bilingual import Language, Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _PADDLE_GROUPS = ("common", "new")
@@ -234,10 +234,10 @@ def job_line(plan: Plan, flags: LaunchFlags) -> str:
     )
 
 
-def print_refusal(refusal: RefusedError, language: Language, stream: TextIO | None = None) -> None:
+def print_refusal(refusal: UserError, language: Language, stream: TextIO | None = None) -> None:
     target = sys.stderr if stream is None else stream
     with contextlib.suppress(OSError, ValueError):
-        target.write(f"pdtriage run: {refusal.message(language)}\n")
+        target.write(f"pdtriage run: {refusal.text.in_(language)}\n")
         target.flush()
 
 

@@ -9,7 +9,7 @@ from pdtriage.launch.options.unsupported import PS_FLAGS
 from pdtriage.launch.plan.collective import Plan
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.record.schema import RunRecord
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 ALL_TRAINED = "all workers exit, going to finish parameter server and heter_worker."
 _NAMES = {

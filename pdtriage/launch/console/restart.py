@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.launch.supervise.events import Reforming, Restarting
 from pdtriage.launch.supervise.restart import Decision
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 
 def restart_lines(restarting: Restarting) -> tuple[Text, Text]:

@@ -15,7 +15,7 @@ from pdtriage.launch.elastic.generation import Generation, Keys, Member, Speech,
 from pdtriage.launch.elastic.generation_rules import Terms, following
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.rendezvous.peers import rank_peers
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
 
 
 def peer_key(keys: Keys, speech: Speech) -> str:
@@ -45,7 +45,7 @@ def mixed_generation(
     first = found[words[chosen[0].pod]]
     try:
         peers, _ = rank_peers(found, first, flags, len(expected))
-    except RefusedError:
+    except UserError:
         return None  # A stranger speaks nonsense; it may correct itself.
     pods = tuple(str(peer["name"]) for peer in peers)
     if set(pods) != expected:

@@ -28,8 +28,8 @@ from pdtriage.launch.rendezvous.nodes import JobEnded, ToldToStop
 from pdtriage.launch.rendezvous.peers import CollectiveSpeech, cluster_of, parse_peer
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Noted, Observer
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
@@ -213,7 +213,7 @@ class _Waiting:
     def _refuse_other_size(self, generation: Generation) -> None:
         running = generation.speeches[0].get("replicas")
         if running != self.processes:
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"This node would start {self.processes} processes, the nodes of the job "
                     f"start {running} each.",
@@ -259,9 +259,9 @@ def _here(here: int, flags: LaunchFlags) -> Text:
     )
 
 
-def _too_few(here: int, flags: LaunchFlags, seconds: float) -> RefusedError:
+def _too_few(here: int, flags: LaunchFlags, seconds: float) -> UserError:
     seen = _here(here, flags)
-    return RefusedError(
+    return UserError(
         Text(
             f"Too few nodes after {seconds:g} s: {seen.en}.",
             f"等待 {seconds:g} 秒后节点仍不足：{seen.zh}。",
@@ -281,8 +281,8 @@ def _trying(silent: EtcdSilent, seconds: int) -> Text:
     )
 
 
-def _unreachable(place: str, seconds: float, error: str) -> RefusedError:
-    return RefusedError(
+def _unreachable(place: str, seconds: float, error: str) -> UserError:
+    return UserError(
         Text(
             f"The etcd at {place} could not be used for {seconds:g} s: {error}.",
             f"{seconds:g} 秒内无法使用 {place} 上的 etcd：{error}。",

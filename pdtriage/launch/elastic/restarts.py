@@ -13,7 +13,7 @@ from pdtriage.launch.options.elastic import patience_with_etcd
 from pdtriage.launch.rendezvous.nodes import ToldToStop
 from pdtriage.launch.supervise.outcome import Conclusion, Failure
 from pdtriage.launch.supervise.restart import TOLD_TO_STOP, Decision, Restarts, decide
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 _BAD_ENDS = ("failed", "stopped")
 _ENDS = (*_BAD_ENDS, "over")

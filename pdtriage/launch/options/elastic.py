@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.network import split_endpoint
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     # Every launch imports this module, few are elastic.
@@ -49,10 +49,10 @@ def as_elastic(flags: LaunchFlags) -> LaunchFlags:
 
 
 def etcd_address(flags: LaunchFlags) -> tuple[str, int]:
-    """Host and port; raises `RefusedError` where they cannot be used."""
+    """Host and port; raises `UserError` where they cannot be used."""
     place = etcd_of(flags) or ""
     if "@" in place:
-        raise RefusedError(
+        raise UserError(
             Text(
                 "An etcd that asks for a user and a password is not supported.",
                 "不支持需要用户名和密码的 etcd。",
@@ -65,7 +65,7 @@ def etcd_address(flags: LaunchFlags) -> tuple[str, int]:
     try:
         return split_endpoint(place)
     except ValueError:
-        raise RefusedError(
+        raise UserError(
             Text(f"{place!r} is no place of an etcd.", f"{place!r} 不是合法的 etcd 地址。"),
             Text(
                 "Write --master etcd://host:2379 (one host and port, without TLS).",
@@ -111,7 +111,7 @@ def ttl_of(environ: Mapping[str, str]) -> int:
         return DEFAULT_TTL
     if text.isdecimal() and 0 < int(text) <= 3600:
         return int(text)
-    raise RefusedError(
+    raise UserError(
         Text(f"PADDLE_ELASTIC_TTL cannot be {text!r}.", f"PADDLE_ELASTIC_TTL 不能是 {text!r}。"),
         Text("It takes a number of seconds from 1 to 3600.", "它的值应为 1 到 3600 的秒数。"),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 Kind = Literal["text", "int", "float", "bool"]
 Group = Literal["common", "new", "legacy", "ps", "elastic", "tuner", "own"]

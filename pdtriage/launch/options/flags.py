@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from pdtriage.launch.options.flag_table import CHOICES, FLAGS, Flag, spellings
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 DEFAULT_START_PORT = 6070
 DEFAULT_FACTS_PORT = 6968
@@ -113,7 +113,7 @@ def parse_flags(
     also: Sequence[Flag] = (),
     script_needed: bool = True,
 ) -> LaunchFlags:
-    """Read the words after `pdtriage run`; raises `RefusedError` on what cannot be understood.
+    """Read the words after `pdtriage run`; raises `UserError` on what cannot be understood.
 
     `also` are flags of another verb that takes those of `run`; they come back in `others`.
     """
@@ -180,7 +180,7 @@ class _Reading:
         others = {name: self.values.pop(name) for name in self.also if name in self.values}
         missing = self.script_needed and not self.values.get("training_script")
         if missing and not self.values.get("help"):
-            raise RefusedError(
+            raise UserError(
                 Text("No training script was given.", "没有给出训练脚本。"),
                 Text(
                     "Write `pdtriage run [flags] train.py [its arguments]`.",
@@ -212,7 +212,7 @@ class _Reading:
             if flag.kind == "bool" and (following is None or _truth(following) is None):
                 value = "true"
             elif following is None or _looks_like_flag(following, flag):
-                raise RefusedError(
+                raise UserError(
                     Text(f"{spelled} needs a value.", f"{spelled} 需要一个值。"),
                     Text(f"Write {spelled}=VALUE.", f"请写成 {spelled}=值。"),
                 )
@@ -241,7 +241,7 @@ class _Reading:
             return None, name
         if begun:
             listed = ", ".join(f"--{known}" for known in begun)
-            raise RefusedError(
+            raise UserError(
                 Text(f"{spelled} may mean {listed}.", f"{spelled} 有歧义，可能是 {listed}。"),
                 Text("Write the name in full.", "请写出完整名称。"),
             )
@@ -313,22 +313,22 @@ def _is_value_of_unknown(word: str | None) -> bool:
     return word is not None and not word.startswith("-") and not word.endswith(".py")
 
 
-def _bad_value(spelled: str, text: str, en: str, zh: str) -> RefusedError:
-    return RefusedError(
+def _bad_value(spelled: str, text: str, en: str, zh: str) -> UserError:
+    return UserError(
         Text(f"{spelled} cannot be {text!r}.", f"{spelled} 不能是 {text!r}。"),
         Text(f"It takes {en}.", f"它的值应为{zh}。"),
     )
 
 
-def _not_one_of(name: str, value: str, allowed: tuple[str, ...]) -> RefusedError:
+def _not_one_of(name: str, value: str, allowed: tuple[str, ...]) -> UserError:
     listed = ", ".join(allowed)
-    return RefusedError(
+    return UserError(
         Text(f"--{name} cannot be {value!r}.", f"--{name} 不能是 {value!r}。"),
         Text(f"It is one of {listed}.", f"可选值：{listed}。"),
     )
 
 
-def _unknown(spelled: str, name: str, table: Mapping[str, Flag]) -> RefusedError:
+def _unknown(spelled: str, name: str, table: Mapping[str, Flag]) -> UserError:
     from difflib import get_close_matches
 
     near = get_close_matches(name, table, n=1)
@@ -340,4 +340,4 @@ def _unknown(spelled: str, name: str, table: Mapping[str, Flag]) -> RefusedError
             "`pdtriage run --help` 列出全部参数；脚本自己的参数请写在脚本之后。",
         )
     )
-    return RefusedError(Text(f"There is no flag {spelled}.", f"没有 {spelled} 这个参数。"), hint)
+    return UserError(Text(f"There is no flag {spelled}.", f"没有 {spelled} 这个参数。"), hint)

@@ -11,8 +11,8 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import is_cloud
 from pdtriage.launch.supervise.outcome import Outcome
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Language, Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Language, Text
 
 _TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
 HETER_FLAGS = ("heter_workers", "heter_devices", "heter_worker_num")
@@ -36,14 +36,14 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
 
 
 def refuse_on_windows(language: Language) -> Outcome:
-    refusal = RefusedError(
+    refusal = UserError(
         Text("`pdtriage run` does not work on Windows.", "`pdtriage run` 不支持 Windows。"),
         Text(
             "`pdtriage analyze` does: point it at the log folder.",
             "可以用 `pdtriage analyze` 分析日志目录。",
         ),
     )
-    print(f"pdtriage run: {refusal.message(language)}", file=sys.stderr)
+    print(f"pdtriage run: {refusal.text.in_(language)}", file=sys.stderr)
     return Outcome(exit_codes.USAGE, refusal=refusal)
 
 
@@ -69,7 +69,7 @@ def is_given(mode: str, environ: Mapping[str, str]) -> bool:
 def _refuse_elastic(flags: LaunchFlags) -> None:
     mode = mode_of(flags)
     if mode != "collective":
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"Nodes of a job in mode {mode} cannot meet at an etcd: only collective jobs are "
                 "elastic.",
@@ -82,8 +82,8 @@ def _refuse_elastic(flags: LaunchFlags) -> None:
         )
 
 
-def _needs_paddle(what: str, en: str, zh: str) -> RefusedError:
-    return RefusedError(
+def _needs_paddle(what: str, en: str, zh: str) -> UserError:
+    return UserError(
         Text(f"{what[0].upper()}{what[1:]} {en}.", f"{what} {zh}。"),
         Text(
             "Add `--launcher paddle` to run Paddle's own launcher under pdtriage.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdtriage.launch.options.flag_table import FLAGS
-from pdtriage.support.bilingual import Language, Text
+from pdtriage.support.language import Language, Text
 from pdtriage.support.text_width import wrapped
 
 WIDTH = 80

@@ -15,9 +15,9 @@ from pdtriage.launch.plan.network import (
     refuse_taken,
     split_endpoint,
 )
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 Meeting = Literal["alone", "ips", "cloud", "master"]
 CLOUD_START_PORT = 6170
@@ -88,7 +88,7 @@ def node_count(flags: LaunchFlags) -> tuple[int, int]:
     except ValueError:
         least = most = 0
     if least > most > 0:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"--nnodes {flags.nnodes}: the least, {least}, is more than the most, {most}.",
                 f"--nnodes {flags.nnodes}：最少节点数 {least} 大于最多节点数 {most}。",
@@ -99,7 +99,7 @@ def node_count(flags: LaunchFlags) -> tuple[int, int]:
             ),
         )
     if not 1 <= least <= most:
-        raise RefusedError(
+        raise UserError(
             Text(f"--nnodes cannot be {flags.nnodes!r}.", f"--nnodes 不能是 {flags.nnodes!r}。"),
             Text(
                 "It takes a number, or a range such as 2:4.", "它的值应为数字，或 2:4 这样的范围。"
@@ -131,7 +131,7 @@ def from_ips(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -> 
     """`--ips`: every node computes the same list, nobody has to meet."""
     nodes = tuple(part.strip() for part in (flags.ips or "").split(",") if part.strip())
     if not nodes:
-        raise RefusedError(
+        raise UserError(
             Text("--ips names no node.", "--ips 中没有任何节点。"),
             Text("Write --ips=192.168.0.1,192.168.0.2.", "请写成 --ips=192.168.0.1,192.168.0.2。"),
         )
@@ -154,7 +154,7 @@ def from_cloud(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -
     node_rank = _cloud_number(environ, "PADDLE_TRAINER_ID")
     ports_each = _cloud_number(environ, "TRAINER_PORTS_NUM")
     if not 0 <= node_rank < len(nodes):
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"PADDLE_TRAINER_ID={node_rank}, but PADDLE_TRAINERS names {len(nodes)} nodes.",
                 f"PADDLE_TRAINER_ID={node_rank}，但 PADDLE_TRAINERS 只有 {len(nodes)} 个节点。",
@@ -221,7 +221,7 @@ def _listed_cloud(
 ) -> Cluster:
     all_endpoints = [part.strip() for part in listed.split(",")]
     if len(all_endpoints) != len(nodes) * ports_each or ports_each < processes:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"DISTRIBUTED_TRAINER_ENDPOINTS has {len(all_endpoints)} entries; {len(nodes)} "
                 f"nodes with {processes} processes each and TRAINER_PORTS_NUM={ports_each} need "
@@ -247,7 +247,7 @@ def _cloud_number(environ: Mapping[str, str], name: str) -> int:
     try:
         return int(environ[name])
     except ValueError:
-        raise RefusedError(
+        raise UserError(
             Text(f"{name}={environ[name]} is not a number.", f"{name}={environ[name]} 不是数字。"),
             Text("Correct the platform's variables.", "请修正平台设置的环境变量。"),
         ) from None
@@ -256,7 +256,7 @@ def _cloud_number(environ: Mapping[str, str], name: str) -> int:
 def _refuse_mixed_loopback(nodes: tuple[str, ...]) -> None:
     loopback = [node for node in nodes if is_loopback(node)]
     if loopback and len(loopback) != len(nodes):
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"{loopback[0]} means a different machine on every node.",
                 f"{loopback[0]} 在每个节点上都指向它自己。",
@@ -269,10 +269,10 @@ def _refuse_mixed_loopback(nodes: tuple[str, ...]) -> None:
 
 
 def own_rank(flags: LaunchFlags, nodes: tuple[str, ...], named: str = "--ips") -> int:
-    """Which node of the list this machine is; raises `RefusedError` where that cannot be told."""
+    """Which node of the list this machine is; raises `UserError` where that cannot be told."""
     if flags.rank >= 0 and (flags.host is None or flags.host in nodes):
         if flags.rank >= len(nodes):
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"--rank={flags.rank}, but {named} names only {len(nodes)} nodes.",
                     f"--rank={flags.rank}，但 {named} 只有 {len(nodes)} 个节点。",
@@ -294,7 +294,7 @@ def own_rank(flags: LaunchFlags, nodes: tuple[str, ...], named: str = "--ips") -
         return nodes.index(here[0])
     if not here:
         raise _not_listed(own, nodes, named)
-    raise RefusedError(
+    raise UserError(
         Text(
             f"Several entries of {named} are this machine: {', '.join(here)}.",
             f"{named} 中有多项属于本机：{', '.join(here)}。",
@@ -309,8 +309,8 @@ def some_of(nodes: Sequence[str]) -> str:
     return shown if len(nodes) <= _SHOWN else f"{shown},… ({len(nodes)})"
 
 
-def _not_listed(address: str, nodes: tuple[str, ...], named: str) -> RefusedError:
-    return RefusedError(
+def _not_listed(address: str, nodes: tuple[str, ...], named: str) -> UserError:
+    return UserError(
         Text(
             f"This host ({address}) is not in {named}={some_of(nodes)}.",
             f"本机（{address}）不在 {named}={some_of(nodes)} 中。",

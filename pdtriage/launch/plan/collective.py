@@ -15,9 +15,9 @@ from pdtriage.launch.plan.environment import (
 )
 from pdtriage.launch.plan.limits import refuse_lost_folder
 from pdtriage.launch.plan.rpc import refuse_taken_master, rpc_variables
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 
 class ProcessPlan(NamedTuple):
@@ -142,7 +142,7 @@ def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
     refuse_lost_folder()
     if script.endswith((".py", ".pyxes")):
         if not os.path.isfile(script):
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"The script {script} does not exist in {os.getcwd()}.",
                     f"{os.getcwd()} 下没有脚本 {script}。",
@@ -156,14 +156,14 @@ def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
         return
     if os.path.isfile(script):
         hint = f"./{script}" if "/" not in script else script
-        raise RefusedError(
+        raise UserError(
             Text(f"{script} cannot be executed.", f"{script} 不可执行。"),
             Text(
                 f"Run `chmod +x {script}` and write {hint}, or give it the suffix .py.",
                 f"请执行 `chmod +x {script}` 并写成 {hint}，或使用 .py 后缀。",
             ),
         )
-    raise RefusedError(
+    raise UserError(
         Text(
             f"{script} is neither a file nor a command.",
             f"{script} 既不是文件也不是命令。",

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.interpreter import PaddleWheel
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 _VARIABLES: dict[str, tuple[str, ...]] = {
     "gpu": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),
@@ -90,7 +90,7 @@ def assign(flags: LaunchFlags, devices: Devices) -> tuple[Assignment, ...]:
     """One entry for every process to start on this node."""
     wanted = flags.nproc_per_node
     if wanted is not None and wanted < 1:
-        raise RefusedError(
+        raise UserError(
             Text(f"--nproc_per_node cannot be {wanted}.", f"--nproc_per_node 不能是 {wanted}。"),
             Text("It takes 1 or more.", "它至少为 1。"),
         )
@@ -151,7 +151,7 @@ def _chosen(flags: LaunchFlags, devices: Devices) -> tuple[str, ...]:
     for label in chosen:
         if label not in devices.labels:
             listed = ",".join(devices.labels)
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"Card {label} of {spelled} is not visible; visible are {listed}.",
                     f"{spelled} 中的卡 {label} 不可见；可见的卡为 {listed}。",
@@ -162,7 +162,7 @@ def _chosen(flags: LaunchFlags, devices: Devices) -> tuple[str, ...]:
                 ),
             )
     if len(set(chosen)) != len(chosen):
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"{spelled} names a card twice: {flags.devices}.",
                 f"{spelled} 中有重复的卡：{flags.devices}。",
@@ -174,7 +174,7 @@ def _chosen(flags: LaunchFlags, devices: Devices) -> tuple[str, ...]:
 
 def _equal_shares(pairs: list[tuple[str, str]], wanted: int) -> list[list[tuple[str, str]]]:
     if len(pairs) % wanted:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"{len(pairs)} cards cannot be shared equally by {wanted} processes.",
                 f"{len(pairs)} 张卡不能平均分给 {wanted} 个进程。",
@@ -185,8 +185,8 @@ def _equal_shares(pairs: list[tuple[str, str]], wanted: int) -> list[list[tuple[
     return [pairs[begin : begin + size] for begin in range(0, len(pairs), size)]
 
 
-def _too_few_cards(wanted: int, pairs: list[tuple[str, str]]) -> RefusedError:
-    return RefusedError(
+def _too_few_cards(wanted: int, pairs: list[tuple[str, str]]) -> UserError:
+    return UserError(
         Text(
             f"--nproc_per_node={wanted} needs {wanted} cards and only {len(pairs)} can be used.",
             f"--nproc_per_node={wanted} 需要 {wanted} 张卡，但只有 {len(pairs)} 张可用。",
@@ -201,7 +201,7 @@ def _too_few_cards(wanted: int, pairs: list[tuple[str, str]]) -> RefusedError:
 def _cpu_wheel(flags: LaunchFlags, environ: Mapping[str, str], wheel: PaddleWheel) -> Devices:
     if flags.devices:
         spelled = f"--{flags.device_flag}={flags.devices}"
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"{spelled} asks for cards, but the Paddle that is installed ({wheel.name} "
                 f"{wheel.version}) can only use the CPU.",
@@ -229,7 +229,7 @@ def _without_cards(flags: LaunchFlags, variable: str | None = None) -> Devices:
     if not flags.devices:
         return Devices("cpu")
     why = (f" ({variable} hides them)", f"（被 {variable} 隐藏）") if variable else ("", "")
-    raise RefusedError(
+    raise UserError(
         Text(
             f"--{flags.device_flag}={flags.devices} asks for cards, but this machine shows "
             f"none{why[0]}.",

@@ -7,9 +7,9 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 _WHEEL = re.compile(
     r"(?P<name>paddlepaddle(?:[_-](?P<flavour>[a-z]+))?|paddle[_-]custom[_-](?P<plugin>\w+?))"
@@ -36,7 +36,7 @@ def choose_python(asked: str | None, environ: Mapping[str, str]) -> str:
     if asked:
         found = _on_path(asked, environ)
         if found is None:
-            raise RefusedError(
+            raise UserError(
                 Text(f"There is no Python at {asked}.", f"找不到 Python：{asked}。"),
                 Text("Check --python.", "请检查 --python。"),
             )
@@ -68,7 +68,7 @@ def refuse_without_paddle(python: str, wheel: PaddleWheel | None) -> None:
     )
     if answer.returncode == 0:
         return
-    raise RefusedError(
+    raise UserError(
         Text(f"This Python has no Paddle: {python}.", f"这个 Python 没有安装 Paddle：{python}。"),
         Text(
             "Name one that has it: --python /path/to/python.",
@@ -139,8 +139,8 @@ def _paths_of(python: str) -> list[str]:
     return answer.stdout.splitlines()
 
 
-def _not_a_python(python: str, why: Text) -> RefusedError:
-    return RefusedError(
+def _not_a_python(python: str, why: Text) -> UserError:
+    return UserError(
         Text(
             f"{python} does not work as a Python: {why.en}.",
             f"{python} 不能作为 Python 使用：{why.zh}。",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 _SPARE_FILES = 48
 """Files a launch has open beside one for every process: logs it reads, modules, sockets."""
@@ -31,11 +31,11 @@ _LIMITS = {
 _SCRIPT = Text("Check its first line (#!) and its permissions.", "请检查脚本首行（#!）和权限。")
 
 
-def not_started(program: str, error: OSError) -> RefusedError:
+def not_started(program: str, error: OSError) -> UserError:
     """What to do depends on whether the machine has had enough, or the program is wrong."""
     named = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else program
     if named != program and error.errno not in _LIMITS:
-        return RefusedError(
+        return UserError(
             Text(
                 f"The log file {named} cannot be written: {error.strerror}.",
                 f"日志文件 {named} 不可写：{error.strerror}。",
@@ -45,7 +45,7 @@ def not_started(program: str, error: OSError) -> RefusedError:
                 "请移走占用该位置的文件，或换一个 --log_dir。",
             ),
         )
-    return RefusedError(
+    return UserError(
         Text(
             f"{program} could not be executed: {error.strerror}.",
             f"无法执行 {program}：{error.strerror}。",
@@ -62,7 +62,7 @@ def refuse_too_few_files(processes: int) -> None:
     needed = processes + _SPARE_FILES
     if most == resource.RLIM_INFINITY or most >= needed:
         return
-    raise RefusedError(
+    raise UserError(
         Text(
             f"{processes} processes need {needed} open files, and the limit is {most}.",
             f"{processes} 个进程需要打开 {needed} 个文件，而上限是 {most}。",
@@ -76,7 +76,7 @@ def refuse_lost_folder() -> None:
     try:
         os.getcwd()
     except OSError:
-        raise RefusedError(
+        raise UserError(
             Text(
                 "The folder you are in does not exist any more.",
                 "当前所在的目录已经不存在。",

@@ -7,8 +7,8 @@ import socket
 import struct
 from collections.abc import Mapping
 
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 _DEFAULT_RANGE = (35100, 64000)
 _TRIES = 2000
@@ -80,7 +80,7 @@ def free_ports(count: int, environ: Mapping[str, str]) -> tuple[int, ...]:
             if len(found) == count:
                 return tuple(found)
         port = low if port >= high else port + 1
-    raise RefusedError(
+    raise UserError(
         Text(
             f"There are not {count} free ports between {low} and {high}.",
             f"{low} 到 {high} 之间没有 {count} 个空闲端口。",
@@ -92,12 +92,12 @@ def free_ports(count: int, environ: Mapping[str, str]) -> tuple[int, ...]:
 def refuse_taken(ports: tuple[int, ...]) -> None:
     for port in ports:
         if not 0 < port < 65536:
-            raise RefusedError(
+            raise UserError(
                 Text(f"{port} is not a port.", f"{port} 不是合法端口。"),
                 Text("Lower --start_port.", "请调小 --start_port。"),
             )
         if is_taken(port):
-            raise RefusedError(
+            raise UserError(
                 Text(f"Port {port} is taken.", f"端口 {port} 已被占用。"),
                 Text(
                     f"End what uses it (`ss -ltnp 'sport = :{port}'`), or choose another "

@@ -23,8 +23,8 @@ from pdtriage.launch.plan.ps_environment import (
 from pdtriage.launch.plan.ps_roles import Roles, cluster_of, host_of, roles_of, stage_devices
 from pdtriage.launch.rendezvous.nodes import Nodes
 from pdtriage.launch.rendezvous.ps_meeting import ServingSpeech, needs_meeting
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 _LOGS = {
     "server": "serverlog",

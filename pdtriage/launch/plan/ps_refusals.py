@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from pdtriage.launch.plan.cluster import some_of
 from pdtriage.launch.plan.network import is_loopback
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 
 def refuse_none(number_flag: str, count: int) -> None:
     if count < 1:
-        raise RefusedError(
+        raise UserError(
             Text(f"--{number_flag} cannot be {count}.", f"--{number_flag} 不能是 {count}。"),
             Text("It takes 1 or more.", "它至少为 1。"),
         )
@@ -22,7 +22,7 @@ def refuse_none(number_flag: str, count: int) -> None:
 def refuse_mixed_loopback(hosts: Sequence[str]) -> None:
     loopback = [host for host in hosts if is_loopback(host)]
     if loopback and len(hosts) > 1:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"{loopback[0]} means a different machine on every node.",
                 f"{loopback[0]} 在每个节点上都指向它自己。",
@@ -38,7 +38,7 @@ def refuse_mixed_loopback(hosts: Sequence[str]) -> None:
 def refuse_twice(endpoints: Sequence[str]) -> None:
     for endpoint, times in Counter(endpoints).items():
         if times > 1:
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"{endpoint} is given to {times} processes.",
                     f"{endpoint} 被分配给 {times} 个进程。",
@@ -50,8 +50,8 @@ def refuse_twice(endpoints: Sequence[str]) -> None:
             )
 
 
-def differing(flag: str, number_flag: str, listed: int, count: int) -> RefusedError:
-    return RefusedError(
+def differing(flag: str, number_flag: str, listed: int, count: int) -> UserError:
+    return UserError(
         Text(
             f"--{flag} names {listed}, but --{number_flag} says {count}.",
             f"--{flag} 有 {listed} 项，但 --{number_flag} 为 {count}。",
@@ -60,8 +60,8 @@ def differing(flag: str, number_flag: str, listed: int, count: int) -> RefusedEr
     )
 
 
-def nobody(flag: str, number_flag: str) -> RefusedError:
-    return RefusedError(
+def nobody(flag: str, number_flag: str) -> UserError:
+    return UserError(
         Text(
             f"Neither --{flag} nor --{number_flag} is given.",
             f"没有给出 --{flag} 或 --{number_flag}。",
@@ -73,9 +73,9 @@ def nobody(flag: str, number_flag: str) -> RefusedError:
     )
 
 
-def unnamed_role(flag: str, hosts: Sequence[str]) -> RefusedError:
+def unnamed_role(flag: str, hosts: Sequence[str]) -> UserError:
     listed = some_of(hosts)
-    return RefusedError(
+    return UserError(
         Text(
             f"The job spans {listed}, and nothing says where the {flag} run.",
             f"作业分布在 {listed} 上，但没有说明 {flag} 在哪里运行。",

@@ -15,9 +15,9 @@ from pdtriage.launch.plan.ps_refusals import (
     refuse_twice,
     unnamed_role,
 )
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 LOOPBACK = "127.0.0.1"
 
@@ -104,7 +104,7 @@ def placed_roles(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> R
 
 
 def rank_among(flags: LaunchFlags, nodes: tuple[str, ...]) -> int:
-    """Which of the nodes this machine is; raises `RefusedError` where it is none of them."""
+    """Which of the nodes this machine is; raises `UserError` where it is none of them."""
     if len(nodes) == 1 and is_local(nodes[0]):
         return 0
     return own_rank(flags._replace(rank=-1), nodes, named="--servers/--workers")
@@ -129,7 +129,7 @@ def stage_devices(flags: LaunchFlags, stages: int, kind: str) -> tuple[str, ...]
     if len(listed) == 1:
         return (listed[0],) * stages
     if len(listed) != stages:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"--heter_devices names {len(listed)} stages, but there are {stages}.",
                 f"--heter_devices 给出 {len(listed)} 个阶段的设备，但共有 {stages} 个阶段。",
@@ -225,7 +225,7 @@ def _entry(flag: str, text: str) -> tuple[str, int | None]:
     if not colon:
         return text, None
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise RefusedError(
+        raise UserError(
             Text(f"--{flag} cannot name {text!r}.", f"--{flag} 中不能有 {text!r}。"),
             Text("It takes host:port,host:port,…", "它的值应为 host:port,host:port,…"),
         )
@@ -273,7 +273,7 @@ def _number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"--heter_worker_num cannot be {text!r}.", f"--heter_worker_num 不能是 {text!r}。"
             ),

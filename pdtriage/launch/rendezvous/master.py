@@ -23,8 +23,8 @@ from pdtriage.launch.plan.network import (
 )
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import Invited, Noted, Observer
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 _POLL = 0.25
 _REMIND = 30.0
@@ -75,7 +75,7 @@ def meet(
     try:
         found = _Waiting(client, size, observer, wait).for_all(prefix, key, value)
         return Rendezvous(speech.understand(found, value, size), client, server)
-    except RefusedError:
+    except UserError:
         # The others must be able to read the same list and come to the same refusal.
         if server is not None:
             time.sleep(4 * _POLL)
@@ -121,7 +121,7 @@ class _Waiting:
         if found is not None:
             self.answered = moment
         elif self.answered is not None and moment - self.answered > _DEAF:
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"The rendezvous at {place} went away before all nodes were here.",
                     f"{place} 的汇合服务在所有节点到齐之前消失了。",
@@ -132,7 +132,7 @@ class _Waiting:
                 ),
             )
         elif moment - self.began > _DEAF and is_local(self.client.host):
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"Port {self.client.port} of --master is taken by something that is not the "
                     "rendezvous of a Paddle job.",
@@ -197,7 +197,7 @@ def _open_place(
     try:
         host, port = split_endpoint(flags.master)
     except ValueError:
-        raise RefusedError(
+        raise UserError(
             Text(f"--master cannot be {flags.master!r}.", f"--master 不能是 {flags.master!r}。"),
             Text("Write ip:port of node 0.", "请写节点 0 的 ip:port。"),
         ) from None
@@ -209,8 +209,8 @@ def _open_place(
     return host, port, None
 
 
-def _too_many(found: int, size: int) -> RefusedError:
-    return RefusedError(
+def _too_many(found: int, size: int) -> UserError:
+    return UserError(
         Text(
             f"{found} nodes have come to the rendezvous of a job of {size}.",
             f"{size} 个节点的作业来了 {found} 个节点。",

@@ -11,7 +11,7 @@ from pdtriage.launch.plan import cluster as clusters
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Noted, Observer
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.network import free_ports, split_endpoint
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 
 class CollectiveSpeech(NamedTuple):
@@ -53,7 +53,7 @@ def rank_peers(
         keys = sorted(parsed, key=_told_rank)
         told = [_told_rank(key) for key in keys]
         if told != list(range(size)):
-            raise RefusedError(
+            raise UserError(
                 Text(
                     f"The nodes were started with --rank {_listed(told)}; {size} nodes need "
                     f"0 to {size - 1}, each once.",
@@ -74,7 +74,7 @@ def cluster_of(peers: list[dict[str, object]], rank: int) -> Cluster:
     nodes = tuple(str(peer["candidate"]).rpartition(":")[0] for peer in peers)
     if len(set(counts)) > 1:
         listed = ", ".join(f"{node}: {count}" for node, count in zip(nodes, counts, strict=True))
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"The nodes do not start the same number of processes ({listed}).",
                 f"各节点启动的进程数不一致（{listed}）。",
@@ -107,8 +107,8 @@ def parse_peer(key: str, text: str) -> dict[str, object]:
     return {name: peer.get(name) for name in fields}
 
 
-def not_understood(key: str) -> RefusedError:
-    return RefusedError(
+def not_understood(key: str) -> UserError:
+    return UserError(
         Text(
             f"What a node wrote at the rendezvous cannot be understood ({key[:80]!r}).",
             f"无法理解某节点在汇合服务上写入的内容（{key[:80]!r}）。",

@@ -10,8 +10,8 @@ from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.plan.network import free_ports, split_endpoint
 from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of, host_of
 from pdtriage.launch.rendezvous.peers import not_understood, rank_peers
-from pdtriage.support.bilingual import Text
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.errors import UserError
+from pdtriage.support.language import Text
 
 
 def needs_meeting(flags: LaunchFlags, mode: str) -> bool:
@@ -19,7 +19,7 @@ def needs_meeting(flags: LaunchFlags, mode: str) -> bool:
     if flags.servers or flags.trainers or flags.heter_workers or node_count(flags)[1] < 2:
         return False
     if mode == "ps-heter" or flags.coordinator_num:
-        raise RefusedError(
+        raise UserError(
             Text(
                 f"{node_count(flags)[1]} nodes cannot agree on heter trainers or coordinators by "
                 "numbers alone.",

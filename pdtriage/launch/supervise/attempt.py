@@ -29,8 +29,8 @@ from pdtriage.launch.supervise.restart import Restarts
 from pdtriage.launch.supervise.spawn import Child, spawn
 from pdtriage.launch.supervise.supervisor import Ending, Patience, Supervisor
 from pdtriage.record.writer import FolderLock, Recorder, now
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.

@@ -23,7 +23,7 @@ from pdtriage.launch.supervise.supervisor import Ending
 from pdtriage.record.schema import ProcessRecord, RestartRecord, RunRecord
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 _REASONS = {"peer": "failed", "refused": "failed", "reform": "interrupted"}
 """As the record has it; what makes an elastic job re-form stands in its notes."""

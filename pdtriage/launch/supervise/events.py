@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.collective import Plan
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.launch.supervise.outcome import Conclusion

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from pdtriage.launch.supervise.events import LaunchEvent, Noted, Observer
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, ExitOrderAnalyst
 from pdtriage.record.schema import RunRecord
-from pdtriage.support.bilingual import Text
-from pdtriage.support.debugging import debugging
-from pdtriage.support.language import language_of
+from pdtriage.support.errors import debugging
+from pdtriage.support.language import Text, language_of
 
 
 class IsolatedObserver:

@@ -9,9 +9,9 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import DeathRecord, RunRecord
 from pdtriage.support import exit_codes
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.launch.supervise.restart import Decision
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
     record: RunRecord | None = None
     """None when nothing was started."""
     conclusion: Conclusion | None = None
-    refusal: RefusedError | None = None
+    refusal: UserError | None = None
     decision: Decision | None = None
     """Whether another attempt follows; None where nobody asked for restarts."""
 

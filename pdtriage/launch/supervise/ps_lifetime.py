@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.plan.collective import Plan
 from pdtriage.launch.supervise.events import PeerSpoke
 from pdtriage.launch.supervise.spawn import Child
-from pdtriage.support.bilingual import Text
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel

@@ -13,9 +13,9 @@ from pdtriage.launch.options.unsupported import is_given, mode_of
 from pdtriage.launch.plan.cluster import how_to_meet
 from pdtriage.launch.plan.collective import Plan
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
-from pdtriage.support.bilingual import Text
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.refusal import RefusedError
+from pdtriage.support.language import Text
 
 Policy = Literal["auto", "always", "never"]
 _UNKNOWN = Failure(Text("the cause is unknown", "原因不明"))
@@ -123,7 +123,7 @@ def refuse_several_nodes(restarts: Restarts, plan: Plan) -> None:
 def refuse_under_paddle(flags: LaunchFlags) -> None:
     if flags.restart_on is None:
         return
-    raise RefusedError(
+    raise UserError(
         Text(
             "--restart-on does not work with --launcher paddle: Paddle's launcher restarts by "
             "its own rule.",
@@ -136,9 +136,9 @@ def refuse_under_paddle(flags: LaunchFlags) -> None:
     )
 
 
-def not_started_again(refusal: RefusedError) -> Decision:
+def not_started_again(refusal: UserError) -> Decision:
     """Another attempt was to follow, and could not."""
-    why = refusal.sentence
+    why = refusal.message
     return Decision(False, Text(why.en.rstrip("."), why.zh.rstrip("。")))
 
 
@@ -232,8 +232,8 @@ def _asked(code: int | None) -> Text:
     )
 
 
-def _needs_etcd(policy: str) -> RefusedError:
-    return RefusedError(
+def _needs_etcd(policy: str) -> UserError:
+    return UserError(
         Text(
             f"--restart-on {policy} on several nodes needs etcd: without it the nodes cannot "
             "agree on a restart.",

@@ -32,8 +32,8 @@ from pdtriage.launch.supervise.processes import members_of_launch, send_to_group
 from pdtriage.launch.supervise.spawn import Child
 from pdtriage.record.schema import DeathRecord
 from pdtriage.record.writer import Recorder, now
-from pdtriage.support.bilingual import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.launch.supervise.ps_lifetime import Lifetime

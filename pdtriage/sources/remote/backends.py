@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from pdtriage.sources.notes import Reason
 from pdtriage.sources.remote.url import CHAIN, RemoteError, in_public, scheme_of
-from pdtriage.support.bilingual import Text
-from pdtriage.support.extras import NotAvailableError, missing_package
+from pdtriage.support.errors import NotAvailableError, missing_package
+from pdtriage.support.language import Text
 
 TIMEOUT_VARIABLE = "PDTRIAGE_REMOTE_TIMEOUT"
 TIMEOUT = 60.0
