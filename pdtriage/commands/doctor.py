@@ -9,38 +9,40 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pdtriage.launch.options.flag_table import Flag
-from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.flags import LaunchFlags, flag, flags_of
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.limits import refuse_lost_folder
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text, language_of
 
-WAIT = 5.0
-FORMATS = ("text", "json")
-_FLAGS = (
-    Flag(
-        "format", "own", "text", Text("text or json. Default: text.", "text 或 json，默认 text。")
-    ),
-    Flag(
-        "run_check",
+
+class DoctorFlags(NamedTuple):
+    """The flags `run` does not have."""
+
+    format: str = flag(
+        "text",
         "own",
-        "bool",
-        Text(
-            "Also run paddle.utils.run_check, which takes many seconds.",
-            "同时执行 paddle.utils.run_check，需要较长时间。",
-        ),
-    ),
-    Flag(
-        "wait",
+        "text or json. Default: {default}.",
+        "text 或 json，默认 {default}。",
+        choices=("text", "json"),
+    )
+    run_check: bool = flag(
+        False,
         "own",
-        "float",
-        Text(
-            "Seconds to wait for the doctors of the other nodes. Default: 5.",
-            "等待其他节点 doctor 的秒数。默认 5。",
-        ),
-    ),
-)
+        "Also run paddle.utils.run_check, which takes many seconds.",
+        "同时执行 paddle.utils.run_check，需要较长时间。",
+    )
+    wait: float = flag(
+        5.0,
+        "own",
+        "Seconds to wait for the doctors of the other nodes. Default: {default}.",
+        "等待其他节点 doctor 的秒数。默认 {default}。",
+    )
+
+
+_FLAGS = flags_of(DoctorFlags)
 _LANG = Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。")
 _HEAD = Text(
     "usage: pdtriage doctor [flags] [train.py [its arguments]]\n\n"
@@ -62,12 +64,6 @@ def doctor(arguments: Sequence[str]) -> int:
         flags = parse_flags(arguments, os.environ, also=_FLAGS, script_needed=False)
         language = _language(flags, language)
         refuse_lost_folder()
-        shown = str(flags.others.get("format", "text"))
-        if shown not in FORMATS:
-            raise UserError(
-                Text(f"--format cannot be {shown!r}.", f"--format 不能是 {shown!r}。"),
-                Text("It is one of text, json.", "可选值：text, json。"),
-            )
     except UserError as refusal:
         print(f"pdtriage doctor: {refusal.text.in_(language)}", file=sys.stderr)
         return exit_codes.USAGE
@@ -81,7 +77,7 @@ def doctor(arguments: Sequence[str]) -> int:
         )
         print(f"pdtriage doctor: {sentence.in_(language)}", file=sys.stderr)
         return exit_codes.USAGE
-    return _examine(flags, shown, language)
+    return _examine(flags, DoctorFlags(**flags.others), language)
 
 
 def _say_unread(flags: LaunchFlags, language: Language) -> None:
@@ -98,18 +94,14 @@ def _say_unread(flags: LaunchFlags, language: Language) -> None:
         print(f"pdtriage doctor: {sentence.in_(language)}", file=sys.stderr)
 
 
-def _examine(flags: LaunchFlags, shown: str, language: Language) -> int:
+def _examine(flags: LaunchFlags, own: DoctorFlags, language: Language) -> int:
     from pdtriage.doctor import Situation, examine, worst
     from pdtriage.doctor.context import Wishes
     from pdtriage.doctor.output import write_json, write_text
 
-    wait = flags.others.get("wait", WAIT)
-    wishes = Wishes(
-        run_check=flags.others.get("run_check") is True,
-        wait=float(wait) if isinstance(wait, (int, float)) else WAIT,
-    )
+    wishes = Wishes(run_check=own.run_check, wait=own.wait)
     findings = examine(Situation(flags, os.environ, wishes=wishes))
-    if shown == "json":
+    if own.format == "json":
         write_json(findings, language, sys.stdout)
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pdtriage.commands.launch_checks import launch_checks
 from pdtriage.launch import run as launch
 from pdtriage.launch.console.console import print_refusal
-from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.live.analyst import LiveAnalyst
 from pdtriage.live.observer import LiveObserver

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from pdtriage.launch.console.console import Console, print_refusal
 from pdtriage.launch.options.elastic import as_elastic
-from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.collective import Plan, plan_collective, refuse_missing_script
@@ -71,7 +72,7 @@ def run(
         if flags.lang in ("en", "zh"):
             language = "zh" if flags.lang == "zh" else "en"
         if flags.help:
-            from pdtriage.launch.options.usage import help_text
+            from pdtriage.launch.options.flags import help_text
 
             print(help_text(language), end="")
             return Outcome(exit_codes.OK, flags)

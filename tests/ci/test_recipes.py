@@ -17,7 +17,7 @@ import pytest
 import yaml
 from junitparser import JUnitXml
 
-from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.options.parse import parse_flags
 from tests.cli.conftest import FIXTURES
 from tests.collect.conftest import needs_kubectl
 from tests.collect.pods import cluster_of, ended, pod

@@ -12,7 +12,7 @@ import pytest
 from pdtriage.doctor import Finding, Situation
 from pdtriage.doctor.context import Wishes
 from pdtriage.doctor.runner import FAMILIES, checks_of
-from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.options.parse import parse_flags
 
 from ..etcd import RealEtcd, running_etcd
 

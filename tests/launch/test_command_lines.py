@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import mode_of
 from pdtriage.launch.plan import cluster as clusters
 from pdtriage.launch.plan.cluster import Cluster

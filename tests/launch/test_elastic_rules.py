@@ -17,7 +17,8 @@ from pdtriage.launch.elastic.generation_rules import (
 )
 from pdtriage.launch.elastic.paddle_nodes import mixed_generation
 from pdtriage.launch.options.elastic import as_elastic
-from pdtriage.launch.options.flags import LaunchFlags, parse_flags
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.parse import parse_flags
 
 KEYS = Keys("j")
 TERMS = Terms(2, 3, first=30, again=2, join=1, lost=1.5, late=15)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import is_given, mode_of
 from pdtriage.launch.plan.collective import Plan, ProcessPlan
 from pdtriage.launch.plan.interpreter import PaddleWheel

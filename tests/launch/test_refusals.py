@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.launch.console.legacy import uses_legacy_flags
-from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.support import exit_codes
 
 from ..running import clean_environment, is_running

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.analysis.pipeline import analyze
-from pdtriage.launch.options.flags import parse_flags
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.cluster import from_ips
 from pdtriage.launch.plan.collective import Plan, plan_collective
 from pdtriage.launch.plan.devices import assign, find_devices

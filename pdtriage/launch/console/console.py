@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
 from pdtriage.launch.console import legacy, parameter_server, restart
-from pdtriage.launch.options.flag_table import FLAGS
-from pdtriage.launch.options.flags import DEFAULT_START_PORT, LaunchFlags
+from pdtriage.launch.options.flags import DEFAULT_START_PORT, FLAGS, LaunchFlags
 from pdtriage.launch.options.unsupported import mode_of
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.collective import Plan

@@ -1,91 +1,285 @@
-"""From the command line and the environment to `LaunchFlags`.
+"""Every flag `pdtriage run` understands, of both generations of Paddle's launcher and our own.
 
-Parsing stops at the script; what follows belongs to the script. As in Paddle's launcher a set
-environment variable overrides the flag, a unique beginning of a flag's name is enough, and
-dashes and underscores mean the same.
+A flag is declared once, as a field of `LaunchFlags`: its name and type are those of the field, and
+`flag` says the rest. Parsing, help, variables and defaults follow from that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeVar, cast
 
-from pdtriage.launch.options.flag_table import CHOICES, FLAGS, Flag, spellings
-from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.language import Text
+from pdtriage.support.language import Language, Text
 
 DEFAULT_START_PORT = 6070
-DEFAULT_FACTS_PORT = 6968
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
 HANG_AFTER = 600.0
+HELP_WIDTH = 80
+
+Group = Literal["common", "new", "legacy", "ps", "elastic", "tuner", "own"]
+Kind = Literal["str", "int", "float", "bool"]
+_Value = TypeVar("_Value")
+
+
+class Flag(NamedTuple):
+    """One flag: where its value goes, how it may be spelled, what a variable may say instead."""
+
+    name: str
+    kind: Kind
+    default: Any
+    group: Group
+    help: Text
+    variables: tuple[str, ...] = ()
+    """As in Paddle, a set variable overrides the flag; the first one that is set counts."""
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
+def flag(
+    default: _Value,
+    group: Group,
+    en: str,
+    zh: str,
+    *variables: str,
+    aliases: tuple[str, ...] = (),
+    choices: tuple[str, ...] = (),
+) -> _Value:
+    """Declares a field of a named tuple to be a flag; `{default}` in its help is the default."""
+    shown = f"{default:g}" if isinstance(default, (int, float)) else str(default)
+    help_text = Text(en.replace("{default}", shown), zh.replace("{default}", shown))
+    return cast(_Value, Flag("", "str", default, group, help_text, variables, aliases, choices))
+
+
+def flags_of(declaring: Any) -> tuple[Flag, ...]:
+    """The flags that fields of a named tuple declare; their defaults become those of the fields.
+
+    To be called once, right after the class.
+    """
+    given: dict[str, Any] = declaring._field_defaults
+    declared = [
+        value._replace(name=name, kind=declaring.__annotations__[name].removesuffix(" | None"))
+        for name, value in given.items()
+        if isinstance(value, Flag)
+    ]
+    given.update((flag.name, flag.default) for flag in declared)
+    declaring.__new__.__defaults__ = tuple(given.values())
+    return tuple(declared)
 
 
 class LaunchFlags(NamedTuple):
     """All flags with their defaults filled in; names as in Paddle's launcher."""
 
+    log_dir: str = flag("log", "common", "folder of the logs", "日志目录", "PADDLE_LOG_DIR")
+    run_mode: str | None = flag(
+        None,
+        "common",
+        "collective, ps, ps-heter or rpc",
+        "运行模式：collective、ps、ps-heter 或 rpc",
+        "PADDLE_RUN_MODE",
+        choices=("collective", "ps", "ps-heter", "rpc"),
+    )
+    devices: str | None = flag(
+        None,
+        "common",
+        "cards of this node by their physical numbers, one process each",
+        "本节点使用的卡（物理卡号），每张卡一个进程",
+        "PADDLE_DEVICES",
+        aliases=("gpus", "xpus", "npus", "selected_gpus", "selected_xpus", "selected_npus"),
+    )
+    ips: str | None = flag(
+        None,
+        "common",
+        "addresses of all nodes, in the same order everywhere",
+        "所有节点的地址，各节点上顺序一致",
+        "PADDLE_IPS",
+        aliases=("cluster_node_ips",),
+    )
+    nproc_per_node: int | None = flag(
+        None, "common", "processes on this node", "本节点的进程数", "PADDLE_NPROC_PER_NODE"
+    )
+    job_id: str = flag(
+        "default", "common", "name of the job", "作业名", "PADDLE_ELASTIC_JOB_ID", "PADDLE_JOB_ID"
+    )
+    host: str | None = flag(
+        None, "common", "address of this node", "本节点的地址", "POD_IP", aliases=("node_ip",)
+    )
+    master: str | None = flag(
+        None,
+        "new",
+        "where the nodes meet: ip:port or etcd://ip:port",
+        "各节点的汇合地址：ip:port 或 etcd://ip:port",
+        "PADDLE_MASTER",
+    )
+    nnodes: str = flag("1", "new", "number of nodes, 2 or 2:4", "节点数，2 或 2:4", "PADDLE_NNODES")
+    rank: int = flag(
+        -1, "new", "rank of this node", "本节点的序号", "PADDLE_TRAINER_ID", "PADDLE_RANK"
+    )
+    start_port: int | None = flag(
+        None, "new", "first port of the trainers", "训练进程的起始端口", "PADDLE_START_PORT"
+    )
+    log_level: str = flag(
+        "INFO", "new", "level of the launcher's lines", "启动器日志级别", "PADDLE_LOG_LEVEL"
+    )
+    log_overwrite: bool = flag(
+        False, "new", "begin log files anew", "覆盖已有日志", "PADDLE_LOG_OVERWRITE"
+    )
+    sort_ip: bool = flag(
+        False, "new", "rank nodes by address", "按地址给节点排序", "PADDLE_SORT_IP"
+    )
+    enable_gpu_log: bool = flag(True, "new", "write JOB.gpu.log", "写 JOB.gpu.log")
+    legacy: bool = flag(False, "new", "behave as the legacy launcher", "按旧版启动器行事")
+    backend: str = flag(
+        "auto",
+        "legacy",
+        "auto, gloo, nccl, bkcl or heter",
+        "通信后端：auto、gloo、nccl、bkcl 或 heter",
+        choices=("auto", "gloo", "nccl", "bkcl", "heter"),
+    )
+    servers: str = flag(
+        "", "ps", "servers, ip:port,…", "服务节点 ip:port,…", "PADDLE_SERVERS_ENDPOINTS"
+    )
+    trainers: str = flag(
+        "",
+        "ps",
+        "trainers, ip:port,…",
+        "训练节点 ip:port,…",
+        "PADDLE_TRAINERS_ENDPOINTS",
+        aliases=("workers",),
+    )
+    heter_workers: str = flag(
+        "", "ps", "heter trainers, stages split by ;", "异构训练节点，各阶段用 ; 分隔"
+    )
+    heter_devices: str = flag("", "ps", "device of each heter stage", "各异构阶段的设备")
+    coordinators: str = flag("", "ps", "coordinators, ip:port,…", "协调节点 ip:port,…")
+    server_num: int | None = flag(
+        None, "ps", "number of servers", "服务进程数", "PADDLE_SERVER_NUM"
+    )
+    trainer_num: int | None = flag(
+        None,
+        "ps",
+        "number of trainers",
+        "训练进程数",
+        "PADDLE_TRAINER_NUM",
+        aliases=("worker_num",),
+    )
+    heter_worker_num: str | None = flag(
+        None, "ps", "heter trainers per stage", "各阶段异构训练进程数"
+    )
+    coordinator_num: int | None = flag(None, "ps", "number of coordinators", "协调进程数")
+    http_port: int | None = flag(None, "ps", "port of gloo's rendezvous", "gloo 汇合端口")
+    gloo_port: int = flag(
+        6767, "ps", "port of gloo's rendezvous", "gloo 汇合端口", "PADDLE_GLOO_PORT"
+    )
+    with_gloo: str = flag(
+        "1", "ps", "use gloo: 0, 1 or 2", "是否使用 gloo：0、1 或 2", "PADDLE_WITH_GLOO"
+    )
+    elastic_server: str | None = flag(
+        None, "elastic", "etcd, host:port", "etcd 地址 host:port", "PADDLE_ELASTIC_SERVER"
+    )
+    np: str | None = flag(
+        None, "elastic", "number of nodes, 2 or 2:4", "节点数，2 或 2:4", "PADDLE_ELASTIC_NP"
+    )
+    elastic_pre_hook: str | None = flag(
+        None, "elastic", "ignored: legacy launcher only", "忽略：仅旧版启动器"
+    )
+    scale: int = flag(0, "elastic", "ignored: legacy launcher only", "忽略：仅旧版启动器")
+    force: bool = flag(False, "elastic", "ignored: legacy launcher only", "忽略：仅旧版启动器")
+    elastic_level: int = flag(
+        -1,
+        "elastic",
+        "after a failure: 1 all nodes start again (with an etcd the default), 0 all but the one "
+        "that failed, -1 none; -1 also ends the job when a node comes or goes",
+        "失败之后：1 所有节点重新启动（使用 etcd 时的默认值），0 失败的节点除外，-1 都不启动；"
+        "-1 时节点加入或离开也会结束作业",
+        "PADDLE_ELASTIC_LEVEL",
+    )
+    elastic_timeout: int = flag(
+        30,
+        "elastic",
+        "seconds to wait for nodes ({default})",
+        "等待节点的秒数（{default}）",
+        "PADDLE_ELASTIC_TIMEOUT",
+    )
+    max_restart: int = flag(
+        3,
+        "elastic",
+        "restarts after failures ({default})",
+        "失败后允许重启的次数（{default}）",
+        "PADDLE_MAX_RESTART",
+    )
+    auto_parallel_config: str | None = flag(
+        None, "tuner", "auto-parallel configuration", "自动并行配置", "PADDLE_AUTO_PARALLEL_CONFIG"
+    )
+    auto_cluster_config: bool = flag(False, "tuner", "auto-parallel switch", "自动并行开关")
+    auto_tuner_json: str | None = flag(None, "tuner", "tuner configuration", "调优配置")
+    cluster_topo_path: str | None = flag(None, "tuner", "cluster topology", "集群拓扑文件")
+    rank_mapping_path: str | None = flag(None, "tuner", "rank mapping", "进程映射文件")
+    enable_auto_mapping: bool = flag(False, "tuner", "auto mapping switch", "自动映射开关")
+    launcher: str = flag(
+        "native", "own", "native or paddle", "native 或 paddle", choices=("native", "paddle")
+    )
+    python: str | None = flag(None, "own", "Python that runs the script", "运行脚本的 Python")
+    restart_on: str | None = flag(
+        None,
+        "own",
+        "start a failed job again: auto (unless the cause would come back), always or never; at "
+        "most --max_restart times (elastic jobs auto, others never)",
+        "作业失败后是否重新启动：auto（原因会重现则不重试）、always 或 never；"
+        "最多 --max_restart 次（弹性作业默认 auto，其他默认 never）",
+        choices=("auto", "always", "never"),
+    )
+    restart_delay: float = flag(
+        3.0,
+        "own",
+        "seconds between a failed attempt and the next ({default})",
+        "失败后到再次启动之间的秒数（{default}）",
+    )
+    settle: float = flag(
+        0.3,
+        "own",
+        "seconds to watch who else dies before the rest is stopped ({default})",
+        "首个失败后继续观察的秒数，然后停止其余进程（{default}）",
+    )
+    grace: float | None = flag(
+        None,
+        "own",
+        f"seconds between SIGTERM and SIGKILL ({FAILURE_GRACE:g}; {INTERRUPT_GRACE:g} after "
+        "Ctrl-C)",
+        f"SIGTERM 与 SIGKILL 之间的秒数（{FAILURE_GRACE:g}；Ctrl-C 后 {INTERRUPT_GRACE:g}）",
+    )
+    facts_port: int = flag(
+        6968,
+        "own",
+        "port of node 0 where nodes of an --ips job exchange what they saw ({default}; 0: off)",
+        "--ips 作业中节点 0 用来交换故障信息的端口（{default}；0 表示关闭）",
+    )
+    ranks: str | None = flag(
+        None, "own", "whose logs to show: 0,3 or all", "显示哪些进程的日志：0,3 或 all"
+    )
+    quiet: bool = flag(False, "own", "show no training log", "不显示训练日志")
+    hang_after: float = flag(
+        HANG_AFTER,
+        "own",
+        "warn when no process has written a line for so many seconds ({default}; 0: never)",
+        "所有进程超过这么多秒没有输出时警告（{default}；0 表示从不）",
+    )
+    report: str | None = flag(
+        None,
+        "own",
+        "also write the report to FILE, in the format of its name, or to FORMAT=FILE; "
+        "may be repeated, also as -f",
+        "把报告另存到 FILE，格式由文件名决定，或写成 FORMAT=FILE；可多次给出，也可写作 -f",
+        aliases=("format",),
+    )
+    lang: str | None = flag(None, "own", "en or zh", "en 或 zh", choices=("en", "zh"))
+    parsers: str | None = flag(None, "own", "folder of further signatures", "额外特征库目录")
+
     training_script: str = ""
     training_script_args: tuple[str, ...] = ()
-    log_dir: str = "log"
-    run_mode: str | None = None
-    devices: str | None = None
-    ips: str | None = None
-    nproc_per_node: int | None = None
-    job_id: str = "default"
-    host: str | None = None
-    master: str | None = None
-    nnodes: str = "1"
-    rank: int = -1
-    start_port: int | None = None
-    log_level: str = "INFO"
-    log_overwrite: bool = False
-    sort_ip: bool = False
-    enable_gpu_log: bool = True
-    legacy: bool = False
-    backend: str = "auto"
-    servers: str = ""
-    trainers: str = ""
-    heter_workers: str = ""
-    heter_devices: str = ""
-    coordinators: str = ""
-    server_num: int | None = None
-    trainer_num: int | None = None
-    heter_worker_num: str | None = None
-    coordinator_num: int | None = None
-    http_port: int | None = None
-    gloo_port: int = 6767
-    with_gloo: str = "1"
-    elastic_server: str | None = None
-    np: str | None = None
-    elastic_pre_hook: str | None = None
-    scale: int = 0
-    force: bool = False
-    elastic_level: int = -1
-    elastic_timeout: int = 30
-    max_restart: int = 3
-    restart_on: str | None = None
-    restart_delay: float = 3.0
-    auto_parallel_config: str | None = None
-    auto_cluster_config: bool = False
-    auto_tuner_json: str | None = None
-    cluster_topo_path: str | None = None
-    rank_mapping_path: str | None = None
-    enable_auto_mapping: bool = False
-    launcher: str = "native"
-    python: str | None = None
-    settle: float = 0.3
-    grace: float | None = None
-    facts_port: int = DEFAULT_FACTS_PORT
-    ranks: str | None = None
-    quiet: bool = False
-    hang_after: float = HANG_AFTER
-    report: str | None = None
-    lang: str | None = None
-    parsers: str | None = None
     help: bool = False
-
     argv: tuple[str, ...] = ()
     """As typed."""
     passthrough: tuple[str, ...] = ()
@@ -96,7 +290,7 @@ class LaunchFlags(NamedTuple):
     """How the cards were asked for: `gpus`, `xpus`, `npus`, `devices`."""
     notes: tuple[Text, ...] = ()
     """One line for every variable that overrode a flag."""
-    others: Mapping[str, object] = MappingProxyType({})
+    others: Mapping[str, Any] = MappingProxyType({})
     """Values of the flags that only the verb asked for knows."""
 
     def failure_grace(self) -> float:
@@ -106,238 +300,41 @@ class LaunchFlags(NamedTuple):
         return INTERRUPT_GRACE if self.grace is None else self.grace
 
 
-def parse_flags(
-    argv: Sequence[str],
-    environ: Mapping[str, str],
-    *,
-    also: Sequence[Flag] = (),
-    script_needed: bool = True,
-) -> LaunchFlags:
-    """Read the words after `pdtriage run`; raises `UserError` on what cannot be understood.
+FLAGS = flags_of(LaunchFlags)
 
-    `also` are flags of another verb that takes those of `run`; they come back in `others`.
-    """
-    reading = _Reading(tuple(argv), also, script_needed)
-    reading.words()
-    reading.variables(environ)
-    return reading.flags()
+_HEAD = Text(
+    "usage: pdtriage run [flags] train.py [its arguments]\n\n"
+    "Starts a Paddle job like `python -m paddle.distributed.launch` and `fleetrun`,\n"
+    "whose flags it takes with dashes or underscores, and says which rank failed\n"
+    "first, and why.",
+    "用法：pdtriage run [参数] train.py [脚本参数]\n\n"
+    "与 `python -m paddle.distributed.launch` 和 `fleetrun` 一样启动 Paddle 作业，\n"
+    "参数相同（横线与下划线均可），并指出哪个 rank 最先失败以及原因。",
+)
+_GROUPS: dict[Group, Text] = {
+    "own": Text("Flags of pdtriage", "pdtriage 的参数"),
+    "common": Text("Flags of both generations of Paddle's launcher", "新旧启动器共有的参数"),
+    "new": Text("Flags of the new launcher", "新版启动器的参数"),
+    "legacy": Text("Flags of the legacy launcher", "旧版启动器的参数"),
+    "ps": Text("Parameter server", "参数服务器"),
+    "elastic": Text("Elastic", "弹性训练"),
+    "tuner": Text("Tuning (needs --launcher paddle)", "自动调优（需要 --launcher paddle）"),
+}
 
 
-class _Reading:
-    def __init__(self, argv: tuple[str, ...], also: Sequence[Flag], script_needed: bool) -> None:
-        self.argv = argv
-        self.also = tuple(flag.name for flag in also)
-        self.script_needed = script_needed
-        self.values: dict[str, Any] = {}
-        self.typed: set[str] = set()
-        self.passthrough: list[str] = []
-        self.device_flag = "devices"
-        self.notes: list[Text] = []
-        self.table = spellings() | {flag.name: flag for flag in also}
-        # The last --launcher decides, and it must be known before an unknown flag is judged.
-        self.lenient = _asks_for_paddle(argv)
+def help_text(language: Language) -> str:
+    """The help page of `pdtriage run`."""
+    from pdtriage.support.text_width import wrapped  # a launch has no use for it
 
-    def words(self) -> None:
-        position = 0
-        while position < len(self.argv):
-            word = self.argv[position]
-            if word == "--":
-                position += 1
-                break
-            if not word.startswith("-") or word == "-":
-                break
-            if word in ("-h", "--help"):
-                self.values["help"] = True
-                position += 1
-                continue
-            position += self._one_flag(position)
-        rest = self.argv[position:]
-        self.passthrough += rest
-        if rest:
-            self.values["training_script"] = rest[0]
-            self.values["training_script_args"] = tuple(rest[1:])
-
-    def variables(self, environ: Mapping[str, str]) -> None:
+    lines = [_HEAD.in_(language)]
+    for group, title in _GROUPS.items():
+        lines.append(f"\n{title.in_(language)}{Text(':', '：').in_(language)}")
         for flag in FLAGS:
-            for variable in flag.variables:
-                text = environ.get(variable, "")
-                if text:
-                    self._override(flag, variable, text)
-                    break
-        if "start_port" not in self.values and (text := environ.get("FLAGS_START_PORT", "")):
-            self._override(self.table["start_port"], "FLAGS_START_PORT", text)
-        if (
-            self.values.get("backend") is None
-            and (backend := environ.get("PADDLE_DISTRI_BACKEND", "")) in CHOICES["backend"]
-        ):
-            self.values["backend"] = backend
-
-    def flags(self) -> LaunchFlags:
-        for name, allowed in CHOICES.items():
-            value = self.values.get(name)
-            if value is not None and value not in allowed:
-                raise _not_one_of(name, value, allowed)
-        others = {name: self.values.pop(name) for name in self.also if name in self.values}
-        missing = self.script_needed and not self.values.get("training_script")
-        if missing and not self.values.get("help"):
-            raise UserError(
-                Text("No training script was given.", "没有给出训练脚本。"),
-                Text(
-                    "Write `pdtriage run [flags] train.py [its arguments]`.",
-                    "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
-                ),
-            )
-        return LaunchFlags(
-            **self.values,
-            argv=self.argv,
-            passthrough=tuple(self.passthrough),
-            given=frozenset(self.values) - {"training_script", "training_script_args", "help"},
-            device_flag=self.device_flag,
-            notes=tuple(self.notes),
-            others=others,
-        )
-
-    def _one_flag(self, position: int) -> int:
-        """Take the flag at `position`; how many words it used."""
-        word = self.argv[position]
-        spelled, equals, value = word.partition("=")
-        flag, canonical = self._find(spelled)
-        following = self.argv[position + 1] if position + 1 < len(self.argv) else None
-        if flag is None:
-            used = 1 if equals or not _is_value_of_unknown(following) else 2
-            self.passthrough += self.argv[position : position + used]
-            return used
-        used = 1
-        if not equals:
-            if flag.kind == "bool" and (following is None or _truth(following) is None):
-                value = "true"
-            elif following is None or _looks_like_flag(following, flag):
-                raise UserError(
-                    Text(f"{spelled} needs a value.", f"{spelled} 需要一个值。"),
-                    Text(f"Write {spelled}=VALUE.", f"请写成 {spelled}=值。"),
-                )
-            else:
-                value = following
-                used = 2
-        if flag.name == "report" and "report" in self.values:
-            value = f"{self.values['report']},{value}"  # one after another, as with analyze -f
-        self.values[flag.name] = _convert(flag, spelled, value)
-        self.typed.add(flag.name)
-        if flag.name == "devices":
-            self.device_flag = canonical.removeprefix("selected_")
-        if flag.group != "own":
-            self.passthrough += self.argv[position : position + used]
-        return used
-
-    def _find(self, spelled: str) -> tuple[Flag | None, str]:
-        name = spelled[2:].replace("-", "_") if spelled.startswith("--") else ""
-        name = "report" if spelled == "-f" else name
-        if name in self.table:
-            return self.table[name], name
-        begun = sorted(known for known in self.table if name and known.startswith(name))
-        if len({self.table[known].name for known in begun}) == 1:
-            return self.table[begun[0]], begun[0]
-        if self.lenient:
-            return None, name
-        if begun:
-            listed = ", ".join(f"--{known}" for known in begun)
-            raise UserError(
-                Text(f"{spelled} may mean {listed}.", f"{spelled} 有歧义，可能是 {listed}。"),
-                Text("Write the name in full.", "请写出完整名称。"),
-            )
-        raise _unknown(spelled, name, self.table)
-
-    def _override(self, flag: Flag, variable: str, text: str) -> None:
-        value = _convert(flag, variable, text)
-        typed = flag.name in self.typed
-        if typed and self.values[flag.name] == value:
-            return
-        self.values[flag.name] = value
-        how = ("overrides", "覆盖了") if typed else ("sets", "设定了")
-        self.notes.append(
-            Text(
-                f"environment variable {variable}={text} {how[0]} --{flag.name}",
-                f"环境变量 {variable}={text} {how[1]} --{flag.name}",
-            )
-        )
-
-
-def _asks_for_paddle(argv: Sequence[str]) -> bool:
-    for position, word in enumerate(argv):
-        if word == "--launcher=paddle":
-            return True
-        if word == "--launcher":
-            return list(argv[position + 1 : position + 2]) == ["paddle"]
-        if not word.startswith("-") and word.endswith(".py"):
-            break
-    return False
-
-
-def _convert(flag: Flag, spelled: str, text: str) -> str | int | float | bool:
-    text = text.strip()
-    if flag.kind == "text":
-        return text
-    if flag.kind == "bool":
-        truth = _truth(text)
-        if truth is None:
-            raise _bad_value(spelled, text, "true/false", "true 或 false")
-        return truth
-    try:
-        if flag.kind == "int":
-            return int(text)
-        number = float(text)
-    except ValueError:
-        raise _bad_value(spelled, text, "a number", "数字") from None
-    if not 0 <= number < 1e6:
-        raise _bad_value(spelled, text, "a number of seconds", "秒数")
-    return number
-
-
-def _truth(text: str) -> bool | None:
-    lowered = text.lower()
-    if lowered in ("1", "true", "t", "yes", "y", "on"):
-        return True
-    if lowered in ("0", "false", "f", "no", "n", "off"):
-        return False
-    return None
-
-
-def _looks_like_flag(word: str, flag: Flag) -> bool:
-    if not word.startswith("-"):
-        return False
-    return not (flag.kind in ("int", "float") and word[1:].replace(".", "", 1).isdigit())
-
-
-def _is_value_of_unknown(word: str | None) -> bool:
-    """Whether a word after a flag only Paddle knows is that flag's value or already the script."""
-    return word is not None and not word.startswith("-") and not word.endswith(".py")
-
-
-def _bad_value(spelled: str, text: str, en: str, zh: str) -> UserError:
-    return UserError(
-        Text(f"{spelled} cannot be {text!r}.", f"{spelled} 不能是 {text!r}。"),
-        Text(f"It takes {en}.", f"它的值应为{zh}。"),
-    )
-
-
-def _not_one_of(name: str, value: str, allowed: tuple[str, ...]) -> UserError:
-    listed = ", ".join(allowed)
-    return UserError(
-        Text(f"--{name} cannot be {value!r}.", f"--{name} 不能是 {value!r}。"),
-        Text(f"It is one of {listed}.", f"可选值：{listed}。"),
-    )
-
-
-def _unknown(spelled: str, name: str, table: Mapping[str, Flag]) -> UserError:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, table, n=1)
-    hint = (
-        Text(f"Did you mean --{near[0]}?", f"是否想写 --{near[0]}？")
-        if near
-        else Text(
-            "`pdtriage run --help` lists the flags; arguments of the script go after it.",
-            "`pdtriage run --help` 列出全部参数；脚本自己的参数请写在脚本之后。",
-        )
-    )
-    return UserError(Text(f"There is no flag {spelled}.", f"没有 {spelled} 这个参数。"), hint)
+            if flag.group != group:
+                continue
+            names = ", ".join(f"--{name}" for name in (flag.name, *flag.aliases))
+            variables = f" [{', '.join(flag.variables)}]" if flag.variables else ""
+            lines += [f"  {line}" for line in wrapped(names, HELP_WIDTH - 2)]
+            meaning = f"{flag.help.in_(language)}{variables}"
+            lines += [f"      {line}" for line in wrapped(meaning, HELP_WIDTH - 6)]
+    return "\n".join(lines) + "\n"

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from pdtriage.launch.options.elastic import etcd_of
-from pdtriage.launch.options.flag_table import FLAGS
-from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.flags import FLAGS, LaunchFlags
 from pdtriage.launch.plan.cluster import is_cloud
 from pdtriage.launch.supervise.outcome import Outcome
 from pdtriage.support import exit_codes

@@ -1,0 +1,69 @@
+"""A flag is declared once; help, parsing, variable, default and documentation follow from that."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pdtriage.commands.doctor import _help as doctors
+from pdtriage.launch.options.flags import FLAGS, Flag, LaunchFlags, flag, flags_of, help_text
+from pdtriage.launch.options.parse import parse_flags
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Language
+from pdtriage.support.text_width import columns
+
+CLI = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+VALUES = {"str": ("x", "x"), "int": ("7", 7), "float": ("1.5", 1.5), "bool": ("yes", True)}
+
+
+def value_of(flag: Flag) -> tuple[str, object]:
+    """What may be written, and what it means."""
+    return (flag.choices[-1], flag.choices[-1]) if flag.choices else VALUES[flag.kind]
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.name)
+def test_every_flag_is_whole(flag: Flag) -> None:
+    written, meant = value_of(flag)
+
+    for name in (flag.name, *flag.aliases, flag.name.replace("_", "-")):
+        flags = parse_flags([f"--{name}", written, "train.py"], {})
+        assert getattr(flags, flag.name) == meant
+        assert flags.given == {flag.name}
+    for variable in flag.variables:
+        assert getattr(parse_flags(["train.py"], {variable: written}), flag.name) == meant
+    assert getattr(parse_flags(["train.py"], {}), flag.name) == flag.default
+    assert getattr(LaunchFlags(), flag.name) == flag.default
+
+    names = [f"--{name}" for name in (flag.name, *flag.aliases)]
+    for page, meaning in ((help_text("en"), flag.help.en), (help_text("zh"), flag.help.zh)):
+        assert ", ".join(names) in " ".join(page.split())
+        assert "".join(meaning.split()) in "".join(page.split())
+        assert all(variable in page for variable in flag.variables)
+    documented = ", ".join(f"`{name}`" for name in names)
+    assert f"| {documented} | {flag.help.en} |" in CLI, "docs/cli.md"
+
+
+def test_nothing_but_flags_is_documented() -> None:
+    page = CLI.split("\n## `pdtriage run`\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `--(\w+)`", page, re.M)) == sorted(f.name for f in FLAGS)
+
+
+def test_one_line_declares_a_flag() -> None:
+    class Flags(NamedTuple):
+        patience: float | None = flag(2.5, "own", "wait so long ({default})", "等待（{default}）")
+        answer: int = 42
+
+    (declared,) = flags_of(Flags)
+
+    assert (declared.name, declared.kind, declared.default) == ("patience", "float", 2.5)
+    assert declared.help == ("wait so long (2.5)", "等待（2.5）")
+    assert Flags() == (2.5, 42)
+    assert parse_flags(["--pat", "7", "train.py"], {}, also=[declared]).others == {"patience": 7.0}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_help_fits_a_terminal_of_80_columns(language: Language) -> None:
+    for line in (*help_text(language).splitlines(), *doctors(language).splitlines()):
+        assert columns(line) <= 80, line
