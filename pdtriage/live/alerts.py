@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import Hearing
 from pdtriage.model import Rank, Role
-from pdtriage.record.peer_facts import ranks_of
+from pdtriage.runs.peer_ranks import ranks_of
 from pdtriage.record.schema import PeerRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pdtriage.model import Event, Exit, Rank, Report, RunFacts
-from pdtriage.record.peer_facts import MOST_EVENTS, MOST_STEPS, NAME, TEXT, Json
+from pdtriage.runs.peer_ranks import MOST_EVENTS, MOST_STEPS, NAME, TEXT, Json
 
 MOST_BYTES = 48 << 10
 SPOKEN = frozenset({"cause", "symptom", "victim", "end"})

@@ -18,7 +18,7 @@ from pdtriage.model import (
     RunFacts,
     Text,
 )
-from pdtriage.record.peer_facts import with_peers
+from pdtriage.runs.peer_ranks import with_peers
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.alignment import aligned, apart_notes, ended, launches_of, started
 from pdtriage.runs.ends import ended_by_record, launcher_pids, vanished

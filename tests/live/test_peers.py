@@ -10,7 +10,7 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.launch.rendezvous.peer_channel import MAX_FACTS, clean_facts, encode_facts
 from pdtriage.live.followed_log import Tuned
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
-from pdtriage.record.peer_facts import ranks_of, with_peers
+from pdtriage.runs.peer_ranks import ranks_of, with_peers
 from pdtriage.record.peer_facts_sent import told
 from pdtriage.record.schema import DeathRecord, PeerRecord, RunRecord
 
