@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import RunRecord
 
 OURS = [sys.executable, "-m", "pdtriage.launch"]
 RUN = [sys.executable, "-m", "pdtriage", "run"]

@@ -29,7 +29,7 @@ import following
 from following import cpu_of
 from results import keep
 
-from pdtriage.record.schema import read_records
+from pdtriage.record.reader import read_records
 
 RUN = [sys.executable, "-m", "pdtriage", "run", "--log_level", "ERROR"]
 PAGE = os.sysconf("SC_PAGE_SIZE")

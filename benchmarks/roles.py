@@ -20,7 +20,8 @@ from pathlib import Path
 from launch import OURS, RUN, SCRIPTS, folder, running, wait_for
 
 from pdtriage.analysis.pipeline import analyze
-from pdtriage.record.schema import ProcessRecord, RunRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import ProcessRecord, RunRecord
 
 JOB = (
     *("--grace=1", "--server_num=1", "--worker_num=2", "--heter_worker_num=1"),

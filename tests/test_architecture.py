@@ -30,8 +30,6 @@ ROOMS = [
 NOT_YET = {
     ("support.exit_codes", "model"),
     ("model", "report"),
-    ("record.peer_facts", "knowledge"),
-    ("record.writer", "launch"),
 }
 
 

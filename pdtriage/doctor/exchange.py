@@ -24,7 +24,7 @@ from pdtriage.launch.options.elastic import as_elastic, etcd_address, etcd_of
 from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.network import is_local, split_endpoint
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
-from pdtriage.launch.rendezvous.peer_channel import MAX_TEXT, clean_facts
+from pdtriage.record.fields import MAX_TEXT, decode_message
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
@@ -149,11 +149,11 @@ class _Meeting:
         self.present = set()
         for found in pool.map(lambda client: client.get_prefix(self.prefix), self.listen):
             for key, text in (found or {}).items():
-                self._hear(key.removeprefix(self.prefix), clean_facts(text))
+                self._hear(key.removeprefix(self.prefix), decode_message(text))
         if self.rendezvous is not None:
             found = KVClient(*self.rendezvous, _PATIENCE).get_prefix(self.waiting)
             for key, text in (found or {}).items():
-                self._hear_launcher(key, clean_facts(text))
+                self._hear_launcher(key, decode_message(text))
 
     def _hear(self, name: str, told: dict[str, object] | None) -> None:
         if name == self.name or told is None:

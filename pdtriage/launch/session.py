@@ -24,10 +24,11 @@ from pdtriage.launch.plan.interpreter import (
     installed_paddle,
     refuse_without_paddle,
 )
+from pdtriage.launch.plan.limits import refuse_lost_folder
 from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
 from pdtriage.launch.supervise.attempt import Attempt, Post, part, tell_peers
-from pdtriage.launch.supervise.conclude import amend, common_head, conclude
+from pdtriage.launch.supervise.conclude import common_head, conclude
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observer
 from pdtriage.launch.supervise.guardian import Guardian, guarded
@@ -44,7 +45,8 @@ from pdtriage.launch.supervise.restart import (
     refuse_under_paddle,
     restarts_for,
 )
-from pdtriage.record.writer import FolderLock, Recorder
+from pdtriage.record.schema import RestartRecord
+from pdtriage.record.writer import FolderLock, Recorder, amend
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text
@@ -204,7 +206,7 @@ class _Session:
         code = outcome.exit_code if code is None else code
         record, who = outcome.record, outcome.conclusion
         if record is not None and who is not None:
-            record = amend(record, decision, code, who.verdict)
+            record = amend(record, RestartRecord(*decision), code, who.verdict)
             culprits = who.culprits if code != exit_codes.OK else ()
             self.observer.notice(Finished(record, code, culprits, who.role, decision))
         return outcome._replace(decision=decision, exit_code=code, record=record)
@@ -231,6 +233,7 @@ class _Session:
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[tuple[FolderLock, Guardian, EventLoop]]:
         """The log folder is ours, a guardian is posted, and signals come to the loop."""
+        refuse_lost_folder()
         with (
             contextlib.closing(FolderLock(self.flags.log_dir)) as lock,
             guarded(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import Hearing
 from pdtriage.model import Rank, Role
-from pdtriage.runs.peer_ranks import ranks_of
 from pdtriage.record.schema import PeerRecord
+from pdtriage.runs.peer_ranks import ranks_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 from pdtriage.verdict.rank_reading import Observation, read_rank
@@ -79,8 +79,9 @@ class Announcer:
 
     def of_peer(self, peer: PeerRecord) -> list[Text]:
         """What another node saw, in our own words and with its evidence."""
+        ranks = ranks_of(peer.node, peer.facts, self.knowledge, MOST_PEERS)
         said = []
-        for rank in ranks_of(peer, self.knowledge, MOST_PEERS):
+        for rank in ranks:
             found = read_rank(rank, self.knowledge).primary
             if found is None or found.category in CONSEQUENCES:
                 continue
@@ -89,10 +90,9 @@ class Announcer:
             if name not in told:
                 told.add(name)
                 said.append(_of_rank(peer, rank, found).sentence())
-        if said or peer.facts.get("failed") is not True:
+        if said or not peer.facts.failed:
             return said[:MOST_RANKS]
-        own = {rank.rank for rank in ranks_of(peer, self.knowledge, MOST_PEERS)}
-        return [_failed(peer, own)]
+        return [_failed(peer, {rank.rank for rank in ranks})]
 
     def _ask(self, hearing: Hearing, moment: float, over: bool) -> list[Text]:
         found = self._primary(hearing)
@@ -156,8 +156,8 @@ def _of_rank(peer: PeerRecord, rank: Rank, found: Observation) -> Announcement:
 
 
 def _failed(peer: PeerRecord, own: Collection[int | None]) -> Text:
-    rank = peer.facts.get("rank")
-    if not isinstance(rank, int):
+    rank = peer.facts.rank
+    if rank is None:
         return Text(f"node {peer.node} failed", f"节点 {peer.node} 失败")
     if rank in own:
         return Text(f"node {peer.node} failed: rank {rank}", f"节点 {peer.node} 失败：rank {rank}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
 from pdtriage.live.log_follower import Ears
-from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
@@ -26,11 +25,11 @@ class LiveAnalyst:
         """The last judgement."""
         self._attempts: dict[int, RunFacts] = {}
 
-    def facts(self, record: RunRecord) -> Mapping[str, object]:
-        from pdtriage.record.peer_facts_sent import told
+    def facts(self, record: RunRecord) -> PeerFacts:
+        from pdtriage.runs.peer_ranks import facts_of
 
         report, run = self._judge(record)
-        return told(run, report)
+        return facts_of(run, report)
 
     def conclude(self, record: RunRecord) -> Conclusion:
         self.report = None  # that of an earlier attempt, should this one not be understood
@@ -57,8 +56,10 @@ class LiveAnalyst:
         """The report on the attempt of `record`, the last one, which knows of the others."""
         from pdtriage.analysis.job import Job
         from pdtriage.model import Restart
+        from pdtriage.record.reader import read_records
         from pdtriage.verdict.attempts import furthest
 
+        # What followed the earlier attempts stands in their records.
         decided = {
             known.attempt: Restart(*known.restart)
             for known in read_records(self._folder)

@@ -156,7 +156,7 @@ class LiveObserver:
         self._dead = 0
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
-        if spoke.facts.get("failed") is True or spoke.facts.get("ranks"):
+        if spoke.facts.failed or spoke.facts.ranks:
             self.ears.hear_peer(PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts))
 
     def _announce(self, text: Text) -> None:

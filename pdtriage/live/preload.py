@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pdtriage.analysis.pipeline
-import pdtriage.record.peer_facts_sent
-import pdtriage.report.masking.redact  # noqa: F401 (the first report must not wait for it)
+import pdtriage.report.masking.redact
+import pdtriage.runs.peer_ranks  # noqa: F401 (the first report must not wait for them)
 from pdtriage.knowledge import load_knowledge
 from pdtriage.live.alerts import Announcer
 from pdtriage.live.followed_log import Tuned

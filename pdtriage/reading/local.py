@@ -79,7 +79,7 @@ def read_sources(
             notes.extend(noted)
             continue
         elif file.kind == "record":
-            from pdtriage.record.schema import parse_record  # others' jobs have none
+            from pdtriage.record.reader import parse_record  # others' jobs have none
 
             source = next(small)
             record = parse_record(source.read_small(MOST_BYTES), file.path)

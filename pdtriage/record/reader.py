@@ -1,203 +1,77 @@
-"""From the lines of a run record to its named tuples, believing nothing about the input."""
+"""Reads run records: never raises on what it reads, because a log folder may hold anything."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from math import isfinite
+import os
+from collections.abc import Callable, Iterator
 
+from pdtriage.record.builder import RunRecordBuilder
+from pdtriage.record.fields import Json, count, mapping, number, text, text_map, whole
+from pdtriage.record.peer_facts import decode_facts
 from pdtriage.record.schema import (
+    FOLDER,
     DeathRecord,
     PeerRecord,
     ProcessRecord,
     RestartRecord,
     RunRecord,
     SignalRecord,
+    record_number,
 )
 from pdtriage.support.language import Text
 
-MOST = 1 << 53
-"""A larger number is none that anybody counted, and not every reader of JSON takes it."""
+MAX_BYTES = 32 << 20
 
 
-class RecordLines:
-    """Gathers the lines of one record."""
+def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
+    """All records of a log folder (or of its `pdtriage/`), oldest first."""
+    base = os.fspath(folder)
+    inner = os.path.join(base, FOLDER)
+    records = []
+    for path in _record_files(inner if os.path.isdir(inner) else base):
+        try:
+            with open(path, "rb") as stream:
+                content = stream.read(MAX_BYTES + 1)
+        except OSError as error:
+            name = os.path.basename(path)
+            note = Text(f"{name}: {error.strerror}", f"{name}：{error.strerror}")
+            records.append(RunRecord(path, record_number(name) or 0, notes=(note,)))
+            continue
+        record = parse_record(content, path)
+        if record is not None:
+            records.append(record)
+    return records
 
-    def __init__(self) -> None:
-        self.useful = False
-        self.head: dict[str, object] = {}
-        self.end: dict[str, object] = {}
-        self.processes: list[ProcessRecord] = []
-        self.sizes: dict[int, int] = {}
-        self.deaths: list[DeathRecord] = []
-        self.signals: list[SignalRecord] = []
-        self.peers: list[PeerRecord] = []
-        self.restart: RestartRecord | None = None
-        self.notes: list[Text] = []
-        self.silence = Text("", "")
-        """The last one: a job may have come out of those before."""
 
-    def read(self, content: bytes) -> None:
-        for entry in _entries(content, self.notes):
-            self._take(entry)
-
-    def record(self, file: str, number: int) -> RunRecord:
-        head, end = self.head, self.end
-        processes = tuple(
-            _with_size(process, self.sizes.get(process.pid)) for process in self.processes
+def parse_record(content: bytes, file: str) -> RunRecord | None:
+    """The record in `content`; None when there is not a single usable line."""
+    builder = RunRecordBuilder()
+    if len(content) > MAX_BYTES:
+        content = content[:MAX_BYTES]
+        builder.notes.append(
+            Text(
+                f"only the first {MAX_BYTES >> 20} MB of the run record were read",
+                f"运行记录只读取了前 {MAX_BYTES >> 20} MB",
+            )
         )
-        return RunRecord(
-            file=file,
-            number=number,
-            launch=_text(head, "launch"),
-            attempt=_count(head, "attempt") or 0,
-            started=_number(head, "started"),
-            argv=_texts(head, "argv"),
-            cwd=_text(head, "cwd"),
-            pid=_count(head, "pid"),
-            guardian_pid=_count(head, "guardian_pid"),
-            host=_text(head, "host"),
-            address=_text(head, "address"),
-            node_rank=_count(head, "node_rank") or 0,
-            nnodes=_count(head, "nnodes") or 1,
-            pod=_text(head, "pod"),
-            job=_text(head, "job"),
-            mode=_text(head, "mode") or "collective",
-            launcher=_text(head, "launcher") or "pdtriage",
-            master=_text(head, "master") or None,
-            world_size=_count(head, "world_size"),
-            endpoints=_texts(head, "endpoints"),
-            roles=_texts_by_role(head),
-            device_kind=_text(head, "device_kind") or "cpu",
-            versions=_text_map(head, "versions"),
-            processes=processes,
-            deaths=tuple(sorted(self.deaths, key=lambda death: death.order)),
-            signals=tuple(self.signals),
-            peers=tuple(self.peers),
-            ended=_number(end, "time"),
-            reason="launcher-killed"
-            if end.get("kind") == "guardian"
-            else _text(end, "reason") or None,
-            interrupted_by=_whole(end, "interrupted_by"),
-            exit_code=_whole(end, "exit_code"),
-            last_step=_count(end, "last_step"),
-            last_epoch=_count(end, "last_epoch"),
-            restart=self.restart,
-            notes=tuple(note for note in (*self.notes, self.silence) if note.en),
-        )
-
-    def _take(self, entry: dict[str, object]) -> None:
+    useful = False
+    for entry in _entries(content, builder.notes):
         kind = entry.get("kind")
-        if kind == "launch":
-            # Paddle's launcher reveals more about the job as it goes on.
-            self.head = self.head | entry
-        elif kind == "start":
-            self._start(entry)
-        elif kind == "death":
-            self._death(entry)
-        elif kind == "signal":
-            self._signal(entry)
-        elif kind == "peer":
-            self._peer(entry)
-        elif kind == "note":
-            self.notes.append(_both(entry))
-        elif kind == "silence":
-            self.silence = _both(entry)
-        elif kind == "size":
-            if (pid := _count(entry, "pid")) is not None:
-                self.sizes[pid] = _count(entry, "bytes") or 0
-        elif kind == "restart":
-            self.restart = _restart(entry)
-        elif kind in ("end", "guardian"):
-            self.end = entry
-        else:
-            return
-        self.useful = True
-
-    def _start(self, entry: dict[str, object]) -> None:
-        pid = _count(entry, "pid")
-        if pid is None:
-            return
-        self.processes.append(
-            ProcessRecord(
-                role=_text(entry, "role") or "worker",
-                rank=_count(entry, "rank"),
-                local_rank=_count(entry, "local_rank"),
-                device=_text(entry, "device") or None,
-                endpoint=_text(entry, "endpoint") or None,
-                pid=pid,
-                log=_text(entry, "log") or None,
-                offset=max(0, _whole(entry, "offset") or 0),
-                started=_number(entry, "time") or 0.0,
-                monotonic=_number(entry, "monotonic") or 0.0,
-                attempt=max(0, _count(entry, "attempt") or 0),
-            )
-        )
-
-    def _death(self, entry: dict[str, object]) -> None:
-        pid = _count(entry, "pid")
-        if pid is None:
-            return
-        order = _count(entry, "order")
-        self.deaths.append(
-            DeathRecord(
-                order=len(self.deaths) if order is None else order,
-                role=_text(entry, "role") or "worker",
-                rank=_count(entry, "rank"),
-                local_rank=_count(entry, "local_rank"),
-                pid=pid,
-                time=_number(entry, "time") or 0.0,
-                monotonic=_number(entry, "monotonic") or 0.0,
-                code=_whole(entry, "code"),
-                signal=_whole(entry, "signal"),
-                core=entry.get("core") is True,
-                stopped=entry.get("stopped") is True,
-                user_seconds=_number(entry, "user_seconds"),
-                system_seconds=_number(entry, "system_seconds"),
-                max_rss_kb=_whole(entry, "max_rss_kb"),
-            )
-        )
-
-    def _signal(self, entry: dict[str, object]) -> None:
-        pid, number = _count(entry, "pid"), _whole(entry, "signal")
-        if pid is None or number is None:
-            return
-        self.signals.append(
-            SignalRecord(
-                pid=pid,
-                rank=_count(entry, "rank"),
-                signal=number,
-                reason=_text(entry, "reason"),
-                time=_number(entry, "time") or 0.0,
-                monotonic=_number(entry, "monotonic") or 0.0,
-            )
-        )
-
-    def _peer(self, entry: dict[str, object]) -> None:
-        node = _count(entry, "node")
-        if node is None:
-            return
-        facts = entry.get("facts")
-        self.peers.append(
-            PeerRecord(
-                node=node,
-                kind=_text(entry, "what"),
-                time=_number(entry, "time") or 0.0,
-                silent_seconds=_number(entry, "silent_seconds"),
-                facts=facts if isinstance(facts, dict) else {},
-            )
-        )
+        add = _KINDS.get(kind) if isinstance(kind, str) else None
+        if add is not None:
+            add(builder, entry)
+            useful = True
+    return builder.record(file) if useful else None
 
 
-def _both(entry: Mapping[str, object]) -> Text:
-    english = _text(entry, "text")
-    return Text(english, _text(entry, "zh") or english)
-
-
-def _restart(entry: Mapping[str, object]) -> RestartRecord:
-    why = _text_map(entry, "why")
-    en = why.get("en", "")
-    return RestartRecord(entry.get("again") is True, Text(en, why.get("zh", en)))
+def _record_files(folder: str) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    numbered = [(number, name) for name in names if (number := record_number(name)) is not None]
+    return [os.path.join(folder, name) for _, name in sorted(numbered)]
 
 
 def _entries(content: bytes, notes: list[Text]) -> Iterator[dict[str, object]]:
@@ -223,56 +97,128 @@ def _entries(content: bytes, notes: list[Text]) -> Iterator[dict[str, object]]:
         )
 
 
-def _with_size(process: ProcessRecord, size: int | None) -> ProcessRecord:
-    return process if size is None else process._replace(end_offset=size)
+def _launch(builder: RunRecordBuilder, entry: Json) -> None:
+    builder.head.update(entry)
 
 
-def _whole(entry: Mapping[str, object], key: str) -> int | None:
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if abs(value) < MOST else None
+def _start(builder: RunRecordBuilder, entry: Json) -> None:
+    pid = count(entry, "pid")
+    if pid is None:
+        return
+    builder.processes.append(
+        ProcessRecord(
+            role=text(entry, "role") or "worker",
+            rank=count(entry, "rank"),
+            local_rank=count(entry, "local_rank"),
+            device=text(entry, "device") or None,
+            endpoint=text(entry, "endpoint") or None,
+            pid=pid,
+            log=text(entry, "log") or None,
+            offset=count(entry, "offset") or 0,
+            started=number(entry, "time") or 0.0,
+            monotonic=number(entry, "monotonic") or 0.0,
+            attempt=count(entry, "attempt") or 0,
+        )
+    )
 
 
-def _count(entry: Mapping[str, object], key: str) -> int | None:
-    """Of what there is no fewer than none: ranks, steps, processes."""
-    value = _whole(entry, key)
-    return value if value is not None and value >= 0 else None
+def _death(builder: RunRecordBuilder, entry: Json) -> None:
+    pid = count(entry, "pid")
+    if pid is None:
+        return
+    order = count(entry, "order")
+    builder.deaths.append(
+        DeathRecord(
+            order=len(builder.deaths) if order is None else order,
+            role=text(entry, "role") or "worker",
+            rank=count(entry, "rank"),
+            local_rank=count(entry, "local_rank"),
+            pid=pid,
+            time=number(entry, "time") or 0.0,
+            monotonic=number(entry, "monotonic") or 0.0,
+            code=whole(entry, "code"),
+            signal=whole(entry, "signal"),
+            core=entry.get("core") is True,
+            stopped=entry.get("stopped") is True,
+            user_seconds=number(entry, "user_seconds"),
+            system_seconds=number(entry, "system_seconds"),
+            max_rss_kb=whole(entry, "max_rss_kb"),
+        )
+    )
 
 
-def _number(entry: Mapping[str, object], key: str) -> float | None:
-    """Python reads `NaN` and `Infinity`, which are no JSON, and no time."""
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if isfinite(number) else None
+def _signal(builder: RunRecordBuilder, entry: Json) -> None:
+    pid, number_sent = count(entry, "pid"), whole(entry, "signal")
+    if pid is None or number_sent is None:
+        return
+    builder.signals.append(
+        SignalRecord(
+            pid=pid,
+            rank=count(entry, "rank"),
+            signal=number_sent,
+            reason=text(entry, "reason"),
+            time=number(entry, "time") or 0.0,
+            monotonic=number(entry, "monotonic") or 0.0,
+        )
+    )
 
 
-def _text(entry: Mapping[str, object], key: str) -> str:
-    value = entry.get(key)
-    return value if isinstance(value, str) else ""
+def _peer(builder: RunRecordBuilder, entry: Json) -> None:
+    node = count(entry, "node")
+    if node is None:
+        return
+    builder.peers.append(
+        PeerRecord(
+            node=node,
+            kind=text(entry, "what"),
+            time=number(entry, "time") or 0.0,
+            silent_seconds=number(entry, "silent_seconds"),
+            facts=decode_facts(mapping(entry, "facts")),
+        )
+    )
 
 
-def _texts(entry: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = entry.get(key)
-    if not isinstance(value, list):
-        return ()
-    return tuple(item for item in value if isinstance(item, str))
+def _note(builder: RunRecordBuilder, entry: Json) -> None:
+    builder.notes.append(_both(entry))
 
 
-def _text_map(entry: Mapping[str, object], key: str) -> dict[str, str]:
-    value = entry.get(key)
-    if not isinstance(value, dict):
-        return {}
-    return {name: text for name, text in value.items() if isinstance(text, str)}
+def _silence(builder: RunRecordBuilder, entry: Json) -> None:
+    builder.silence = _both(entry)
 
 
-def _texts_by_role(head: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    roles = head.get("roles")
-    if not isinstance(roles, dict):
-        return {}
-    return {role: _texts(roles, role) for role in ("server", "heter", "coordinator")}
+def _both(entry: Json) -> Text:
+    english = text(entry, "text")
+    return Text(english, text(entry, "zh") or english)
+
+
+def _size(builder: RunRecordBuilder, entry: Json) -> None:
+    pid = count(entry, "pid")
+    if pid is not None:
+        builder.sizes[pid] = count(entry, "bytes") or 0
+
+
+def _restart(builder: RunRecordBuilder, entry: Json) -> None:
+    why = text_map(entry, "why")
+    english = why.get("en", "")
+    builder.restart = RestartRecord(
+        entry.get("again") is True, Text(english, why.get("zh", english))
+    )
+
+
+def _end(builder: RunRecordBuilder, entry: Json) -> None:
+    builder.end = entry
+
+
+_KINDS: dict[str, Callable[[RunRecordBuilder, Json], None]] = {
+    "launch": _launch,
+    "start": _start,
+    "death": _death,
+    "signal": _signal,
+    "peer": _peer,
+    "note": _note,
+    "silence": _silence,
+    "size": _size,
+    "restart": _restart,
+    "end": _end,
+    "guardian": _end,
+}

@@ -1,8 +1,7 @@
 """The run record: what the launcher saw, as `log_dir/pdtriage/run-<n>.jsonl`.
 
 One JSON object a line, appended while the job runs, so that a record is readable even when
-pdtriage was killed in the middle. `read_records` is what the analysis uses; it never raises on
-what it reads, because a log folder may hold anything.
+pdtriage was killed in the middle. `writer` and `reader` are the two ends of it.
 
 Records are named tuples: as frozen as dataclasses and cheaper to define, which counts in a
 launcher that has to start fast.
@@ -19,7 +18,6 @@ from pdtriage.support.language import Text
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"
-MAX_BYTES = 32 << 20
 _NAME = re.compile(r"run-(\d+)\.jsonl")
 
 
@@ -80,15 +78,84 @@ class SignalRecord(NamedTuple):
     monotonic: float
 
 
+PeerStep = tuple[int, int, int, int | None]
+"""Line, offset, step and epoch."""
+
+
+class PeerEvent(NamedTuple):
+    """Something a log on another node says: what it means is for our own knowledge to tell."""
+
+    file: str
+    signature: str
+    line: int
+    offset: int = 0
+    first_line: int = 0
+    last_line: int = 0
+    last_seen: int = 0
+    count: int = 1  # type: ignore[assignment]
+    block: int = 0
+    final: bool = False
+    time: float | None = None
+    pid: int | None = None
+    text: str = ""
+    fields: Mapping[str, str] = {}
+    frame: tuple[str, int, str] | None = None
+
+
+class PeerExit(NamedTuple):
+    """How a process on another node ended."""
+
+    order: int | None = None
+    code: int | None = None
+    signal: int | None = None
+    time: float | None = None
+    stopped: bool = False
+
+
+class PeerRank(NamedTuple):
+    """One process of another node, as that node tells."""
+
+    role: str
+    rank: int | None
+    local_rank: int | None = None
+    host: str | None = None
+    device: str | None = None
+    lines: int = 0
+    pids: tuple[int, ...] = ()
+    exit: PeerExit | None = None
+    last_time: float | None = None
+    steps: tuple[PeerStep, ...] = ()
+    events: tuple[PeerEvent, ...] = ()
+
+
+class PeerFacts(NamedTuple):
+    """How a node stands, whom it blames and what it saw; of the right shape, perhaps not true."""
+
+    state: str = ""
+    """`running`, `trained` (its servers still serve others), `failed`, `stopped`, `done`."""
+    role: str | None = None
+    """Of the process it blames."""
+    rank: int | None = None
+    code: int | None = None
+    signal: int | None = None
+    interrupted: int | None = None
+    """The signal somebody stopped it with."""
+    ranks: tuple[PeerRank, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        return self.state == "failed"
+
+
 class PeerRecord(NamedTuple):
     """What another node told, or that it fell silent."""
 
     node: int
     kind: str
-    """`facts`, `silent`, `back`, `gone`."""
+    """`facts`, `silent`, `back`, `differs`."""
     time: float
     silent_seconds: float | None = None
-    facts: Mapping[str, object] = {}
+    facts: PeerFacts = PeerFacts()
 
 
 class RestartRecord(NamedTuple):
@@ -162,55 +229,7 @@ class RunRecord(NamedTuple):
         return self.pid is not None and os.path.exists(f"/proc/{self.pid}")
 
 
-def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
-    """All records of a log folder (or of its `pdtriage/`), oldest first."""
-    base = os.fspath(folder)
-    inner = os.path.join(base, FOLDER)
-    records = []
-    for path in _record_files(inner if os.path.isdir(inner) else base):
-        try:
-            with open(path, "rb") as stream:
-                content = stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            name = os.path.basename(path)
-            note = Text(f"{name}: {error.strerror}", f"{name}：{error.strerror}")
-            records.append(RunRecord(path, record_number(name) or 0, notes=(note,)))
-            continue
-        record = parse_record(content, path)
-        if record is not None:
-            records.append(record)
-    return records
-
-
-def parse_record(content: bytes, file: str) -> RunRecord | None:
-    """The record in `content`; None when there is not a single usable line."""
-    from pdtriage.record.reader import RecordLines
-
-    lines = RecordLines()
-    if len(content) > MAX_BYTES:
-        content = content[:MAX_BYTES]
-        lines.notes.append(
-            Text(
-                f"only the first {MAX_BYTES >> 20} MB of the run record were read",
-                f"运行记录只读取了前 {MAX_BYTES >> 20} MB",
-            )
-        )
-    lines.read(content)
-    if not lines.useful:
-        return None
-    return lines.record(file, record_number(os.path.basename(file)) or 0)
-
-
 def record_number(name: str) -> int | None:
     """7 for `run-0007.jsonl`; None for any other name."""
     match = _NAME.fullmatch(name)
     return int(match[1]) if match else None
-
-
-def _record_files(folder: str) -> list[str]:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    numbered = [(number, name) for name in names if (number := record_number(name)) is not None]
-    return [os.path.join(folder, name) for _, name in sorted(numbered)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -10,8 +11,19 @@ import threading
 import time
 from collections.abc import Mapping
 
-from pdtriage.launch.plan.limits import refuse_lost_folder
-from pdtriage.record.schema import FOLDER, SCHEMA, RunRecord, parse_record, record_number
+from pdtriage.record.builder import RunRecordBuilder
+from pdtriage.record.peer_facts import encode_facts
+from pdtriage.record.schema import (
+    FOLDER,
+    SCHEMA,
+    DeathRecord,
+    PeerRecord,
+    ProcessRecord,
+    RestartRecord,
+    RunRecord,
+    SignalRecord,
+    record_number,
+)
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
@@ -21,7 +33,6 @@ class FolderLock:
 
     def __init__(self, log_dir: str) -> None:
         self.folder = os.path.join(log_dir, FOLDER)
-        refuse_lost_folder()
         try:
             os.makedirs(self.folder, exist_ok=True)
             path = os.path.join(self.folder, "lock")
@@ -54,36 +65,76 @@ class Recorder:
         except OSError as error:
             raise _not_writable(os.path.dirname(folder), error) from None
         self.trouble: str | None = None
-        self._written: list[bytes] = []
-        self._lock = threading.Lock()
+        self._known = RunRecordBuilder()
+        self._lock = threading.RLock()
+        """Also of what is known: silences come from the thread that watches."""
         self._closed = False
 
-    def write(self, kind: str, fields: Mapping[str, object]) -> None:
-        text = json.dumps({"kind": kind, **fields}, ensure_ascii=False) + "\n"
-        line = text.encode("utf-8", "surrogateescape")
-        with self._lock:
-            if self._closed:
-                return  # too late: the number of the file may be another one's by now
-            self._written.append(line)
-            try:
-                os.write(self._descriptor, line)
-            except OSError as error:
-                self.trouble = self.trouble or f"{self.path}: {error.strerror}"
-
     def launch(self, fields: Mapping[str, object]) -> None:
-        self.write("launch", {"schema": SCHEMA, **fields})
+        with self._lock:
+            self._known.head.update(fields)
+            self._append("launch", {"schema": SCHEMA, **fields})
+
+    def start(self, process: ProcessRecord) -> None:
+        with self._lock:
+            self._known.processes.append(process)
+            fields = process._asdict()
+            del fields["started"], fields["end_offset"]
+            self._append("start", fields | {"time": process.started})
+
+    def death(self, death: DeathRecord) -> None:
+        with self._lock:
+            self._known.deaths.append(death)
+            self._append("death", death._asdict())
+
+    def signal(self, signal: SignalRecord) -> None:
+        with self._lock:
+            self._known.signals.append(signal)
+            self._append("signal", signal._asdict())
+
+    def peer(self, peer: PeerRecord) -> None:
+        fields = {"node": peer.node, **now(), "time": peer.time, "what": peer.kind}
+        if peer.kind == "facts":
+            fields["facts"] = encode_facts(peer.facts)
+        elif peer.silent_seconds is not None:
+            fields["silent_seconds"] = peer.silent_seconds
+        with self._lock:
+            self._known.peers.append(peer)
+            self._append("peer", fields)
 
     def note(self, text: Text) -> None:
-        self.write("note", {"text": text.en, "zh": text.zh, **now()})
+        with self._lock:
+            self._known.notes.append(text)
+            self._append("note", {"text": text.en, "zh": text.zh, **now()})
 
     def silence(self, text: Text) -> None:
         """Nobody wrote a line for long; called by whoever watches, in a thread of its own."""
-        self.write("silence", {"text": text.en, "zh": text.zh, **now()})
+        with self._lock:
+            if not self._closed:  # else the number of the file may be another one's by now
+                self._known.silence = text
+                self._append("silence", {"text": text.en, "zh": text.zh, **now()})
 
-    def read_back(self) -> RunRecord:
-        """The record as anyone else would read it, even where its file is gone by now."""
-        record = parse_record(b"".join(self._written), self.path)
-        return record if record is not None else RunRecord(self.path, 0)
+    def size(self, pid: int, size: int) -> None:
+        """How long the log of a process is at the end of the run."""
+        with self._lock:
+            self._known.sizes[pid] = size
+            self._append("size", {"pid": pid, "bytes": size})
+
+    def restart(self, decided: RestartRecord) -> None:
+        with self._lock:
+            self._known.restart = decided
+            self._append("restart", _restart_fields(decided))
+
+    def end(self, fields: Mapping[str, object]) -> None:
+        """How it ended; the last word counts."""
+        with self._lock:
+            self._known.end = fields
+            self._append("end", fields)
+
+    def record(self) -> RunRecord:
+        """The record as anyone would read it by now, even where its file is gone."""
+        with self._lock:
+            return self._known.record(self.path)
 
     def close(self) -> None:
         """Last look: somebody may have removed the file of a run that went on."""
@@ -93,10 +144,40 @@ class Recorder:
             self._closed = True
             os.close(self._descriptor)
 
+    def _append(self, kind: str, fields: Mapping[str, object]) -> None:
+        try:
+            os.write(self._descriptor, _line(kind, fields))
+        except OSError as error:
+            self.trouble = self.trouble or f"{self.path}: {error.strerror}"
+
+
+def amend(record: RunRecord, decided: RestartRecord, code: int, verdict: str) -> RunRecord:
+    """Correct what the record of an attempt says follows it; the last line of a kind counts."""
+    lines = [_line("restart", _restart_fields(decided))]
+    if code != record.exit_code:
+        same = ("reason", "interrupted_by", "last_step", "last_epoch")
+        end = {name: value for name, value in record._asdict().items() if name in same}
+        judged = {"exit_code": code, "verdict": verdict, "time": record.ended}
+        lines.append(_line("end", {**end, **judged}))
+    # A full disk costs the record, never the run.
+    with contextlib.suppress(OSError), open(record.file, "ab") as stream:
+        stream.writelines(lines)
+    return record._replace(exit_code=code, restart=decided)
+
 
 def now() -> dict[str, float]:
     """Both clocks: the wall's for people, the monotonic one for order and distance."""
     return {"time": round(time.time(), 6), "monotonic": round(time.monotonic(), 6)}
+
+
+def _restart_fields(decided: RestartRecord) -> dict[str, object]:
+    why = {"en": decided.why.en, "zh": decided.why.zh}
+    return {"again": decided.again, "why": why, **now()}
+
+
+def _line(kind: str, fields: Mapping[str, object]) -> bytes:
+    text = json.dumps({"kind": kind, **fields}, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _create_next(folder: str) -> tuple[str, int]:

@@ -18,7 +18,6 @@ from pdtriage.model import (
     RunFacts,
     Text,
 )
-from pdtriage.runs.peer_ranks import with_peers
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.alignment import aligned, apart_notes, ended, launches_of, started
 from pdtriage.runs.ends import ended_by_record, launcher_pids, vanished
@@ -26,6 +25,7 @@ from pdtriage.runs.folders import JobFolder, sort_files
 from pdtriage.runs.identity import self_rank
 from pdtriage.runs.node_runs import NodeRun, node_runs
 from pdtriage.runs.own_report import with_victims
+from pdtriage.runs.peer_ranks import with_peers
 from pdtriage.runs.pod_runs import (
     ended_by_cluster,
     is_partial,

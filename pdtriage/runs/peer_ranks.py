@@ -1,29 +1,54 @@
-"""What other nodes told of their ranks, by the record of this one, and how much is believed.
+"""The ranks of a node as facts for the other nodes, and the facts of others as ranks.
 
-A peer is a stranger: only what has the right shape is taken, titles and categories come from our
-own knowledge, and nobody can speak for a rank whose log lies here.
+A peer is a stranger: titles and categories come from our own knowledge, and nobody can speak for a
+rank whose log lies here. What of a message has the right shape at all, `record.peer_facts` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
 from typing import TYPE_CHECKING, cast, get_args
 
-from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Role, RunFacts
-from pdtriage.record.schema import PeerRecord, RunRecord
+from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Report, Role, RunFacts
+from pdtriage.record.peer_facts import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_EVENTS,
+    MOST_FIELDS,
+    MOST_PIDS,
+    MOST_STEPS,
+    encode_facts,
+)
+from pdtriage.record.schema import PeerEvent, PeerExit, PeerFacts, PeerRank, RunRecord
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Knowledge
 
-MOST_EVENTS = 8
-"""Of a rank, in what one node tells another."""
-MOST_STEPS = 4
+MOST_BYTES = 48 << 10
 MOST_SERVERS = 65_536
-TEXT = 500
-NAME = 200
+WORTH_TELLING = frozenset({"cause", "symptom", "victim", "end"})
 
-Json = dict[str, object]
+
+def facts_of(run: RunFacts, report: Report) -> PeerFacts:
+    """What the other nodes should know of the ranks of this one, as much as fits."""
+    own = [rank for rank in run.ranks if rank.files]
+    cause = report.root_causes[0] if report.root_causes else None
+    culprit = next(
+        (r for r in own if cause and (r.role, r.rank) == (cause.role, cause.rank) and r.exit), None
+    )
+    ending = culprit.exit if culprit and culprit.exit else Exit()
+    facts = PeerFacts(
+        role=cause.role if cause else None,
+        rank=cause.rank if cause else None,
+        code=ending.code,
+        signal=ending.signal,
+    )
+    for most in (MOST_EVENTS, 4, 2, 1, 0):
+        full = facts._replace(ranks=tuple(_peer_rank(rank, most) for rank in own))
+        if len(json.dumps(encode_facts(full))) <= MOST_BYTES:
+            return full
+    return facts
 
 
 def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFacts:
@@ -31,125 +56,127 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     if not record.peers:
         return run
     size = run.world_size or 0
-    heard: dict[tuple[str, int], Rank] = {}
-    for peer in record.peers:
-        for rank in ranks_of(peer, knowledge, size):
-            heard[rank.role, cast(int, rank.rank)] = rank
-    ranks = tuple(rank if rank.files else _heard_instead(rank, heard) for rank in run.ranks)
+    remote = {
+        (rank.role, rank.rank): rank
+        for peer in record.peers
+        for rank in ranks_of(peer.node, peer.facts, knowledge, size)
+    }
+    ranks = []
+    for rank in run.ranks:
+        other = None if rank.files else remote.get((rank.role, rank.rank))
+        # Where a rank can be reached is known here.
+        ranks.append(rank if other is None else other._replace(endpoint=rank.endpoint))
     known = {node.rank for node in run.nodes}
-    nodes = {rank.node: rank.host for rank in heard.values() if rank.node not in known}
+    nodes = {rank.node: rank.host for rank in remote.values() if rank.node not in known}
     return run._replace(
-        ranks=ranks,
+        ranks=tuple(ranks),
         nodes=(*run.nodes, *(Node(node, host) for node, host in sorted(nodes.items(), key=str))),
         unanswered=tuple(sorted({*run.unanswered, *_unanswered(record)})),
         notes=(*run.notes, *_silences(record)),
     )
 
 
-def ranks_of(peer: PeerRecord, knowledge: Knowledge, world_size: int) -> list[Rank]:
-    """The ranks a node told of, as far as they can be believed."""
-    listed = peer.facts.get("ranks")
-    found = []
-    for item in listed if isinstance(listed, list) else ():
-        rank = _rank_heard(_dict(item), peer.node, knowledge)
-        if rank is None or rank.rank is None:
-            continue
+def ranks_of(node: int, facts: PeerFacts, knowledge: Knowledge, world_size: int) -> list[Rank]:
+    """The ranks a node tells of, as far as they can be believed."""
+    believed = []
+    for rank in facts.ranks:
         most = world_size if rank.role == "worker" else MOST_SERVERS
-        if 0 <= rank.rank < most:
-            found.append(rank)
-    return found
+        if rank.role in get_args(Role) and rank.rank is not None and rank.rank < most:
+            believed.append(_rank(rank, node, knowledge))
+    return believed
 
 
-def _heard_instead(rank: Rank, heard: Mapping[tuple[str, int], Rank]) -> Rank:
-    """What its own node tells of a rank; where it can be reached is known here."""
-    told = heard.get((rank.role, -1 if rank.rank is None else rank.rank))
-    return rank if told is None else told._replace(endpoint=rank.endpoint)
-
-
-def _rank_heard(item: Json, node: int, knowledge: Knowledge) -> Rank | None:
-    role = item.get("role")
-    if role not in get_args(Role):
-        return None
-    host = _text(item.get("host"), NAME) or None
-    events = []
-    for spoken in _list(item.get("events"))[: 2 * MOST_EVENTS]:
-        heard = _event_heard(_dict(spoken), host or f"node {node}", knowledge)
-        if heard is not None:
-            events.append(heard)
-    events.sort(key=lambda pair: pair[1].line)
-    files = tuple(dict.fromkeys(file for file, _ in events)) or (f"{host or node}",)
-    return Rank(
-        role=cast(Role, role),
-        rank=_whole(item.get("rank")),
-        local_rank=_whole(item.get("local_rank")),
-        node=node,
-        host=host,
-        device=_text(item.get("device"), NAME) or None,
-        pids=tuple(p for p in map(_whole, _list(item.get("pids"))[:8]) if p is not None),
-        files=files,
-        events=tuple(events),
-        progress=_steps_heard(_list(item.get("steps"))),
-        lines=_whole(item.get("lines")) or 0,
-        exit=_exit_heard(_dict(item.get("exit"))),
-        last_time=_real(item.get("last_time")),
+def _peer_rank(rank: Rank, most_events: int) -> PeerRank:
+    telling = [(file, event) for file, event in rank.events if event.role in WORTH_TELLING]
+    cause = next((pair for pair in telling if pair[1].role == "cause"), None)
+    chosen = telling[-most_events:] if most_events else []
+    if cause is not None and cause not in chosen and most_events:
+        chosen = [cause, *chosen[1:]]
+    return PeerRank(
+        role=rank.role,
+        rank=rank.rank,
+        local_rank=rank.local_rank,
+        host=rank.host,
+        device=rank.device,
+        lines=rank.lines,
+        pids=rank.pids[:MOST_PIDS],
+        exit=PeerExit(*rank.exit[:5]) if rank.exit else None,
+        last_time=rank.last_time,
+        steps=tuple((p.line, p.offset, p.step, p.epoch) for p in rank.progress[-MOST_STEPS:]),
+        events=tuple(_peer_event(file, event) for file, event in chosen),
     )
 
 
-def _event_heard(item: Json, host: str, knowledge: Knowledge) -> tuple[str, Event] | None:
-    signature = knowledge.signatures.get(_text(item.get("signature"), NAME))
-    line = _whole(item.get("line"))
-    if signature is None or line is None:
+def _peer_event(file: str, event: Event) -> PeerEvent:
+    frame = event.frame
+    fields = list(event.fields.items())[:MOST_FIELDS]
+    return PeerEvent(
+        file=file.rpartition("/")[2],
+        signature=event.signature,
+        line=event.line,
+        offset=event.offset,
+        first_line=event.first_line,
+        last_line=event.last_line,
+        last_seen=event.last_seen,
+        count=event.count,
+        block=event.block,
+        final=event.final,
+        time=event.time,
+        pid=event.pid,
+        text=event.text[:LONGEST_TEXT],
+        fields={name: value[:LONGEST_NAME] for name, value in fields},
+        frame=(frame.file[-LONGEST_NAME:], frame.line, frame.function[:LONGEST_NAME])
+        if frame
+        else None,
+    )
+
+
+def _rank(told: PeerRank, node: int, knowledge: Knowledge) -> Rank:
+    events = [
+        (f"{told.host or f'node {node}'}:{event.file}", known)
+        for event in sorted(told.events, key=lambda event: event.line)
+        if (known := _event(event, knowledge)) is not None
+    ]
+    steps = sorted(told.steps, key=lambda step: step[0])
+    return Rank(
+        role=cast(Role, told.role),
+        rank=told.rank,
+        local_rank=told.local_rank,
+        node=node,
+        host=told.host,
+        device=told.device,
+        pids=told.pids,
+        files=tuple(dict.fromkeys(file for file, _ in events)) or (f"{told.host or node}",),
+        events=tuple(events),
+        progress=tuple(Progress(*step) for step in steps),
+        lines=told.lines,
+        exit=Exit(*told.exit) if told.exit else None,
+        last_time=told.last_time,
+    )
+
+
+def _event(told: PeerEvent, knowledge: Knowledge) -> Event | None:
+    signature = knowledge.signatures.get(told.signature)
+    if signature is None:
         return None
-    fields = {
-        _text(name, 40): _text(value, NAME)
-        for name, value in list(_dict(item.get("fields")).items())[:12]
-    }
-    event = Event(
+    return Event(
         signature=signature.id,
         role=signature.role,
         category=signature.category,
-        line=line,
-        offset=_whole(item.get("offset")) or 0,
-        text=" ".join(_text(item.get("text"), TEXT).split()),
-        first_line=_whole(item.get("first_line")) or 0,
-        last_line=_whole(item.get("last_line")) or 0,
-        fields=fields,
-        frame=_frame_heard(_list(item.get("frame"))),
-        time=_real(item.get("time")),
-        pid=_whole(item.get("pid")),
-        count=_whole(item.get("count")) or 1,
-        last_seen=_whole(item.get("last_seen")) or line,
-        block=_whole(item.get("block")) or 0,
-        final=item.get("final") is True,
+        line=told.line,
+        offset=told.offset,
+        text=told.text,
+        first_line=told.first_line,
+        last_line=told.last_line,
+        fields=told.fields,
+        frame=Frame(*told.frame) if told.frame else None,
+        time=told.time,
+        pid=told.pid,
+        count=told.count,
+        last_seen=told.last_seen,
+        block=told.block,
+        final=told.final,
         says=signature.says,
-    )
-    return f"{host}:{_text(item.get('file'), NAME)}", event
-
-
-def _frame_heard(parts: Sequence[object]) -> Frame | None:
-    line = _whole(parts[1]) if len(parts) == 3 else None
-    return None if line is None else Frame(_text(parts[0], NAME), line, _text(parts[2], NAME))
-
-
-def _steps_heard(steps: Sequence[object]) -> tuple[Progress, ...]:
-    found = []
-    for step in steps[:MOST_STEPS]:
-        numbers = [_whole(part) for part in _list(step)]
-        if len(numbers) == 4 and numbers[0] is not None and numbers[2] is not None:
-            found.append(Progress(numbers[0], numbers[1] or 0, numbers[2], numbers[3]))
-    return tuple(sorted(found, key=lambda progress: progress.line))
-
-
-def _exit_heard(item: Json) -> Exit | None:
-    if not item:
-        return None
-    code, number = _whole(item.get("code")), _whole(item.get("signal"))
-    return Exit(
-        order=_whole(item.get("order")),
-        code=code if code is not None and code < 256 else None,
-        signal=number if number is not None and 0 < number < 65 else None,
-        time=_real(item.get("time")),
-        stopped=item.get("stopped") is True,
     )
 
 
@@ -167,7 +194,7 @@ def _unanswered(record: RunRecord) -> set[int]:
 
 
 def _silences(record: RunRecord) -> list[Text]:
-    """Nodes that fell silent, told by when they did."""
+    """A note for every node that fell silent: when it did."""
     failed = [d.time for d in record.deaths if d.code != 0]
     notes = []
     for peer in record.peers:
@@ -186,24 +213,3 @@ def _silences(record: RunRecord) -> list[Text]:
         else:
             notes.append(Text(f"node {peer.node} stopped answering", f"节点 {peer.node} 停止响应"))
     return notes
-
-
-def _dict(value: object) -> Json:
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else ()
-
-
-def _text(value: object, most: int) -> str:
-    return value[:most] if isinstance(value, str) else ""
-
-
-def _whole(value: object) -> int | None:
-    sound = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
-    return cast(int, value) if sound else None
-
-
-def _real(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and abs(value) < 1e12 else None

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import RunRecord
 
 from ..etcd import RealEtcd, running_etcd
 from ..running import clean_environment, wait_until

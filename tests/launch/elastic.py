@@ -7,7 +7,8 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import RunRecord
 
 from ..etcd import RealEtcd
 from ..running import wait_until

@@ -19,6 +19,7 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
 from pdtriage.launch.supervise.events import PeerSpoke
+from pdtriage.record.schema import PeerFacts
 
 from ..etcd import RealEtcd
 from ..running import wait_until
@@ -337,9 +338,9 @@ def test_facts_travel_over_etcd_and_are_written_only_when_they_change(
     quiet = nodes.place.client().read(keys.facts)
     time.sleep(1.5)
     assert nodes.place.client().read(keys.facts).entries == quiet.entries
-    channels[0].publish("failed", {"rank": 0, "code": 9})
+    channels[0].publish("failed", PeerFacts(rank=0, code=9))
     assert wait_until(lambda: any(isinstance(m, PeerSpoke) for m in heard[1]))
-    told = next(m for m in heard[1] if isinstance(m, PeerSpoke) and m.facts["failed"])
-    assert (told.node, told.facts["code"]) == (0, 9)
+    told = next(m for m in heard[1] if isinstance(m, PeerSpoke) and m.facts.failed)
+    assert (told.node, told.facts.code) == (0, 9)
     for channel in channels:
         channel.close()

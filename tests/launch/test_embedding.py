@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import RunRecord
 
 from ..running import clean_environment, is_running, wait_until
 from .conftest import SCRIPTS

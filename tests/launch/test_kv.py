@@ -10,7 +10,6 @@ import pytest
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.rendezvous.kv import MAX_VALUE, KVClient, KVServer
-from pdtriage.launch.rendezvous.peer_channel import MAX_FACTS, clean_facts, encode_facts
 from pdtriage.launch.rendezvous.peers import cluster_of, rank_peers
 from pdtriage.support.errors import UserError
 
@@ -107,32 +106,3 @@ def test_nonsense_from_a_peer_is_refused(text: str) -> None:
     own = peer("10.0.0.1")
     with pytest.raises(UserError, match="cannot be understood"):
         rank_peers({"/j/info/a/-1": own, "/j/info/b/-1": text}, own, LaunchFlags(), 2)
-
-
-def test_facts_are_cleaned() -> None:
-    told = {
-        "text": "red \x1b[31m and \u202e back\r",
-        "deep": [[[[[[[[[[1]]]]]]]]]],
-        "many": list(range(10_000)),
-        "long": "x" * 100,
-        "huge": 10**30,
-        "k" * 999: True,
-    }
-    cleaned = clean_facts(json.dumps(told))
-    assert cleaned is not None
-    assert "\x1b" not in str(cleaned)
-    assert "\u202e" not in str(cleaned)
-    assert cleaned["huge"] is None
-    assert len(cleaned["many"]) == 512  # type: ignore[arg-type]
-    assert max(len(key) for key in cleaned) == 200
-    assert "1" not in str(cleaned["deep"])
-
-
-@pytest.mark.parametrize("text", ["", "7", "[]", "{", '"x"', "[" * 50_000, "x" * (2 * MAX_FACTS)])
-def test_what_is_not_facts_is_dropped(text: str) -> None:
-    assert clean_facts(text) is None
-
-
-def test_facts_too_large_are_not_sent() -> None:
-    assert encode_facts({"a": "x" * MAX_FACTS}) is None
-    assert clean_facts(encode_facts({"a": "中文"}) or "") == {"a": "中文"}

@@ -101,7 +101,7 @@ def test_the_culprit_on_the_other_node_is_named_here(nodes: Nodes) -> None:
     first, second = (nodes.start(i, *flags, *actions) for i in (0, 1))
     assert (first.finish(60).code, second.finish(60).code) == (21, 21)
     assert "node 1 failed: rank 3" in first.err
-    told = next(peer for peer in first.record().peers if peer.facts.get("failed"))
+    told = next(peer for peer in first.record().peers if peer.facts.failed)
     assert told.time - second.record().deaths[0].time < 10
     assert first.record().address == ADDRESSES[0]
     assert second.record().node_rank == 1

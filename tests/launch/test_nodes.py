@@ -94,7 +94,7 @@ def test_a_failure_on_one_node_is_told_on_the_other(launcher: Launcher, tmp_path
     assert "node 1 failed: rank 3" in healthy.err
     assert "rank=[3] was aborted" in healthy.err
     failed_at = failing.record().deaths[0].time
-    told = next(peer for peer in healthy.record().peers if peer.facts.get("failed"))
+    told = next(peer for peer in healthy.record().peers if peer.facts.failed)
     assert told.time - failed_at < 10
     assert all(death.stopped for death in healthy.record().deaths)
 

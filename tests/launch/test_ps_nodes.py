@@ -15,6 +15,7 @@ from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.plan.network import free_ports
 from pdtriage.launch.supervise.events import PeerSpoke
 from pdtriage.launch.supervise.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
+from pdtriage.record.schema import PeerFacts
 
 from ..running import wait_until
 from .conftest import Launch, Launcher
@@ -215,9 +216,9 @@ def test_how_long_servers_are_needed() -> None:
     assert life.next_look() == 100.0 + LOST_AFTER
     clock.time += LOST_AFTER
     assert not life.is_over(), "node 1 still trains"
-    life.hear(PeerSpoke(1, {"state": "running"}))
+    life.hear(PeerSpoke(1, PeerFacts("running")))
     assert not life.is_over()
-    life.hear(PeerSpoke(1, {"state": "trained"}))
+    life.hear(PeerSpoke(1, PeerFacts("trained")))
     assert life.is_over(), "node 2 was never heard of"
 
 

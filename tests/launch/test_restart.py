@@ -11,7 +11,8 @@ from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached, Retry
 from pdtriage.launch.supervise.restart import Decision, Policy, decide
 from pdtriage.record.attempts import attempts_in
-from pdtriage.record.schema import RunRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import RunRecord
 from pdtriage.support.language import Text
 
 from ..running import wait_until

@@ -266,3 +266,22 @@ def test_a_message_after_the_end_is_written_nowhere() -> None:
     finally:
         for end in ends:
             os.close(end)
+
+
+def test_the_record_of_a_real_run_says_it_all(launcher: Launcher) -> None:
+    launch = launcher.run("--nproc_per_node=2", "--job_id=mine", "act.py", "1=signal:6")
+    record = launch.record()
+    assert record.argv[:2] == ("pdtriage", "run")
+    assert record.argv[-1] == "1=signal:6"
+    assert (record.job, record.world_size, record.nnodes) == ("mine", 2, 1)
+    assert record.pid == launch.process.pid
+    assert record.guardian_pid is not None
+    assert len(record.endpoints) == 2
+    assert record.versions["pdtriage"]
+    assert [p.log for p in record.processes] == ["workerlog.0", "workerlog.1"]
+    aborted = next(death for death in record.deaths if death.rank == 1)
+    assert aborted.signal == 6
+    assert aborted.code is None
+    assert aborted.max_rss_kb
+    assert aborted.max_rss_kb > 1000
+    assert not record.is_live()

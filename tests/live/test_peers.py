@@ -7,12 +7,12 @@ from typing import cast
 
 from pdtriage.analysis.job import Job
 from pdtriage.knowledge import Knowledge
-from pdtriage.launch.rendezvous.peer_channel import MAX_FACTS, clean_facts, encode_facts
 from pdtriage.live.followed_log import Tuned
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
-from pdtriage.runs.peer_ranks import ranks_of, with_peers
-from pdtriage.record.peer_facts_sent import told
+from pdtriage.record.fields import MAX_MESSAGE
+from pdtriage.record.peer_facts import decode_facts, encode_facts
 from pdtriage.record.schema import DeathRecord, PeerRecord, RunRecord
+from pdtriage.runs.peer_ranks import facts_of, ranks_of, with_peers
 
 CULPRIT = Event(
     signature="data.errno5",
@@ -48,16 +48,13 @@ def run_of(*ranks: Rank) -> RunFacts:
 
 def message(run: RunFacts, knowledge: Knowledge) -> dict[str, object]:
     """The facts as they arrive on the other side."""
-    facts = told(run, Job([run], knowledge).report("last", "en"))
-    text = encode_facts(facts)
-    assert text is not None
-    heard = clean_facts(text)
-    assert heard is not None
-    return heard
+    facts = facts_of(run, Job([run], knowledge).report("last", "en"))
+    return cast("dict[str, object]", json.loads(json.dumps(encode_facts(facts))))
 
 
 def record(facts: dict[str, object]) -> RunRecord:
-    return RunRecord("run-0001.jsonl", 1, peers=(PeerRecord(1, "facts", 0.0, facts=facts),))
+    peer = PeerRecord(1, "facts", 0.0, facts=decode_facts(facts))
+    return RunRecord("run-0001.jsonl", 1, peers=(peer,))
 
 
 def test_the_other_node_names_the_same_culprit(tuned: Tuned) -> None:
@@ -83,7 +80,7 @@ def test_many_ranks_and_long_lines_still_fit(tuned: Tuned) -> None:
     long = CULPRIT._replace(text="x" * 2_000, fields={f"f{n}": "y" * 300 for n in range(12)})
     shouting = [rank(n, *[long] * 20) for n in range(64)]
     run = run_of(*shouting)._replace(world_size=64)
-    assert len(json.dumps(message(run, knowledge))) < MAX_FACTS
+    assert len(json.dumps(message(run, knowledge))) < MAX_MESSAGE
 
 
 def test_what_has_not_the_right_shape_is_not_believed(tuned: Tuned) -> None:
@@ -98,12 +95,12 @@ def test_what_has_not_the_right_shape_is_not_believed(tuned: Tuned) -> None:
         {"rank": True},
         {"rank": "3"},
     ):
-        assert ranks_of(_peer([{**sound, **wrong}]), knowledge, 4) == []
+        assert believed([{**sound, **wrong}], knowledge) == []
     for bad in ({"signature": "no.such"}, {"line": None}, {"line": "18"}, {"line": -4}):
-        (heard,) = ranks_of(_peer([{**sound, "events": [{**event, **bad}]}]), knowledge, 4)
+        (heard,) = believed([{**sound, "events": [{**event, **bad}]}], knowledge)
         assert heard.events == ()
     for odd in (None, 7, "x", [], [None], [[]], {"a": 1}, [{"events": 5, "exit": [], "steps": {}}]):
-        assert ranks_of(_peer(odd), knowledge, 4) == []
+        assert believed(odd, knowledge) == []
 
 
 def test_titles_come_from_here_and_breaks_do_not_travel(tuned: Tuned) -> None:
@@ -112,7 +109,7 @@ def test_titles_come_from_here_and_breaks_do_not_travel(tuned: Tuned) -> None:
     (sound,) = cast(list[dict[str, object]], good["ranks"])
     event = cast(list[dict[str, object]], sound["events"])[0]
     forged = {**event, "category": "memory.gpu", "text": "a\nLAUNCH ERROR all is lost"}
-    (heard,) = ranks_of(_peer([{**sound, "events": [forged]}]), knowledge, 4)
+    (heard,) = believed([{**sound, "events": [forged]}], knowledge)
     assert heard.events[0][1].category == "data.io"
     assert "\n" not in heard.events[0][1].text
 
@@ -141,5 +138,5 @@ def test_an_error_after_a_node_fell_silent_is_not_proven(tuned: Tuned) -> None:
     assert any("node 1 had stopped answering" in why.en for why in causes[("silent",)].why)
 
 
-def _peer(ranks: object) -> PeerRecord:
-    return PeerRecord(1, "facts", 0.0, facts={"ranks": ranks})
+def believed(ranks: object, knowledge: Knowledge) -> list[Rank]:
+    return ranks_of(1, decode_facts({"ranks": ranks}), knowledge, 4)

@@ -11,7 +11,8 @@ import pytest
 
 from pdtriage.analysis import pipeline
 from pdtriage.live.log_follower import Ears
-from pdtriage.record.schema import ProcessRecord, read_records
+from pdtriage.record.reader import read_records
+from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.language import Text
 from pdtriage.support.text_width import columns
 

@@ -176,16 +176,12 @@ class Console:
             self._say("DEBUG", _end_of(died).in_(self.language))
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
-        if spoke.facts.get("failed") is not True:
+        if not spoke.facts.failed:
             return
-        rank, summary = spoke.facts.get("rank"), spoke.facts.get("summary")
-        role = spoke.facts.get("role")
+        rank, role = spoke.facts.rank, spoke.facts.role
         who = Text(f"node {spoke.node} failed", f"节点 {spoke.node} 失败").in_(self.language)
         name = role if role in ("server", "heter", "coordinator") else "rank"
-        details = [f"{name} {rank}"] if isinstance(rank, int) else []
-        # On one line: what a peer says must not look like lines of our own.
-        details += [" ".join(summary.split())] if isinstance(summary, str) else []
-        self._say("ERROR", ": ".join([who, *details]))
+        self._say("ERROR", who if rank is None else f"{who}: {name} {rank}")
 
     def _restarting(self, restarting: Restarting) -> None:
         self._follow_no_more()

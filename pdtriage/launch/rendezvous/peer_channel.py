@@ -1,7 +1,7 @@
 """What nodes tell each other while a job runs: that they live, and what they saw.
 
 One key a node, outside the prefix Paddle counts. What comes from a peer is untrusted: limited in
-size, depth and length, and stripped of control characters before anyone sees it.
+size, depth and length, stripped of control characters, and reduced to what has the right shape.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import json
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
+from pdtriage.record.fields import count, decode_message, mapping
+from pdtriage.record.fields import text as text_of
+from pdtriage.record.peer_facts import decode_facts, encode_facts
+from pdtriage.record.schema import PeerFacts
 
-MAX_FACTS = 64 << 10
-MAX_DEPTH = 8
-MAX_TEXT = 4_000
-MAX_ITEMS = 512
 SILENT_AFTER = 3.0
 MISSED_AFTER = 1.0
 """Seconds without a key that hangs on a lease: the lease itself was waited for already."""
@@ -30,27 +30,8 @@ _BEAT = 0.5
 _HURRIED = 0.1
 _HOSTING = 3.0
 """Seconds the node that hosts the exchange stays for the others to read it."""
-_ENVELOPE = 1_024
 
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-
-
-def clean_facts(text: str) -> dict[str, object] | None:
-    """The facts in `text` with everything that could do harm removed; None if there are none."""
-    if len(text) > MAX_FACTS + _ENVELOPE:
-        return None
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    cleaned = _clean(told, MAX_DEPTH)
-    return cleaned if isinstance(cleaned, dict) else None
-
-
-def encode_facts(facts: Mapping[str, object]) -> str | None:
-    """As they travel; None when they are too large."""
-    text = json.dumps(facts, ensure_ascii=False, default=str)
-    return text if len(text.encode()) <= MAX_FACTS else None
 
 
 class Exchange(Protocol):
@@ -65,10 +46,10 @@ class Exchange(Protocol):
 
 @dataclass(slots=True)
 class _Peer:
-    beat: object = None
+    beat: int | None = None
     heard: float = 0.0
     heard_wall: float = 0.0
-    version: object = 0
+    version: int | None = 0
     silent: bool = False
     over: bool = False
     left: bool = False
@@ -116,7 +97,7 @@ class FactsChannel:
         self._opened = time.monotonic()
         self._lock = threading.Lock()
         self._state = "running"
-        self._facts: dict[str, object] = {}
+        self._facts = PeerFacts()
         self._version = 0
         self._wake = threading.Event()
         self._leaving = False
@@ -126,14 +107,13 @@ class FactsChannel:
         self._thread = threading.Thread(target=self._loop, daemon=True)
         self._thread.start()
 
-    def publish(self, state: str, facts: Mapping[str, object] | None = None) -> None:
+    def publish(self, state: str, facts: PeerFacts | None = None) -> None:
         """Tell the others at once. `state`: `running`, `trained` (servers still serve others),
         `failed`, `stopped`, `done`."""
         with self._lock:
             self._state = state
             self._version += 1
-            if facts is not None and encode_facts(facts) is not None:
-                self._facts = dict(facts)
+            self._facts = (self._facts if facts is None else facts)._replace(state=state)
         self._wake.set()
 
     def is_heard(self, rank: int) -> bool:
@@ -194,9 +174,9 @@ class FactsChannel:
                 "version": self._version,
                 "replicas": self._replicas,
                 "leaving": self._leaving,
-                "facts": self._facts,
+                "facts": encode_facts(self._facts),
             }
-        text = json.dumps(message, ensure_ascii=False, default=str)
+        text = json.dumps(message, ensure_ascii=False)
         if self._leased and text == self._written:
             return True
         return self._client.put(self.key, text)
@@ -204,31 +184,29 @@ class FactsChannel:
     def _hear(self, key: str, text: str) -> None:
         name = key.rpartition("/")[2]
         peer = self._peers.get(int(name)) if name.isascii() and name.isdecimal() else None
-        told = clean_facts(text) if peer is not None else None
-        if peer is None or told is None:
+        message = decode_message(text) if peer is not None else None
+        if peer is None or message is None:
             return
         rank = int(name)
-        if self._leased or told.get("beat") != peer.beat:
-            peer.beat = told.get("beat")
+        beat = count(message, "beat")
+        if self._leased or beat != peer.beat:
+            peer.beat = beat
             peer.heard, peer.heard_wall = time.monotonic(), time.time()
             if peer.silent:
                 peer.silent = False
                 self._deliver(PeerBack(rank))
-        replicas = told.get("replicas")
-        own = self._replicas
-        if own is not None and isinstance(replicas, int) and replicas != own and not peer.differs:
+        replicas, own = count(message, "replicas"), self._replicas
+        if own is not None and replicas is not None and replicas != own and not peer.differs:
             peer.differs = True
             self._deliver(PeerDiffers(rank, replicas, own))
-        state = told.get("state")
-        if told.get("version") != peer.version:
-            peer.version = told.get("version")
-            facts = told.get("facts")
-            shown = dict(facts) if isinstance(facts, dict) else {}
-            told_now = {**shown, "failed": state == "failed", "state": state}
-            self._deliver(PeerSpoke(rank, told_now))
+        state, version = text_of(message, "state"), count(message, "version")
+        if version != peer.version:
+            peer.version = version
+            facts = decode_facts(mapping(message, "facts"))
+            self._deliver(PeerSpoke(rank, facts._replace(state=state)))
         # Only now: who waits for the end of a peer must find its last words delivered.
         peer.over = peer.over or state in ("failed", "stopped", "done")
-        peer.left = told.get("leaving") is True
+        peer.left = message.get("leaving") is True
 
     def _wait_anew(self) -> None:
         """The place of exchange was away, and leases ran out meanwhile: nobody's fault."""
@@ -263,21 +241,3 @@ def open_static_channel(
         if server is None:
             return None
     return FactsChannel(KVClient(host, port), cluster, job, deliver, server=server)
-
-
-def _clean(value: object, depth: int) -> object:
-    if isinstance(value, str):
-        kept = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in value[:MAX_TEXT])
-        return kept.encode("utf-8", "replace").decode("utf-8")
-    if value is None or isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) < 1 << 63 else None
-    if depth == 0:
-        return None
-    if isinstance(value, list):
-        return [_clean(item, depth - 1) for item in value[:MAX_ITEMS]]
-    if isinstance(value, dict):
-        items = list(value.items())[:MAX_ITEMS]
-        return {str(_clean(key, 1))[:200]: _clean(item, depth - 1) for key, item in items}
-    return None

@@ -18,7 +18,6 @@ from pdtriage.launch.supervise.conclude import (
     conclude,
     plan_head,
     process_record,
-    start_fields,
 )
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
@@ -28,6 +27,7 @@ from pdtriage.launch.supervise.processes import become_subreaper, birth_of, send
 from pdtriage.launch.supervise.restart import Restarts
 from pdtriage.launch.supervise.spawn import Child, spawn
 from pdtriage.launch.supervise.supervisor import Ending, Patience, Supervisor
+from pdtriage.record.schema import PeerFacts
 from pdtriage.record.writer import FolderLock, Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
@@ -117,13 +117,13 @@ class Attempt:
             except OSError as error:
                 for started in children:
                     send_to_group(started.pid, signal.SIGKILL)
-                recorder.write("end", {"reason": "refused", **now()})
+                recorder.end({"reason": "refused", **now()})
                 raise not_started(process.argv[0], error) from None
             guardian.watch(child.pid, child.born)
             self.post.watch.add_child(child.pid)
             children.append(child)
             record = process_record(child)
-            recorder.write("start", start_fields(record))
+            recorder.start(record)
             self.observer.notice(Started(record, plan.folder))
         return children
 
@@ -187,7 +187,7 @@ class Attempt:
 
 def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analyst) -> None:
     if channel is not None:
-        channel.publish("failed", analyst.facts(recorder.read_back()))
+        channel.publish("failed", analyst.facts(recorder.record()))
 
 
 def part(
@@ -208,12 +208,12 @@ def part(
         channel.publish("stopped")
         return
     if ending.reason == "interrupted":
-        channel.publish("failed", {"interrupted": ending.interrupted_by})
+        channel.publish("failed", PeerFacts(interrupted=ending.interrupted_by))
     elif ending.reason == "completed":
         channel.publish("done")
     elif ending.reason != "failed":
         # The culprit may be here although somebody else died first of it.
-        channel.publish("stopped", analyst.facts(recorder.read_back()))
+        channel.publish("stopped", analyst.facts(recorder.record()))
     listen(_PARTING if ending.reason == "completed" else patience, channel.all_over)
     if channel.reached is False and not channel.all_over():
         recorder.note(

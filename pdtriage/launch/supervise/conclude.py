@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import sys
@@ -17,10 +16,10 @@ from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.supervise.events import Finished, Noted, Observer, Reforming, Restarting
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code
-from pdtriage.launch.supervise.restart import Decision, Restarts
+from pdtriage.launch.supervise.restart import Restarts
 from pdtriage.launch.supervise.spawn import Child
 from pdtriage.launch.supervise.supervisor import Ending
-from pdtriage.record.schema import ProcessRecord, RestartRecord, RunRecord
+from pdtriage.record.schema import ProcessRecord, RestartRecord
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support import exit_codes
 from pdtriage.support.language import Text
@@ -84,13 +83,6 @@ def process_record(child: Child) -> ProcessRecord:
     )
 
 
-def start_fields(record: ProcessRecord) -> dict[str, object]:
-    """A process that was started, as a line of the record."""
-    fields: dict[str, object] = record._asdict()
-    del fields["started"], fields["end_offset"]
-    return fields | {"time": record.started}
-
-
 def conclude(
     recorder: Recorder,
     folder: str,
@@ -110,16 +102,16 @@ def conclude(
         # The script may have moved or removed its log; that is no reason to fail here.
         with contextlib.suppress(OSError):
             size = os.path.getsize(os.path.join(folder, log))
-            recorder.write("size", {"pid": pid, "bytes": size})
+            recorder.size(pid, size)
     reason = _REASONS.get(ending.reason, ending.reason)
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
-    recorder.write("end", end)
-    record = recorder.read_back()
+    recorder.end(end)
+    record = recorder.record()
     conclusion = analyst.conclude(record)
     refused = ending.reason == "refused"
     code = exit_codes.USAGE if refused else exit_code(conclusion, record)
     judged = {"exit_code": code, "verdict": conclusion.verdict, **_reached(conclusion)}
-    recorder.write("end", {**end, **judged})
+    recorder.end({**end, **judged})
     decision = None
     if restarts is not None and not refused:
         told = ending.interrupted_by or told_to_stop()
@@ -128,9 +120,9 @@ def conclude(
         if restarts.elastic and told is not None and code != exit_codes.OK:
             # A node that leaves says so, whatever its attempt was about to come to.
             code = exit_codes.of_signal(told)
-            recorder.write("end", {**end, **judged, "exit_code": code})
+            recorder.end({**end, **judged, "exit_code": code})
     if decision is not None:
-        recorder.write("restart", restart_fields(decision))
+        recorder.restart(RestartRecord(*decision))
     recorder.close()
     if recorder.trouble:
         observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))
@@ -142,33 +134,13 @@ def conclude(
         observer.notice(Restarting(record, conclusion, decision, most, limit))
     else:
         observer.notice(Finished(record, code, conclusion.culprits, conclusion.role, decision))
-    return Outcome(code, flags, recorder.read_back(), conclusion, decision=decision)
-
-
-def amend(record: RunRecord, decision: Decision, code: int, verdict: str) -> RunRecord:
-    """Correct what the record of an attempt says follows it; the last line of a kind counts."""
-    lines: list[dict[str, object]] = [{"kind": "restart", **restart_fields(decision)}]
-    if code != record.exit_code:
-        kept = ("reason", "interrupted_by", "last_step", "last_epoch")
-        end = {name: value for name, value in record._asdict().items() if name in kept}
-        judged = {"exit_code": code, "verdict": verdict, "time": record.ended}
-        lines.append({"kind": "end", **end, **judged})
-    # A full disk costs the record, never the run.
-    with contextlib.suppress(OSError), open(record.file, "a", encoding="utf-8") as stream:
-        stream.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    return record._replace(exit_code=code, restart=RestartRecord(*decision))
+    return Outcome(code, flags, recorder.record(), conclusion, decision=decision)
 
 
 def _reached(conclusion: Conclusion) -> dict[str, object]:
     """How far a failed attempt came: later attempts hide that from whoever reads the logs."""
     reached = conclusion.failure and conclusion.failure.reached
     return {} if reached is None else {"last_step": reached.step, "last_epoch": reached.epoch}
-
-
-def restart_fields(decision: Decision) -> dict[str, object]:
-    """What was decided after a failed attempt, as a line of the record."""
-    why = {"en": decision.why.en, "zh": decision.why.zh}
-    return {"again": decision.again, "why": why, **now()}
 
 
 def _record_trouble(trouble: str) -> Text:

@@ -5,12 +5,12 @@ Named tuples and not dataclasses, because a launcher must start fast and these a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.collective import Plan
-from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
+from pdtriage.record.schema import DeathRecord, PeerFacts, ProcessRecord, RunRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
@@ -96,7 +96,7 @@ class PeerSpoke(NamedTuple):
     """Another node says what it saw; already checked for size and shape, not for truth."""
 
     node: int
-    facts: Mapping[str, object]
+    facts: PeerFacts
 
 
 class PeerSilent(NamedTuple):

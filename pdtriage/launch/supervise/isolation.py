@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from pdtriage.launch.supervise.events import LaunchEvent, Noted, Observer
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, ExitOrderAnalyst
-from pdtriage.record.schema import RunRecord
+from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.support.errors import debugging
 from pdtriage.support.language import Text, language_of
 
@@ -50,7 +50,7 @@ class IsolatedAnalyst:
         self._observer = observer
         self._plain = ExitOrderAnalyst()
 
-    def facts(self, record: RunRecord) -> Mapping[str, object]:
+    def facts(self, record: RunRecord) -> PeerFacts:
         try:
             return self._analyst.facts(record)
         except Exception as error:

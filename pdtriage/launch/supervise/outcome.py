@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.record.attempts import attempts_in
-from pdtriage.record.schema import DeathRecord, RunRecord
+from pdtriage.record.schema import DeathRecord, PeerFacts, RunRecord
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -91,7 +91,7 @@ class LaunchChecks(Protocol):
 class Analyst(Protocol):
     """Judges a run from its record and the logs beside it."""
 
-    def facts(self, record: RunRecord) -> Mapping[str, object]:
+    def facts(self, record: RunRecord) -> PeerFacts:
         """What the other nodes should know, asked for right after a failure on this one."""
         ...
 
@@ -103,12 +103,11 @@ class Analyst(Protocol):
 class ExitOrderAnalyst:
     """Judges by exit order alone: whoever failed first is to blame."""
 
-    def facts(self, record: RunRecord) -> Mapping[str, object]:
+    def facts(self, record: RunRecord) -> PeerFacts:
         first = first_failure(attempts_in(record)[-1])
         if first is None:
-            return {}
-        end = {"code": first.code, "signal": first.signal}
-        return {"role": first.role, "rank": first.rank, **end}
+            return PeerFacts()
+        return PeerFacts("", first.role, first.rank, first.code, first.signal)
 
     def conclude(self, record: RunRecord) -> Conclusion:
         record = attempts_in(record)[-1]
@@ -121,7 +120,7 @@ class ExitOrderAnalyst:
                 "failed", culprits, first.code, first.signal, False, first.role, _how(first)
             )
         for peer in record.peers:
-            if peer.facts.get("failed") is True:
+            if peer.facts.failed:
                 return _blamed_by(peer.facts)
         if record.reason == "completed":
             return Conclusion("succeeded")
@@ -167,12 +166,11 @@ def _how(death: DeathRecord) -> Failure:
     return Failure(title, f"exit/{death.role}/{death.code}/{death.signal}")
 
 
-def _blamed_by(facts: Mapping[str, object]) -> Conclusion:
-    rank, code, number, role = (facts.get(key) for key in ("rank", "code", "signal", "role"))
+def _blamed_by(facts: PeerFacts) -> Conclusion:
     return Conclusion(
         "failed",
-        (rank,) if isinstance(rank, int) else (),
-        code if isinstance(code, int) and 0 <= code < 256 else None,
-        number if isinstance(number, int) and 0 < number < 65 else None,
-        role=role if role in ("server", "heter", "coordinator") else "worker",
+        () if facts.rank is None else (facts.rank,),
+        facts.code,
+        facts.signal,
+        role=facts.role if facts.role in ("server", "heter", "coordinator") else "worker",
     )

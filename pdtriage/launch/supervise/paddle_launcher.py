@@ -12,7 +12,6 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.launch.plan.network import split_endpoint
-from pdtriage.launch.supervise.conclude import start_fields
 from pdtriage.launch.supervise.event_loop import Death, EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import (
     Died,
@@ -35,7 +34,7 @@ from pdtriage.launch.supervise.processes import (
     reset_signals,
     send,
 )
-from pdtriage.launch.supervise.supervisor import Ending, peer_fields
+from pdtriage.launch.supervise.supervisor import Ending, peer_record
 from pdtriage.record.schema import DeathRecord, ProcessRecord
 from pdtriage.record.writer import Recorder
 
@@ -204,7 +203,7 @@ class PaddleLauncher:
                 self._told(occurrence.signal)
             elif isinstance(occurrence, (PeerSpoke, PeerSilent, PeerBack, PeerDiffers)):
                 self.observer.notice(occurrence)
-                self.recorder.write("peer", peer_fields(occurrence))
+                self.recorder.peer(peer_record(occurrence))
         beat = self.observer.beat_seconds
         if beat is not None and time.monotonic() >= self._next_beat:
             self.observer.beat()
@@ -213,7 +212,7 @@ class PaddleLauncher:
     def _started(self, process: ProcessRecord) -> None:
         self.processes[process.pid] = process
         self.alive.add(process.pid)
-        self.recorder.write("start", start_fields(process))
+        self.recorder.start(process)
         self.observer.notice(Started(process, self.folder))
 
     def _died(self, death: Death) -> None:
@@ -238,7 +237,7 @@ class PaddleLauncher:
         self.deaths.append(record)
         self.recent.append(record)
         self.sizes_after = _sizes_in(self.folder)
-        self.recorder.write("death", record._asdict())
+        self.recorder.death(record)
         first = _failed_itself(record) and not failed_before
         if first:
             self.tell_at = death.monotonic + self.flags.settle

@@ -99,7 +99,7 @@ class Lifetime:
         return waited and self._somebody_trains()
 
     def hear(self, message: object) -> None:
-        if isinstance(message, PeerSpoke) and message.facts.get("state") in _ENDED:
+        if isinstance(message, PeerSpoke) and message.facts.state in _ENDED:
             self._training.discard(message.node)
 
     def is_over(self) -> bool:

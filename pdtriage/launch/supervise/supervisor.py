@@ -30,7 +30,7 @@ from pdtriage.launch.supervise.events import (
 from pdtriage.launch.supervise.guardian import end_members
 from pdtriage.launch.supervise.processes import members_of_launch, send_to_group
 from pdtriage.launch.supervise.spawn import Child
-from pdtriage.record.schema import DeathRecord
+from pdtriage.record.schema import DeathRecord, PeerRecord, SignalRecord
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
@@ -175,7 +175,7 @@ class Supervisor:
             max_rss_kb=death.max_rss_kb,
         )
         self.deaths.append(record)
-        self.recorder.write("death", record._asdict())
+        self.recorder.death(record)
         failed = death.code != 0 and not record.stopped
         first = failed and self.reason is None
         if first:
@@ -210,7 +210,7 @@ class Supervisor:
 
     def _message(self, message: Message) -> None:
         self.observer.notice(message)
-        self.recorder.write("peer", peer_fields(message))
+        self.recorder.peer(peer_record(message))
         if self.lifetime is not None:
             self.lifetime.hear(message)
         if self.reason is not None:
@@ -218,7 +218,7 @@ class Supervisor:
         if isinstance(message, PeerDiffers):
             self.reason = "refused"
             self._stop_at = time.monotonic()
-        elif isinstance(message, PeerSpoke) and message.facts.get("failed") is True:
+        elif isinstance(message, PeerSpoke) and message.facts.failed:
             self.reason = "peer"
             self._stop_at = time.monotonic() + self.patience.settle
 
@@ -303,17 +303,15 @@ class Supervisor:
         )
 
     def _record_signal(self, pid: int, rank: int | None, number: int, reason: str) -> None:
-        self.recorder.write(
-            "signal",
-            {"pid": pid, "rank": rank, "signal": int(number), "reason": reason, **now()},
-        )
+        self.recorder.signal(SignalRecord(pid, rank, int(number), reason, **now()))
 
 
-def peer_fields(message: Message) -> dict[str, object]:
-    """What came from another node, as a line of the record."""
-    fields: dict[str, object] = {"node": message.node, **now()}
+def peer_record(message: Message) -> PeerRecord:
+    """What came from another node, for the record."""
+    time_of_day = now()["time"]
     if isinstance(message, PeerSpoke):
-        return fields | {"what": "facts", "facts": dict(message.facts)}
+        return PeerRecord(message.node, "facts", time_of_day, facts=message.facts)
     if isinstance(message, PeerSilent):
-        return fields | {"what": "silent", "silent_seconds": message.seconds}
-    return fields | {"what": "differs" if isinstance(message, PeerDiffers) else "back"}
+        return PeerRecord(message.node, "silent", time_of_day, message.seconds)
+    kind = "differs" if isinstance(message, PeerDiffers) else "back"
+    return PeerRecord(message.node, kind, time_of_day)

@@ -1,4 +1,4 @@
-"""Run records are read whatever state they are in."""
+"""Run records are read whatever state they are in, and say what was written."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.record.schema import parse_record, read_records
+from pdtriage.record.reader import parse_record, read_records
+from pdtriage.record.schema import (
+    DeathRecord,
+    PeerFacts,
+    PeerRank,
+    PeerRecord,
+    ProcessRecord,
+    RestartRecord,
+    SignalRecord,
+)
+from pdtriage.record.writer import Recorder, amend
 from pdtriage.support.language import Text
-
-from .conftest import Launcher
 
 LINES = [
     {"kind": "launch", "launch": "ab", "pid": 1, "argv": ["pdtriage"], "world_size": 2},
@@ -139,20 +147,31 @@ def test_a_time_is_finite(number: str) -> None:
     assert record.started is None
 
 
-def test_the_record_of_a_real_run_says_it_all(launcher: Launcher) -> None:
-    launch = launcher.run("--nproc_per_node=2", "--job_id=mine", "act.py", "1=signal:6")
-    record = launch.record()
-    assert record.argv[:2] == ("pdtriage", "run")
-    assert record.argv[-1] == "1=signal:6"
-    assert (record.job, record.world_size, record.nnodes) == ("mine", 2, 1)
-    assert record.pid == launch.process.pid
-    assert record.guardian_pid is not None
-    assert len(record.endpoints) == 2
-    assert record.versions["pdtriage"]
-    assert [p.log for p in record.processes] == ["workerlog.0", "workerlog.1"]
-    aborted = next(death for death in record.deaths if death.rank == 1)
-    assert aborted.signal == 6
-    assert aborted.code is None
-    assert aborted.max_rss_kb
-    assert aborted.max_rss_kb > 1000
-    assert not record.is_live()
+def test_what_the_launcher_holds_is_what_anyone_reads(tmp_path: Path) -> None:
+    recorder = Recorder(str(tmp_path / "pdtriage"))
+    recorder.launch({"launch": "ab", "pid": 1, "argv": ["pdtriage"], "started": 1.5})
+    recorder.launch({"world_size": 2, "roles": {"server": ["h:1"]}, "versions": {"python": "3"}})
+    for pid in (10, 11):
+        recorder.start(ProcessRecord("worker", pid - 10, 0, None, "h:2", pid, "w", 5, 2.5, 3.5))
+    recorder.death(DeathRecord(0, "worker", 1, 1, 11, 4.5, 5.5, 3, None, False, False, 0.5, 0.5, 9))
+    recorder.signal(SignalRecord(10, 0, 15, "failure", 6.5, 7.5))
+    facts = PeerFacts("failed", "worker", 3, 1, ranks=(PeerRank("worker", 3, pids=(7,)),))
+    recorder.peer(PeerRecord(1, "facts", 8.5, facts=facts))
+    recorder.peer(PeerRecord(1, "silent", 9.5, 3.5))
+    recorder.peer(PeerRecord(1, "back", 10.5))
+    recorder.note(Text("odd", "怪"))
+    recorder.silence(Text("quiet", "静"))
+    recorder.silence(Text("quiet again", "又静"))
+    recorder.size(10, 99)
+    recorder.end({"reason": "failed", "interrupted_by": None, "time": 11.5})
+    recorder.end({"reason": "failed", "time": 11.5, "exit_code": 3, "last_step": 4})
+    recorder.restart(RestartRecord(True, Text("worth it", "值得")))
+    recorder.close()
+    recorder.silence(Text("too late", "太晚"))
+    (read,) = read_records(tmp_path)
+    assert read == recorder.record()
+    assert [note.en for note in read.notes] == ["odd", "quiet again"]
+    assert (read.processes[0].end_offset, read.peers[0].facts) == (99, facts)
+    amended = amend(read, RestartRecord(False, Text("no", "不")), 7, "failed")
+    assert read_records(tmp_path) == [amended]
+    assert (amended.exit_code, amended.last_step) == (7, 4)
