@@ -3,8 +3,8 @@
     mapper = mapper_of("ray", address="10.0.0.1:6379")
     facts, records, notes = read_sources(found, engine, mapper=mapper)
 
-Whoever reads, the facts are the same. `remembered.py` keeps them by content, `on_ray.py` has them
-made elsewhere; reading them on this machine is `pdtriage/reading.py`.
+Whoever reads, the facts are the same: `local.py` on this machine, `forked.py` with several of its
+processes, `on_ray.py` on a cluster; `memory.py` keeps them by content.
 """
 
 from __future__ import annotations

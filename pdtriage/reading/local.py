@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.model import FileFacts, Text
 from pdtriage.scan import Engine, scan, side_facts
-from pdtriage.scan.scan_file import WORTH_A_THREAD, begun
+from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
 from pdtriage.scan.side_files import MOST_BYTES
 from pdtriage.sources import Found, Source
 from pdtriage.sources.read_ahead import any_remote, fetched_ahead
@@ -67,7 +67,7 @@ def read_sources(
     notes: list[Text] = []
     unknown = [s for s in found.sources if s.file.path not in known] if known else found.sources
     logs = [s for s in unknown if s.file.kind not in NO_LOGS]
-    scanned = (mapper or read_here)(logs, engine, tick or _untold)
+    scanned = (mapper or read_here)(logs, engine, tick or _ignore)
     small = fetched_ahead([s for s in unknown if s.file.kind in SMALL_KINDS])
     for source in found.sources:
         file = source.file
@@ -92,7 +92,7 @@ def read_sources(
     return facts, records, notes
 
 
-def _untold(_done: int, _whole: int) -> None:
+def _ignore(_done: int, _whole: int) -> None:
     pass
 
 
@@ -113,24 +113,23 @@ def read_here(
     if alone or any_remote(sources):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
+    from pdtriage.reading.codec import decode, encode  # small folders must not wait for it
     from pdtriage.reading.forked import spread
-    from pdtriage.reading.parcels import (  # small folders must not wait for it
-        Parcel,
-        packed,
-        unpacked,
-    )
 
     batches = _batches(sources, max(BATCH, work // MOST_BATCHES))
 
-    def read_batch(number: int) -> Parcel:
-        sources = batches[number]
-        tell = [begun(source.file, source.chunks(_chunk(source)), engine) for source in sources]
-        return packed((one(), source.notes()) for one, source in zip(tell, sources, strict=True))
+    def read_batch(number: int) -> bytes | None:
+        batch = batches[number]
+        scans = [begin_scan(source.file, source.chunks(_chunk(source)), engine) for source in batch]
+        return encode((end(), source.notes()) for end, source in zip(scans, batch, strict=True))
 
     done = 0
     several = spread(read_batch, len(batches), _cores(), meanwhile)
-    for batch, parcel in zip(batches, several, strict=True):
-        yield from unpacked(parcel, batch)
+    for batch, facts in zip(batches, several, strict=True):
+        if facts is None:  # they cannot be sent
+            yield from (read_one(source, engine) for source in batch)
+        else:
+            yield from decode(facts, batch)
         done += _size(batch)
         tick(done, whole)
 
@@ -140,7 +139,7 @@ def _one_after_another(
 ) -> Iterator[Read]:
     done = before
 
-    def told(length: int) -> None:
+    def count(length: int) -> None:
         nonlocal done
         done += length
         tick(done, whole)
@@ -148,7 +147,7 @@ def _one_after_another(
     for source in fetched_ahead(sources):
         done = before
         size = _chunk(source) if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
-        yield scan(source.file, source.chunks(size), engine, told), source.notes()
+        yield scan(source.file, source.chunks(size), engine, count), source.notes()
         before += source.file.size or 0
 
 

@@ -15,14 +15,15 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any
+from typing import Any, Literal
 
 import pdtriage
 from pdtriage.reading.local import Read, Tick, read_one
-from pdtriage.reading.sighting import Sighting, seen_alike, sighting_of
 from pdtriage.scan import Engine
 from pdtriage.sources import Source
+from pdtriage.sources.byte_stream import Disk, Memory
 from pdtriage.sources.read_ahead import any_remote, fetched_ahead
+from pdtriage.sources.remote.url import scheme_of
 from pdtriage.support.errors import NotAvailableError, debugging, missing_package
 from pdtriage.support.language import Text
 
@@ -38,11 +39,13 @@ WORTH_A_TREE = 64
 """… where there are more batches than this."""
 TRIES = 8
 """How many nodes may die under one task."""
-KNOCKING = 10.0
+CONNECT_SECONDS = 10.0
 """Seconds in which the head of a cluster takes a connection, or is not there."""
 UNDER_WAY = 3
 """Batches for each CPU that are handed to the cluster at once; the others wait here."""
 
+Sighting = tuple[int, int] | Literal["anywhere", "here"]
+"""Size and time of a file on disk, or where else it can be had."""
 Wanted = tuple[Source, Sighting]
 Answer = list[Read | None]
 """For each file of a batch what was read; None for what the node could not see."""
@@ -81,7 +84,7 @@ class _Run:
         options = {"num_cpus": 1, "max_retries": TRIES, "scheduling_strategy": "SPREAD"}
         self._read = ray.remote(read_batch).options(**options)
         self._fold = ray.remote(fold).options(**options)
-        self._told = f"{pdtriage.__version__} {id(engine.knowledge)} {os.getpid()}"
+        self._engine_key = f"{pdtriage.__version__} {id(engine.knowledge)} {os.getpid()}"
 
     def answers(self) -> Iterator[Read]:
         under_way: deque[tuple[list[int], list[Any], Any]] = deque()
@@ -89,21 +92,21 @@ class _Run:
         most = max(4, UNDER_WAY * self._cpus)
         while groups or under_way:
             while groups and (not under_way or _tasks(under_way) + len(groups[0]) <= most):
-                under_way.append(self._begun(groups.popleft()))
+                under_way.append(self._submit(groups.popleft()))
             numbers, parts, whole = under_way[0]
             self._wait(parts, [part for _, many, _ in under_way for part in many])
             answer = self._answer(numbers, parts, whole)
             under_way.popleft()
-            yield from self._completed(numbers, answer)
+            yield from self._read_missing(numbers, answer)
 
     def _groups(self) -> list[list[int]]:
         numbers = range(len(self._batches))
         size = FAN_IN if len(numbers) > WORTH_A_TREE else 1
         return [list(numbers[at : at + size]) for at in range(0, len(numbers), size)]
 
-    def _begun(self, numbers: list[int]) -> tuple[list[int], list[Any], Any]:
+    def _submit(self, numbers: list[int]) -> tuple[list[int], list[Any], Any]:
         parts = [
-            self._read.remote(self._told, [self._knowledge], self._batches[number])
+            self._read.remote(self._engine_key, [self._knowledge], self._batches[number])
             for number in numbers
         ]
         return numbers, parts, parts[0] if len(parts) == 1 else self._fold.remote(*parts)
@@ -123,14 +126,14 @@ class _Run:
         try:
             return list(self._ray.get(whole))
         except errors.RayTaskError as error:
-            raise _told_apart(error) from error
+            raise _explain(error) from error
         except errors.RayError:
             if len(parts) == 1:
                 return [None for _ in self._batches[numbers[0]]]
         pairs = zip(numbers, parts, strict=True)
         return fold(*(self._answer([number], [part], part) for number, part in pairs))
 
-    def _completed(self, numbers: list[int], answer: Answer) -> Iterator[Read]:
+    def _read_missing(self, numbers: list[int], answer: Answer) -> Iterator[Read]:
         wanted = [source for number in numbers for source, _ in self._batches[number]]
         unseen = [source for source, read in zip(wanted, answer, strict=True) if read is None]
         here = fetched_ahead(unseen)
@@ -154,23 +157,42 @@ def batches_of(wanted: Sequence[Wanted], most: int) -> list[list[Wanted]]:
     return batches
 
 
-def read_batch(told: str, knowledge: list[Any], wanted: list[Wanted]) -> Answer:
+def read_batch(engine_key: str, knowledge: list[Any], wanted: list[Wanted]) -> Answer:
     """Runs on a node. `knowledge` is wrapped: only the first task of a process fetches it."""
-    version = told.partition(" ")[0]
+    version = engine_key.partition(" ")[0]
     if version != pdtriage.__version__:
         raise OtherVersionError(f"pdtriage {pdtriage.__version__}, not {version}")
-    if told not in _engines:
+    if engine_key not in _engines:
         import ray
 
         _engines.clear()
-        _engines[told] = Engine(ray.get(knowledge[0]))
-    visible = [seen_alike(source, sighting) for source, sighting in wanted]
+        _engines[engine_key] = Engine(ray.get(knowledge[0]))
+    engine = _engines[engine_key]
+    visible = [is_seen_alike(source, sighting) for source, sighting in wanted]
     ahead = fetched_ahead([s for (s, _), seen in zip(wanted, visible, strict=True) if seen])
-    return [_read_there(next(ahead), _engines[told]) if seen else None for seen in visible]
+    return [_read_if_reachable(next(ahead), engine) if seen else None for seen in visible]
 
 
 def fold(*parts: Answer) -> Answer:
     return [read for part in parts for read in part]
+
+
+def sighting_of(source: Source) -> Sighting:
+    origin = source.origin
+    if isinstance(origin, Memory):
+        return "anywhere"
+    if not isinstance(origin, Disk):
+        return "here" if scheme_of(origin.root) == "memory" else "anywhere"
+    try:
+        found = os.stat(origin.path)
+    except OSError:
+        return "here"  # gone: whoever reads it notes why
+    return found.st_size, found.st_mtime_ns
+
+
+def is_seen_alike(source: Source, sighting: Sighting) -> bool:
+    """Shared storage shows the same size and time everywhere; numbers of inodes differ."""
+    return sighting == "anywhere" or (sighting != "here" and sighting_of(source) == sighting)
 
 
 class OtherVersionError(Exception):
@@ -180,7 +202,7 @@ class OtherVersionError(Exception):
 _engines: dict[str, Engine] = {}  # one in each process of the cluster
 
 
-def _read_there(source: Source, engine: Engine) -> Read | None:
+def _read_if_reachable(source: Source, engine: Engine) -> Read | None:
     """A storage that a node cannot reach, or may not, is left to the driver."""
     try:
         read = read_one(source, engine)
@@ -222,7 +244,7 @@ def _session(ray: Any, address: str | None) -> Iterator[None]:
     if address == "local":
         options["include_dashboard"] = False
     try:
-        _knock(address)
+        _check_reachable(address)
         ray.init(address=address, **options)
     except (OSError, RuntimeError, ValueError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
@@ -233,21 +255,21 @@ def _session(ray: Any, address: str | None) -> Iterator[None]:
             )
         ) from error
     try:
-        with _told_to_nobody():
+        with _silence_ray():
             yield
     finally:
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Ray itself asks for minutes before it says that nobody is there."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCKING).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
 
 
 @contextmanager
-def _told_to_nobody() -> Iterator[None]:
+def _silence_ray() -> Iterator[None]:
     """Ray prints on standard output that a node died. That is where the report goes."""
     if debugging():
         with redirect_stdout(sys.stderr):
@@ -257,7 +279,7 @@ def _told_to_nobody() -> Iterator[None]:
         yield
 
 
-def _told_apart(error: Exception) -> Exception:
+def _explain(error: Exception) -> Exception:
     """What failed on a node, and is not a matter of the log."""
     cause = getattr(error, "cause", None) or error
     if isinstance(cause, (ImportError, OtherVersionError)):

@@ -27,38 +27,38 @@ def scan(
     file: LogFile,
     chunks: Iterable[bytes],
     engine: Engine,
-    told: Callable[[int], None] | None = None,
+    on_chunk: Callable[[int], None] | None = None,
 ) -> FileFacts:
-    """All facts of one file; `told` hears of the bytes of each chunk.
+    """All facts of one file; `on_chunk` is called with the length of each chunk.
 
-    With somebody to tell, one file is all there is to do: a second thread reads and scans ahead.
+    With `on_chunk`, one file is all there is to do: a second thread reads and scans ahead.
     """
-    return begun(file, chunks, engine, told)()
+    return begin_scan(file, chunks, engine, on_chunk)()
 
 
-def begun(
+def begin_scan(
     file: LogFile,
     chunks: Iterable[bytes],
     engine: Engine,
-    told: Callable[[int], None] | None = None,
+    on_chunk: Callable[[int], None] | None = None,
 ) -> Callable[[], FileFacts]:
     """The same in two steps: now the file is read and searched, later it is understood.
 
-    Short files are begun together and told together: the two push each other out of the
+    Short files are begun together and finished together: the two push each other out of the
     processor's caches, which is a tenth of the time.
     """
     pieces = iter(chunks)
     begin = list(islice(pieces, 2)) if (file.size or 0) <= PIECE else []
     if len(begin) == 1 and len(begin[0]) <= PIECE:
-        if told:
-            told(len(begin[0]))
-        return _begun_short(file, begin[0], engine)
+        if on_chunk:
+            on_chunk(len(begin[0]))
+        return _begin_short(file, begin[0], engine)
     scanner = FileScanner(file, engine)
     found = _searched(chain(begin, pieces), Stream(engine.detector, 0))
-    for chunk, hits in ahead(found) if told and (file.size or 0) >= WORTH_A_THREAD else found:
+    for chunk, hits in ahead(found) if on_chunk and (file.size or 0) >= WORTH_A_THREAD else found:
         scanner.take(chunk, hits)
-        if told:
-            told(len(chunk))
+        if on_chunk:
+            on_chunk(len(chunk))
     return scanner.facts
 
 
@@ -74,7 +74,7 @@ def events_of(text: bytes, knowledge: Knowledge, kind: str = "worker") -> tuple[
     return scan(file, [text], Engine(knowledge)).events
 
 
-def _begun_short(file: LogFile, text: bytes, engine: Engine) -> Callable[[], FileFacts]:
+def _begin_short(file: LogFile, text: bytes, engine: Engine) -> Callable[[], FileFacts]:
     hits = engine.detector.find(text)
     if hits or file.kind == "console":
         return partial(_in_full, file, text, hits, engine)

@@ -17,7 +17,8 @@ from tests.sources.web import Web, serving
 
 HEAVY = {
     *("aiohttp", "asyncio", "concurrent.futures", "fsspec", "paramiko", "ray", "s3fs"),
-    *("pdtriage.sources.remote.origin", "pdtriage.reading.on_ray", "pdtriage.reading.plain"),
+    *("pdtriage.sources.remote.origin", "pdtriage.reading.on_ray", "pdtriage.reading.codec"),
+    "msgspec",
 }
 SECRETS = ("hunter22", "deadbeefdeadbeef", "AKIAIOSFODNN7EXAMPLE")
 

@@ -14,7 +14,7 @@ from pdtriage.knowledge import load_knowledge
 from pdtriage.model import FileFacts, LogFile
 from pdtriage.scan import Engine, FileScanner, scan
 from pdtriage.scan import scan_file as scanning
-from pdtriage.scan.scan_file import begun
+from pdtriage.scan.scan_file import begin_scan
 from pdtriage.sources import find
 
 from .builders import MODIFIED, engine
@@ -95,7 +95,7 @@ def test_every_quiet_log_of_the_scenarios() -> None:
 
 def test_files_may_be_begun_before_any_is_told() -> None:
     sources = [s for s in find([SCENARIOS]).sources if s.file.kind in ("worker", "console")][:60]
-    tell = [begun(source.file, source.chunks(), engine()) for source in sources]
+    tell = [begin_scan(source.file, source.chunks(), engine()) for source in sources]
     told = [one() for one in tell]
     assert told == [scan(source.file, source.chunks(), engine()) for source in sources]
 

@@ -12,7 +12,7 @@ import fsspec
 import pytest
 
 from pdtriage.knowledge import load_knowledge
-from pdtriage.reading.content_key import Keys
+from pdtriage.reading.memory import ContentKeys
 from pdtriage.scan import Engine
 from pdtriage.sources import Found, Source, find
 from pdtriage.sources.remote import backends
@@ -269,7 +269,7 @@ def test_urls_that_differ_in_their_query_are_two_logs() -> None:
     with serving(Web({"get/workerlog.0": b"step 1\n"})) as web:
         urls = [f"{web.url}/get/workerlog.0?job={job}" for job in "778"]
         sources = find(urls).sources
-        keys = Keys(Engine(load_knowledge()))
+        keys = ContentKeys(Engine(load_knowledge()))
         assert [source.file.path for source in sources] == [
             f"{web.url}/get/workerlog.0",
             f"{web.url}/get/workerlog.0 (2)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
@@ -12,12 +11,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
+import pdtriage
 from pdtriage.knowledge import load_knowledge
-from pdtriage.model import FileFacts
-from pdtriage.reading import content_key, memory
+from pdtriage.reading import memory
 from pdtriage.reading.local import Read, Tick, read_here
 from pdtriage.reading.memory import read_or_remember
-from pdtriage.reading.plain import NotThatShape, from_plain, plain
 from pdtriage.scan import Engine
 from pdtriage.sources import Source, find
 from pdtriage.sources.remote import backends
@@ -43,7 +41,7 @@ def test_numbers_nobody_means(monkeypatch: pytest.MonkeyPatch, told: str) -> Non
 @pytest.fixture(autouse=True)
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PDTRIAGE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(content_key, "WORTH_KEEPING", 1000)
+    monkeypatch.setattr(memory, "WORTH_KEEPING", 1000)
     return tmp_path / "cache" / "results"
 
 
@@ -89,16 +87,6 @@ def test_the_second_look_reads_nothing(log: Path) -> None:
     assert second == first
 
 
-def test_all_facts_of_all_scenarios_come_back_as_they_were() -> None:
-    found = find(sorted(SCENARIOS.iterdir())).sources
-    facts = [facts for facts, _ in read_here(found, ENGINE, lambda *_: None)]
-    assert len(facts) > 300
-    for one in facts:
-        again = from_plain(FileFacts, json.loads(json.dumps(plain(one))))
-        assert again == one
-        assert repr(again) == repr(one)
-
-
 def test_a_log_that_grows_is_read_again(log: Path) -> None:
     look(log)
     with log.open("ab") as file:
@@ -139,7 +127,7 @@ def test_other_signatures_and_other_versions_read_again(
 ) -> None:
     look(log)
     assert look(log, engine=OTHER_ENGINE)[1] == ["workerlog.0"]
-    monkeypatch.setattr(content_key, "_tool", lambda: b"another version")
+    monkeypatch.setattr(memory, "_tool", lambda: b"another version")
     assert look(log)[1] == ["workerlog.0"]
 
 
@@ -170,7 +158,7 @@ def test_a_damaged_entry_is_read_anew(log: Path, shelf: Path, damage: str) -> No
         text = zstandard.ZstdDecompressor().decompress(body).replace(b"Errno 5", b"Errno 7")
         entry.write_bytes(whole[: -len(body)] + zstandard.ZstdCompressor().compress(text))
     else:
-        body = zstandard.ZstdCompressor().compress(b'[["x"],[],1]')
+        body = zstandard.ZstdCompressor().compress(b"\x91\x92\x91\xa1x\x90")
         entry.write_bytes(cache.sealed(body, entry.stem))
     again, read = look(log)
     assert read == ["workerlog.0"]
@@ -236,10 +224,10 @@ def test_nothing_is_kept_where_that_is_wished(
 def test_small_local_logs_are_not_worth_it(
     log: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(content_key, "WORTH_KEEPING", 8 << 20)
+    monkeypatch.setattr(memory, "WORTH_KEEPING", 8 << 20)
     look(log)
     assert entries(shelf) == []
-    assert "pdtriage.reading.plain" in sys.modules
+    assert "pdtriage.reading.codec" in sys.modules
 
 
 def test_members_of_an_archive(tmp_path: Path) -> None:
@@ -273,10 +261,6 @@ def test_what_was_read_with_difficulty_is_read_again(
     assert entries(shelf) == []
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [None, {}, [], ["path"], [["p", "nonsense", "f", None, 0, None, None], *[[]] * 5, 0, 0]],
-)
-def test_what_has_another_shape_is_refused(wrong: object) -> None:
-    with pytest.raises(NotThatShape):
-        from_plain(FileFacts, wrong)
+def test_the_rooms_that_facts_depend_on_exist() -> None:
+    package = Path(pdtriage.__file__).parent
+    assert [room for room in memory.CODE if not [*(package / room).rglob("*.py")]] == []

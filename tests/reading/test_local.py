@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,27 +12,14 @@ from pathlib import Path
 import pytest
 
 from pdtriage.knowledge import load_knowledge
-from pdtriage.model import FileFacts
 from pdtriage.reading import local
-from pdtriage.reading.local import read_one
 from pdtriage.scan import Engine
-from pdtriage.sources import Source, find
+from pdtriage.sources import find
 
-SCENARIOS = Path(__file__).parent / "fixtures" / "scenarios"
+SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"
 ENGINE = Engine(load_knowledge())
 HERE = os.getpid()
 on_two_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
-
-
-@pytest.fixture
-def spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is a batch of its own, however small."""
-    monkeypatch.setattr(local, "WORTH_READERS", 0)
-    monkeypatch.setattr(local, "BATCH", 1)
-
-
-def facts(story: str) -> list[FileFacts]:
-    return local.read_sources(find([SCENARIOS / story]), ENGINE)[0]
 
 
 @pytest.mark.parametrize("story", ["data-errno5-worker", "nodes-segfault", "ps-server-dies"])
@@ -41,6 +27,14 @@ def facts(story: str) -> list[FileFacts]:
 def test_spread_over_processes(story: str) -> None:
     """In a process of its own: beside the threads of other tests nothing would be forked."""
     subprocess.run([sys.executable, "-c", SPREAD, str(SCENARIOS / story)], check=True, timeout=60)
+
+
+@on_two_cores
+def test_what_cannot_be_sent_is_read_by_the_parent(tmp_path: Path) -> None:
+    line = b"I1114 22:13:20.114021  %d tcp_utils.cc:181] The server starts to listen\n"
+    for rank, pid in enumerate([8805, 10**30, 8807]):
+        (tmp_path / f"workerlog.{rank}").write_bytes(line % pid)
+    subprocess.run([sys.executable, "-c", SPREAD, str(tmp_path)], check=True, timeout=60)
 
 
 SPREAD = """
@@ -112,12 +106,45 @@ assert gc.isenabled() and gc.get_freeze_count() > frozen // 2, (frozen, gc.get_f
 """
 
 
-@pytest.mark.usefixtures("spread")
+@pytest.mark.parametrize("story", ["data-errno5-worker", "nodes-segfault"])
 @on_two_cores
-def test_a_reader_that_is_killed_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = facts("data-errno5-worker")
-    monkeypatch.setattr(local, "read_one", _die_in_a_child)
-    assert facts("data-errno5-worker") == expected
+def test_a_reader_that_is_killed_costs_time_only(story: str) -> None:
+    """The one that is about to give the facts of the second file: the parent reads that again."""
+    subprocess.run([sys.executable, "-c", KILLED, str(SCENARIOS / story)], check=True, timeout=60)
+
+
+KILLED = """
+import os, signal, sys
+from pdtriage.reading import local
+from pdtriage.scan import Engine
+from pdtriage.knowledge import load_knowledge
+from pdtriage.sources import find
+
+local.WORTH_READERS, local.BATCH = 0, 1
+engine, parent = Engine(load_knowledge()), os.getpid()
+ends = []
+sources = find([sys.argv[1]])
+fatal = [source for source in sources.sources if source.file.kind == "worker"][1].file.path
+begin_scan = local.begin_scan
+
+def die_in_a_child(file, *given):
+    if file.path == fatal and os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return begin_scan(file, *given)
+
+def wait_for(pid, flags):
+    ended = waitpid(pid, flags)
+    ends.append(os.waitstatus_to_exitcode(ended[1]))
+    return ended
+
+waitpid, os.waitpid = os.waitpid, wait_for
+local.begin_scan = die_in_a_child
+with_a_death = local.read_sources(sources, engine)[0]
+assert -signal.SIGKILL in ends, ends
+local._may_fork = lambda: False
+local.begin_scan = begin_scan
+assert repr(local.read_sources(sources, engine)[0]) == repr(with_a_death)
+"""
 
 
 def test_beside_other_threads_nothing_is_forked() -> None:
@@ -129,12 +156,6 @@ def test_beside_other_threads_nothing_is_forked() -> None:
     finally:
         release.set()
         other.join()
-
-
-def _die_in_a_child(source: Source, engine: Engine) -> local.Read:
-    if os.getpid() != HERE:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return read_one(source, engine)
 
 
 def test_a_file_that_is_truncated_while_it_is_read_just_ends(tmp_path: Path) -> None:
