@@ -14,7 +14,8 @@ import json
 import platform
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -23,13 +24,13 @@ from typing import IO, BinaryIO, cast
 import zstandard
 
 import pdtriage
-from pdtriage.analysis.excerpts import Windows, excerpt_of
 from pdtriage.analysis.pipeline import job_at
 from pdtriage.model import EnvBlock, Language, LogFile, Report, Text
 from pdtriage.reading.local import SIDE_KINDS
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.masking.secrets import masked_text
 from pdtriage.report.words import VERDICTS
+from pdtriage.scan.lines import clean, shown
 from pdtriage.scan.side_files import MOST_BYTES, side_facts
 from pdtriage.sources import Source
 
@@ -41,6 +42,7 @@ CLOSING_BYTES = 128 << 10
 MOST_TOLD = 400
 ENDINGS = (".tar.zst", ".tzst", ".tar.gz", ".tgz", ".tar")
 _FORMATS = (("report.json", "json"), ("report.md", "markdown"), ("report.html", "html"))
+LONGEST = 16_000
 
 
 @dataclass(slots=True)
@@ -82,12 +84,12 @@ def write_bundle(
     sources = job.sources.values()
     contents = Contents(most_bytes - CLOSING_BYTES, language)
     for name, kind in _FORMATS:
-        contents.add(f"{OWN}/{name}", _rendered(report, kind))
+        contents.add(f"{OWN}/{name}", _render(report, kind))
     for source in sorted(sources, key=lambda source: _urgency(source, report)):
         _add_source(contents, source, report)
     contents.add(f"{OWN}/versions.json", _json(_versions()))
     contents.room += CLOSING_BYTES
-    contents.add(f"{OWN}/left-out.json", _json(_told(contents)))
+    contents.add(f"{OWN}/left-out.json", _json(_listing(contents)))
     contents.add(f"{OWN}/README.md", _readme(report, contents).encode())
     _pack(contents, output)
     return contents
@@ -96,7 +98,7 @@ def write_bundle(
 def _add_source(contents: Contents, source: Source, report: Report) -> None:
     file = source.file
     if file.kind in SIDE_KINDS:
-        contents.add(_logs(file), _reduced(file, source.read_small(MOST_BYTES)), file)
+        contents.add(_logs(file), _reduce(file, source.read_small(MOST_BYTES)), file)
     elif file.kind == "record":
         text = source.read_small(MOST_BYTES).decode("utf-8", "replace")
         contents.add(f"{OWN}/records/{file.path}", masked_text(text)[0].encode(), file)
@@ -137,7 +139,7 @@ def _urgency(source: Source, report: Report) -> tuple[int, int, str]:
     return (file.path not in blamed, rank, file.path)
 
 
-def _reduced(file: LogFile, raw: bytes) -> bytes:
+def _reduce(file: LogFile, raw: bytes) -> bytes:
     """The same kind of file with nothing in it but what is on the allow-list."""
     if file.kind == "k8s":
         from pdtriage.scan.kubernetes import reduced_documents  # few folders have any
@@ -162,7 +164,7 @@ def _peers(blocks: Sequence[EnvBlock]) -> str:
     return "".join(f"{peers}\n" for peers in lines.values())
 
 
-def _rendered(report: Report, kind: str) -> bytes:
+def _render(report: Report, kind: str) -> bytes:
     stream = io.StringIO()
     reporter_named(kind).write(report, stream, Options())
     return stream.getvalue().encode("utf-8", "replace")
@@ -196,7 +198,7 @@ def _readme(report: Report, contents: Contents) -> str:
     return f"{title.in_(report.language)}\n\n{said.in_(report.language)}\n"
 
 
-def _told(contents: Contents) -> list[dict[str, object]]:
+def _listing(contents: Contents) -> list[dict[str, object]]:
     more = len(contents.left_out) - MOST_TOLD
     if more <= 0:
         return contents.left_out
@@ -216,7 +218,7 @@ def _safe(name: str) -> str:
 
 
 def _pack(contents: Contents, output: Path) -> None:
-    with _opened(output) as stream, tarfile.open(fileobj=stream, mode="w|") as archive:
+    with _open_archive(output) as stream, tarfile.open(fileobj=stream, mode="w|") as archive:
         for name, content in contents.members.items():
             member = tarfile.TarInfo(f"pdtriage-bundle/{name}")
             member.size = len(content)
@@ -225,7 +227,7 @@ def _pack(contents: Contents, output: Path) -> None:
 
 
 @contextmanager
-def _opened(output: Path) -> Iterator[IO[bytes]]:
+def _open_archive(output: Path) -> Iterator[IO[bytes]]:
     """Compressed as the name says."""
     name = output.name.lower()
     with output.open("wb") as raw:
@@ -239,3 +241,60 @@ def _opened(output: Path) -> Iterator[IO[bytes]]:
         else:
             with zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False) as stream:
                 yield cast(IO[bytes], stream)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Which lines are wanted: around marks, and at both ends of the file."""
+
+    marks: tuple[int, ...] = ()
+    before: int = 120
+    after: int = 40
+    head: int = 30
+    tail: int = 60
+
+    def wants(self, number: int) -> bool:
+        if number <= self.head:
+            return True
+        return any(mark - self.before <= number <= mark + self.after for mark in self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    content: bytes
+    lines: int
+    skipped: int
+
+
+def excerpt_of(pieces: Iterable[bytes], windows: Windows) -> Excerpt:
+    """One pass, with no more in memory than what is kept."""
+    kept: list[tuple[int, str]] = []
+    tail: deque[tuple[int, str]] = deque(maxlen=windows.tail)
+    number = 0
+    for number, raw in enumerate(_lines(pieces), 1):
+        line = (number, shown(clean(raw)))
+        if windows.wants(number):
+            kept.append(line)
+        else:
+            tail.append(line)
+    kept = sorted({**dict(kept), **dict(tail)}.items())
+    text, last, skipped = [], 0, number - len(kept)
+    for at, line_text in kept:
+        if at > last + 1:
+            text.append(f"[... {at - last - 1} lines left out ...]")
+        text.append(line_text)
+        last = at
+    masked, _ = masked_text("\n".join(text) + "\n" if text else "")
+    return Excerpt(masked.encode("utf-8", "replace"), number, skipped)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines of at most `LONGEST` bytes; what is longer is cut, not kept in memory."""
+    pending = b""
+    for piece in pieces:
+        *whole, rest = (pending + piece).split(b"\n")
+        for line in whole:
+            yield line[:LONGEST]
+        pending = rest[:LONGEST]
+    if pending:
+        yield pending

@@ -20,7 +20,7 @@ from pdtriage.model import (
     Text,
     VerdictWord,
 )
-from pdtriage.report.masking.redact import redacted
+from pdtriage.report.masking.redact import mask_secrets
 from pdtriage.support.gc_pause import collector_at_rest
 from pdtriage.verdict import Judgement, judge, signatures_reported
 from pdtriage.verdict.attempts import attempts_of, row_of
@@ -74,7 +74,7 @@ class Job:
             differences=(*unlike, *differences_of_ranks(facts)),
             attempts=attempts_of(rows, rows[chosen]),
         )
-        return redacted(report) if redact else report
+        return mask_secrets(report) if redact else report
 
     @cached_property
     def sources(self) -> dict[str, Source]:
@@ -93,7 +93,7 @@ class Job:
     def _unlike(
         self, facts: RunFacts, judgement: Judgement, good: GoodRun
     ) -> tuple[tuple[Difference, ...], tuple[Text, ...]]:
-        from pdtriage.analysis.baseline_diff import (  # as a rule there is no good run
+        from pdtriage.analysis.baseline import (  # as a rule there is no good run
             Side,
             unlike_lines,
         )

@@ -167,14 +167,14 @@ def _nothing_read(facts: Sequence[FileFacts]) -> bool:
 
 
 def _unreadable(paths: Sequence[str | Path]) -> Text:
-    where = _shown(paths)
+    where = _display(paths)
     return Text(
         f"{where}: nothing of what is there could be read", f"{where}：其中的内容都无法读取"
     )
 
 
 def _nothing(paths: Sequence[str | Path]) -> Text:
-    where = _shown(paths)
+    where = _display(paths)
     return Text(
         f"{where}: no Paddle log found there; give a folder with workerlog.*, a captured console, "
         "or an archive of them",
@@ -182,5 +182,5 @@ def _nothing(paths: Sequence[str | Path]) -> Text:
     )
 
 
-def _shown(paths: Sequence[str | Path]) -> str:
+def _display(paths: Sequence[str | Path]) -> str:
     return ", ".join(in_public(str(path)) for path in paths) or "log"

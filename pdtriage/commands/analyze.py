@@ -15,7 +15,7 @@ from pdtriage.commands.progress import reading_bar
 from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
-from pdtriage.report.targets import Target, refuse_unwritable, targets_of
+from pdtriage.report.delivery import Target, refuse_unwritable, targets_of
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple

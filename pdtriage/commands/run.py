@@ -105,7 +105,7 @@ def _refuse_broken(parsers: str) -> None:
 
 
 def _refuse_unwritable(report: str, log_dir: str) -> None:
-    from pdtriage.report.targets import refuse_unwritable, targets_named
+    from pdtriage.report.delivery import refuse_unwritable, targets_named
 
     try:
         refuse_unwritable(targets_named(report), made=[Path(log_dir)])

@@ -89,7 +89,7 @@ def watch(
     from pdtriage.live import publish
     from pdtriage.live.view import ranks_asked
     from pdtriage.live.watch import Watcher, Wishes
-    from pdtriage.report.targets import refuse_unwritable, targets_named
+    from pdtriage.report.delivery import refuse_unwritable, targets_named
     from pdtriage.sources.remote.url import in_public
 
     if not os.path.isdir(folder):

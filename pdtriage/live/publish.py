@@ -9,8 +9,14 @@ from typing import TextIO
 from pdtriage.model import Report
 from pdtriage.record.schema import FOLDER
 from pdtriage.report import Options, reporter_named
-from pdtriage.report.delivery import asked_again, deliver, shown_width, surroundings
-from pdtriage.report.targets import targets_named, usual_format
+from pdtriage.report.delivery import (
+    asked_again,
+    deliver,
+    shown_width,
+    surroundings,
+    targets_named,
+    usual_format,
+)
 
 NAME = "report.json"
 

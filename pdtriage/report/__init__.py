@@ -5,11 +5,13 @@ A new format is one new file with a `reporter` in it and one line in `FORMATS`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import PurePath
-from typing import cast
+from pathlib import Path, PurePath
+from typing import Protocol, TextIO, cast
 
-from pdtriage.report.interface import Options, Reporter
+from pdtriage.model import Report
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 FORMATS: tuple[str, ...] = (
     "text",
@@ -41,3 +43,35 @@ def reporter_for_file(path: PurePath) -> Reporter | None:
         if path.name.endswith(suffix)
     ]
     return max(endings, key=lambda ending: ending[0])[1] if endings else None
+
+
+class Options(NamedTuple):
+    """What the place a report is written to can show, and what lies around it."""
+
+    width: int = 80
+    color: bool = False
+    quiet: bool = False
+    asked: str = ""
+    """The paths of the command that would show more of the same; empty where it needs none."""
+    repository: Path | None = None
+    """The checkout: formats for CI name the user's own code relative to it."""
+    summary: Path | None = None
+    """A file of Markdown that GitHub shows on the page of the job."""
+
+
+class Reporter(Protocol):
+    """Writes reports in one format to any stream of text."""
+
+    @property
+    def name(self) -> str:
+        """What `--format` calls it."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Endings of a file name that mean this format, with their dots."""
+
+    def write(self, report: Report, stream: TextIO, options: Options) -> None:
+        """One run."""
+
+    def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
+        """All runs of a folder, oldest first."""

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pdtriage.model import (
     Cause,
     Confidence,
+    Evidence,
     Language,
     Report,
     Role,
@@ -16,6 +17,8 @@ from pdtriage.model import (
     Victim,
     VictimReason,
 )
+from pdtriage.report.sanitise import inert
+from pdtriage.support.text_width import cut
 
 VERDICTS: dict[VerdictWord, Text] = {
     "failed": Text("FAILED", "失败"),
@@ -53,6 +56,7 @@ _ROLES: dict[Role, tuple[Text, Text]] = {
 }
 _ROLE_ORDER: tuple[Role, ...] = tuple(_ROLES)
 MOST_SPANS = 16
+MOST_COLUMNS = 400
 
 
 def role_word(role: Role, language: Language, many: bool = False) -> str:
@@ -90,8 +94,8 @@ def process_name(
     if rank is not None:
         return f"{role_word(role, language)} {rank}"
     if local_rank is not None:
-        place = f"node {host or '?'}, local {local_rank}"
-        return place if role in ("worker", "unknown") else f"{role_word(role, language)} {place}"
+        where = f"node {host or '?'}, local {local_rank}"
+        return where if role in ("worker", "unknown") else f"{role_word(role, language)} {where}"
     if role in ("launcher", "coordinator"):
         return role_word(role, language)
     return Text("rank unknown", "rank 未知").in_(language)
@@ -103,16 +107,16 @@ def culprit(cause: Cause, report: Report) -> str:
     places = [Text(f"host {cause.host}", f"主机 {cause.host}")] if cause.host else []
     if cause.device:
         places.append(_device(cause.device))
-    place = [where.in_(language) for where in places]
+    location_of = [where.in_(language) for where in places]
     if cause.rank is None and cause.local_rank is not None:
-        place = place[bool(cause.host) :]
+        location_of = location_of[bool(cause.host) :]
     comma = Text(", ", "，").in_(language)
     if cause.role == "launcher" and cause.rank is None:
-        return comma.join([Text("the launcher", "启动器").in_(language), *place])
+        return comma.join([Text("the launcher", "启动器").in_(language), *location_of])
     if len(cause.ranks) > 1:
         names = f"{role_word(cause.role, language, many=True)} {numbers(cause.ranks)}"
         shown = f"{role_word(cause.role, language)} {cause.rank}"
-        inside = comma.join(place)
+        inside = comma.join(location_of)
         names += _of_all(len(cause.ranks), cause.role, report)
         if not inside or cause.rank is None:
             return names
@@ -122,7 +126,7 @@ def culprit(cause: Cause, report: Report) -> str:
     name = process_name(cause.role, cause.rank, cause.local_rank, cause.host, language)
     if cause.rank is not None:
         name += _of_all(1, cause.role, report)
-    return comma.join([name, *place])
+    return comma.join([name, *location_of])
 
 
 def headline(report: Report) -> str:
@@ -249,3 +253,23 @@ def _names(victims: Sequence[Victim], language: Language) -> str:
 
 def _chinese_brackets(text: str) -> str:
     return text.replace(" (", "（").replace(")", "）")
+
+
+def location_of(evidence: Evidence) -> str:
+    return f"{evidence.file}:{evidence.line}"
+
+
+def excerpt(
+    evidence: Evidence, before: int = 4, after: int = 2, most: int = MOST_COLUMNS
+) -> list[str]:
+    """`  36  image.read(16)`, then `> 37  OSError ...`: no line begins with the log's own text."""
+    above = evidence.before[-before:] if before else ()
+    below = evidence.after[:after]
+    first = evidence.line - len(above)
+    gutter = len(str(evidence.line + len(below)))
+    rows = []
+    for number, text in enumerate((*above, evidence.text, *below), first):
+        mark = ">" if number == evidence.line else " "
+        shown = f"{number:>{gutter}}" if number > 0 else " " * gutter
+        rows.append(f"{mark} {shown}  {cut(inert(text).replace(chr(10), ' '), most)}".rstrip())
+    return rows

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.analysis import baseline_diff
+from pdtriage.analysis import baseline
 from pdtriage.analysis.pipeline import analyze
 from tests.cli.conftest import FIXTURES, Command
 
@@ -111,8 +111,8 @@ def test_lines_that_only_one_of_the_runs_printed(good: Path, tmp_path: Path, pac
 def test_a_log_too_large_to_compare_whole_says_so(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baseline_diff, "OURS", 2048)
-    monkeypatch.setattr(baseline_diff, "THEIRS", 2048)
+    monkeypatch.setattr(baseline, "OURS", 2048)
+    monkeypatch.setattr(baseline, "THEIRS", 2048)
     text = steps(400) + "reader: slow answer\n" + steps(2, 400) + TRACEBACK
     report = analyze(job(tmp_path / "bad", text), baseline=good)
     (new,) = [one for one in report.differences if one.kind == "printed"]

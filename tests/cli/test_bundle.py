@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pdtriage.analysis.bundle import write_bundle
-from pdtriage.analysis.excerpts import Windows, excerpt_of
+from pdtriage.analysis.bundle import Windows, excerpt_of, write_bundle
 from pdtriage.analysis.pipeline import analyze
 from tests.cli.conftest import FIXTURES, Command
 from tests.report.planted import planted

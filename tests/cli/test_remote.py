@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.analysis import baseline_diff
+from pdtriage.analysis import baseline
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.report import FORMATS
 from tests.cli.conftest import Command
@@ -103,7 +103,7 @@ def test_a_baseline_behind_a_url(pdtriage: Command, failed_job: Path) -> None:
 def test_lines_are_compared_with_a_baseline_behind_a_url(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, ranges: bool
 ) -> None:
-    monkeypatch.setattr(baseline_diff, "THEIRS", most)
+    monkeypatch.setattr(baseline, "THEIRS", most)
     steps = "".join(f"epoch 0 step {n} loss 1.{n}\n" for n in range(400))
     bad = steps + 'reader: slow answer\nTraceback (most recent call last):\n  File "t.py", line 1'
     (tmp_path / "workerlog.0").write_text(bad + ", in f\n    g()\nKeyError: 1\n")

@@ -11,7 +11,7 @@ import pytest
 
 from pdtriage.model import Brief, Report, Restart, Run, Text
 from pdtriage.report import Options
-from pdtriage.report.masking.redact import redacted
+from pdtriage.report.masking.redact import mask_secrets
 from pdtriage.support.text_width import columns
 from pdtriage.verdict.attempts import attempts_of
 from tests.report import reports
@@ -182,6 +182,6 @@ def test_junit(three: Report) -> None:
 def test_secrets_of_older_attempts_are_masked(three: Report) -> None:
     secret = Text("RuntimeError: password=hunter2hunter2", "RuntimeError: password=hunter2hunter2")
     runs = (attempt(1, secret), *three.runs[1:])
-    masked = redacted(three._replace(runs=runs))
+    masked = mask_secrets(three._replace(runs=runs))
     assert "hunter2" not in written(masked, "json")
-    assert masked.redactions == redacted(three).redactions + 1
+    assert masked.redactions == mask_secrets(three).redactions + 1

@@ -6,8 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pdtriage.model import Text
-from pdtriage.report.formats.markdown import as_markdown
-from pdtriage.report.formats.markdown_escape import block, cell, code, prose
+from pdtriage.report.formats.markdown import as_markdown, block, cell, code, prose
 from tests.report import reports
 from tests.report.writing import all_written, written
 

@@ -11,7 +11,7 @@ from detect_secrets.settings import default_settings
 from pdtriage.analysis.pipeline import analyze, analyze_all_runs
 from pdtriage.model import Difference, Evidence, Moment, Text
 from pdtriage.report import FORMATS, Options
-from pdtriage.report.masking.redact import redacted
+from pdtriage.report.masking.redact import mask_secrets
 from tests.report import reports
 from tests.report.planted import EACH, KINDS, planted
 from tests.report.writing import written
@@ -39,7 +39,7 @@ def test_none_is_in_any_format(kind: str, tmp_path: Path) -> None:
             fields={"message": line},
             evidence=(evidence, other),
         )
-        report = redacted(
+        report = mask_secrets(
             reports.failed()._replace(
                 root_causes=(cause,),
                 timeline=(Moment(1.0, 1, "error", both),),
@@ -104,7 +104,7 @@ def test_a_detector_of_others_agrees(kind: str) -> None:
         for line, _ in PLANTED[kind]:
             evidence = reports.io_error().evidence[0]._replace(text=line.replace("\n", " "))
             cause = reports.io_error()._replace(evidence=(evidence,), fields={})
-            report = redacted(reports.failed()._replace(root_causes=(cause,)))
+            report = mask_secrets(reports.failed()._replace(root_causes=(cause,)))
             assert _detected(line)
             shown = report.root_causes[0].evidence[0].text
             assert not _detected(shown) or kind == "private-key"

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pdtriage.model import Difference, Evidence, Moment, Text
-from pdtriage.report.masking.redact import masked_text, redacted
+from pdtriage.report.masking.redact import mask_secrets, masked_text
 from tests.report import reports
 
 A = "Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz9Xc3Vb7N"
@@ -180,7 +180,7 @@ def test_a_private_key_over_several_lines() -> None:
     begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
     evidence = Evidence("f", 3, 0, A, before=("x", begin), after=(A, end, "y"))
     cause = reports.io_error()._replace(evidence=(evidence,))
-    report = redacted(reports.failed()._replace(root_causes=(cause,)))
+    report = mask_secrets(reports.failed()._replace(root_causes=(cause,)))
     shown = report.root_causes[0].evidence[0]
     assert A not in repr(shown)
     assert (shown.before[0], len(shown.before), len(shown.after)) == ("x", 2, 3)
@@ -208,13 +208,13 @@ def test_every_sentence_of_a_report_is_looked_at() -> None:
             for row in reports.failed().ranks
         ),
     )
-    masked = redacted(report)
+    masked = mask_secrets(report)
     assert A not in repr(masked)
     assert masked.redactions > 0
 
 
 def test_a_report_without_secrets_is_the_same() -> None:
-    assert redacted(reports.failed()) == reports.failed()
+    assert mask_secrets(reports.failed()) == reports.failed()
 
 
 @pytest.mark.parametrize("name", ["api_key_ıd", "credentıals", "access_key_İd", "API_KEY_ID"])

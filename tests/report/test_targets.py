@@ -7,8 +7,8 @@ from pathlib import Path, PurePath
 import pytest
 
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
+from pdtriage.report.delivery import targets_named, targets_of
 from pdtriage.report.repository import Place, place_of, repository_around
-from pdtriage.report.targets import targets_named, targets_of
 from pdtriage.support.errors import UserError
 from tests.report import reports
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.analysis.novelty import Written, novel_lines, template, unreached_line
+from pdtriage.analysis.baseline import Written, novel_lines, template, unreached_line
 
 
 @pytest.mark.parametrize(

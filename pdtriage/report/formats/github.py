@@ -14,13 +14,12 @@ from secrets import token_hex
 from typing import TextIO
 
 from pdtriage.model import Cause, Report
-from pdtriage.report.excerpt import place
+from pdtriage.report import Options
 from pdtriage.report.formats.markdown import as_markdown
 from pdtriage.report.formats.text import reporter as text_reporter
-from pdtriage.report.interface import Options
 from pdtriage.report.repository import place_of
 from pdtriage.report.sanitise import inert
-from pdtriage.report.words import VERDICTS, culprit, headline, victims_line
+from pdtriage.report.words import VERDICTS, culprit, headline, location_of, victims_line
 from pdtriage.support.text_width import cut
 
 MOST_ANNOTATIONS = 10
@@ -104,7 +103,7 @@ def _annotations(report: Report, repository: Path | None) -> Iterator[Annotation
 
 def _of_cause(cause: Cause, report: Report, repository: Path | None) -> Annotation:
     title = f"{culprit(cause, report)}: {cause.title.in_(report.language)}"
-    lines = [f"{place(shown)}: {shown.text}" for shown in cause.evidence[:1]]
+    lines = [f"{location_of(shown)}: {shown.text}" for shown in cause.evidence[:1]]
     lines += [
         f"{number}. {step.in_(report.language)}" for number, step in enumerate(cause.advice, 1)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pdtriage.model import Cause, Confidence, Report
-from pdtriage.report.interface import Options
+from pdtriage.report import Options
 from pdtriage.report.repository import nearest_place
 from pdtriage.report.sanitise import inert_json, inert_line
 from pdtriage.report.words import culprit

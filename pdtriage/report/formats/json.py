@@ -24,8 +24,8 @@ from pdtriage.model import (
     Run,
     Text,
 )
+from pdtriage.report import Options
 from pdtriage.report.formats.json_tables import Table, table_of_ranks, table_of_victims
-from pdtriage.report.interface import Options
 from pdtriage.report.sanitise import inert_json
 
 SCHEMA = "pdtriage.report/1"

@@ -8,17 +8,18 @@ from typing import TextIO
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pdtriage.model import Cause, RankRow, Report
-from pdtriage.report.excerpt import excerpt, place
+from pdtriage.report import Options
 from pdtriage.report.fates import fate_words, fates
-from pdtriage.report.interface import Options
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.words import (
     CONFIDENCES,
     REASONS,
     VERDICTS,
     culprit,
+    excerpt,
     extent,
     headline,
+    location_of,
     process_name,
     role_word,
 )
@@ -60,7 +61,7 @@ def _suite(report: Report) -> TestSuite:
         suite.add_property("attempts", str(report.attempts.total))
         suite.add_property("attempts.summary", inert_line(report.attempts.summary.in_(language)))
     for cause in report.root_causes:
-        suite.append(_failed(cause, report))
+        suite.append(_failure_case(cause, report))
     if not report.root_causes and report.verdict in _BAD:
         case = TestCase(VERDICTS[report.verdict].in_(report.language), "pdtriage.job")
         case.result = [Error(inert_line(headline(report)), report.verdict)]
@@ -74,7 +75,7 @@ def _suite(report: Report) -> TestSuite:
     return suite
 
 
-def _failed(cause: Cause, report: Report) -> TestCase:
+def _failure_case(cause: Cause, report: Report) -> TestCase:
     title = inert_line(cause.title.in_(report.language))
     case = TestCase(inert_line(f"{culprit(cause, report)}: {title}"), f"pdtriage.{cause.category}")
     failure = Failure(cut(title, MESSAGE_COLUMNS), inert_line(cause.signature))
@@ -86,7 +87,7 @@ def _failed(cause: Cause, report: Report) -> TestCase:
 def _story(cause: Cause, report: Report) -> Iterator[str]:
     language = report.language
     for shown in cause.evidence[:3]:
-        yield f"in {inert_line(place(shown))}"
+        yield f"in {inert_line(location_of(shown))}"
         yield from excerpt(shown)
     if cause.frame:
         yield inert_line(f"at {cause.frame.file}:{cause.frame.line} {cause.frame.function}")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
 import pdtriage
 from pdtriage.model import Cause, Report, Text
+from pdtriage.report import Options
 from pdtriage.report.attempts import attempt_rows, has_other_runs
-from pdtriage.report.excerpt import excerpt, place
 from pdtriage.report.fates import fate_words, fates, steps
-from pdtriage.report.formats.markdown_escape import block, cell, code, prose
-from pdtriage.report.interface import Options
+from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.words import (
     CONFIDENCES,
     VERDICTS,
     baseline_title,
     culprit,
+    excerpt,
     headline,
+    location_of,
     moment_time,
     numbers,
     process_name,
@@ -26,12 +28,20 @@ from pdtriage.report.words import (
     run_time,
     victims_line,
 )
+from pdtriage.support.text_width import cut
 
 OTHER_CAUSES = 8
 FATES_SHOWN = 20
 RUNS_SHOWN = 20
 DIFFERENCES_SHOWN = 20
 _DAY = 86_400
+_CODE = re.compile(r"`([^`\n]+)`")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$])")
+_LEADING = re.compile(r"^(\s*)([-+=]|\d+[.)](?=\s|$))")
+# GitHub and GitLab turn these into links and mentions after Markdown is done, escaped or not
+_REFERENCE = re.compile(r"@\w|://|\bwww\.|[#!~%&]\d|\bGH-\d|\bmailto:", re.I)
+_TICKS = re.compile(r"`+")
+MOST_COLUMNS = 2000
 
 
 class MarkdownReporter:
@@ -111,15 +121,15 @@ def _answer(report: Report) -> str:
     cause = report.root_causes[0]
     parts = [f"**{prose(cause.title.in_(report.language))}**"]
     for shown in cause.evidence[:1]:
-        parts.append(f"{code(place(shown))}\n\n{block(excerpt(shown))}")
-    more = [f"- {code(place(e))} {code(e.text[:300])}" for e in cause.evidence[1:3]]
+        parts.append(f"{code(location_of(shown))}\n\n{block(excerpt(shown))}")
+    more = [f"- {code(location_of(e))} {code(e.text[:300])}" for e in cause.evidence[1:3]]
     if more:
         parts.append("\n".join(more))
     if cause.frame:
         spot = code(f"{cause.frame.file}:{cause.frame.line}")
         function = cause.frame.function
         inside = f" ({code(function)})" if function and function != "<module>" else ""
-        parts.append(_labelled(report, Text("Your code", "你的代码"), spot + inside))
+        parts.append(_label(report, Text("Your code", "你的代码"), spot + inside))
     if cause.advice:
         steps_ = [
             f"{number}. {prose(step.in_(report.language))}"
@@ -137,7 +147,7 @@ def _victims(report: Report) -> str:
     if not report.victims:
         return ""
     said = prose(victims_line(report.victims, report.language))
-    return _labelled(report, Text("Victims", "受牵连"), said)
+    return _label(report, Text("Victims", "受牵连"), said)
 
 
 def _confidence(cause: Cause, report: Report) -> str:
@@ -145,36 +155,36 @@ def _confidence(cause: Cause, report: Report) -> str:
     reasons = _say(report, "; ", "；").join(prose(why.in_(report.language)) for why in cause.why)
     if reasons:
         said += _say(report, ": ", "：") + reasons
-    return _labelled(report, Text("Confidence", "可信度"), said)
+    return _label(report, Text("Confidence", "可信度"), said)
 
 
 def _others(report: Report) -> str:
     others = report.root_causes[1:]
     rows = []
     for cause in others[:OTHER_CAUSES]:
-        spot = f" {code(place(cause.evidence[0]))}" if cause.evidence else ""
+        spot = f" {code(location_of(cause.evidence[0]))}" if cause.evidence else ""
         title = prose(cause.title.in_(report.language))
         word = CONFIDENCES[cause.confidence].in_(report.language)
         rows.append(f"- {prose(culprit(cause, report))}: {title} ({word}){spot}")
     if len(others) > OTHER_CAUSES:
         more = len(others) - OTHER_CAUSES
         rows.append("- " + _say(report, f"{more} more", f"另有 {more} 个"))
-    return _titled(report, Text("Other causes found", "其他原因"), rows)
+    return _title_section(report, Text("Other causes found", "其他原因"), rows)
 
 
 def _differences(report: Report) -> str:
     said = []
     for found in report.differences:
-        place = f" {code(found.place)}" if found.place else ""
-        said.append(f"- {prose(found.text.in_(report.language))}{place}")
-    return _titled(report, baseline_title(report), said[:DIFFERENCES_SHOWN])
+        where = f" {code(found.place)}" if found.place else ""
+        said.append(f"- {prose(found.text.in_(report.language))}{where}")
+    return _title_section(report, baseline_title(report), said[:DIFFERENCES_SHOWN])
 
 
 def _notes(report: Report) -> str:
     notes = [f"- {prose(note.in_(report.language))}" for note in report.notes]
     if report.redactions:
         notes.append(f"- {prose(redactions_line(report.redactions).in_(report.language))}")
-    return _titled(report, Text("Notes", "说明"), notes)
+    return _title_section(report, Text("Notes", "说明"), notes)
 
 
 def _timeline(report: Report) -> str:
@@ -189,7 +199,7 @@ def _timeline(report: Report) -> str:
         said = prose(moment.text.in_(report.language))
         rows.append(f"| {stamp} | {cell(prose(name))} | {cell(said)} |")
     head = _say(report, "| time | who | what |", "| 时间 | 进程 | 事件 |")
-    return _folded(report, Text("Timeline", "时间线"), [head, "|---|---|---|", *rows])
+    return _fold(report, Text("Timeline", "时间线"), [head, "|---|---|---|", *rows])
 
 
 def _ranks(report: Report) -> str:
@@ -208,7 +218,7 @@ def _ranks(report: Report) -> str:
         "| who | number | how it ended | host | last step |",
         "| 进程 | 数量 | 结局 | 主机 | 最后一步 |",
     )
-    return _folded(report, Text("Ranks", "各 rank"), [head, "|---|---|---|---|---|", *rows])
+    return _fold(report, Text("Ranks", "各 rank"), [head, "|---|---|---|---|---|", *rows])
 
 
 def _runs(report: Report) -> str:
@@ -220,7 +230,7 @@ def _runs(report: Report) -> str:
         number = f"**{run.index}**" if run.index == report.run else f"{run.index}"
         rows.append(f"| {number} | {word} | {run_time(run.started, run.ended)} |")
     head = _say(report, "| run | verdict | when |", "| 运行 | 结论 | 时间 |")
-    return _folded(report, Text("Runs found", "所有运行"), [head, "|---|---|---|", *rows])
+    return _fold(report, Text("Runs found", "所有运行"), [head, "|---|---|---|", *rows])
 
 
 def _footer(report: Report) -> str:
@@ -237,15 +247,53 @@ def _say(report: Report, en: str, zh: str) -> str:
     return zh if report.language == "zh" else en
 
 
-def _labelled(report: Report, label: Text, said: str) -> str:
+def _label(report: Report, label: Text, said: str) -> str:
     return f"**{label.in_(report.language)}**{_say(report, ': ', '：')}{said}"
 
 
-def _titled(report: Report, title: Text, rows: Sequence[str]) -> str:
+def _title_section(report: Report, title: Text, rows: Sequence[str]) -> str:
     return "\n".join([f"**{prose(title.in_(report.language))}**", "", *rows]) if rows else ""
 
 
-def _folded(report: Report, title: Text, rows: Sequence[str]) -> str:
+def _fold(report: Report, title: Text, rows: Sequence[str]) -> str:
     """GitHub and GitLab fold this; elsewhere it is simply there."""
     head = f"<details>\n<summary>{title.in_(report.language)}</summary>\n"
     return "\n".join([head, *rows, "", "</details>"])
+
+
+def prose(text: str) -> str:
+    """A sentence on one line. What stands between backticks stays code; the rest is plain text."""
+    parts = _CODE.split(cut(inert_line(text), MOST_COLUMNS))
+    said = "".join(code(part) if odd % 2 else _plain(part) for odd, part in enumerate(parts))
+    return _LEADING.sub(lambda found: f"{found[1]}{found[2][:-1]}\\{found[2][-1]}", said)
+
+
+def code(text: str) -> str:
+    """A code span: nothing inside it is read as Markdown."""
+    shown = inert_line(text)
+    if not shown.strip():
+        return ""
+    fence = "`" * (_longest_run(shown) + 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def cell(markdown: str) -> str:
+    """The same inside a table, where a bar would end the cell even in code."""
+    return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown)
+
+
+def block(lines: Sequence[str]) -> str:
+    """Lines as they are, between fences longer than any in them."""
+    shown = [inert(line).replace("\n", " ") for line in lines]
+    fence = "`" * max(3, _longest_run("\n".join(shown)) + 1)
+    return "\n".join([f"{fence}text", *shown, fence])
+
+
+def _plain(text: str) -> str:
+    words = re.split(r"(\s+)", text)
+    return "".join(code(w) if _REFERENCE.search(w) else _SPECIAL.sub(r"\\\1", w) for w in words)
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _TICKS.findall(text)), default=0)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pdtriage
 from pdtriage.model import Cause, Evidence, Report
-from pdtriage.report.interface import Options
+from pdtriage.report import Options
 from pdtriage.report.repository import nearest_place, place_of
 from pdtriage.report.sanitise import inert, inert_json, inert_line
 from pdtriage.report.words import CONFIDENCES, culprit
@@ -100,7 +100,7 @@ def _result(cause: Cause, rule: int, report: Report, repository: Path | None) ->
     shown = cause.evidence[:3] if in_code else cause.evidence[1:3]
     if shown:
         result["relatedLocations"] = [
-            {"id": number, **_location(e.file, _region(e)), "message": {"text": _escaped(e.text)}}
+            {"id": number, **_location(e.file, _region(e)), "message": {"text": _escape(e.text)}}
             for number, e in enumerate(shown, 1)
         ]
     return result
@@ -111,10 +111,10 @@ def _message(cause: Cause, report: Report) -> str:
     said = f"{culprit(cause, report)}: {cause.title.in_(language)}"
     said += f" ({CONFIDENCES[cause.confidence].in_(language)})"
     steps = [f"{n}. {step.in_(language)}" for n, step in enumerate(cause.advice, 1)]
-    return "\n".join(_escaped(line) for line in (said, *steps))
+    return "\n".join(_escape(line) for line in (said, *steps))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Square brackets make links in SARIF messages, braces placeholders."""
     text = inert_line(text)
     for special in "\\[]":

@@ -7,9 +7,18 @@ from itertools import count, groupby, takewhile
 from typing import TextIO
 
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
-from pdtriage.report.formats.page import BOLD, DIM, GREEN, RED, YELLOW, Page
-from pdtriage.report.formats.text_runs import attempts, attempts_line, runs
-from pdtriage.report.interface import Options
+from pdtriage.report import Options
+from pdtriage.report.formats.text_page import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Page,
+    attempts,
+    attempts_line,
+    runs,
+)
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.words import (
     CONFIDENCES,
@@ -17,6 +26,7 @@ from pdtriage.report.words import (
     baseline_title,
     culprit,
     headline,
+    location_of,
     moment_time,
     process_name,
     redactions_line,
@@ -35,7 +45,6 @@ OTHER_CAUSES = 4
 BAD_ENDS = ("failed", "hung")
 DIFFERENCES = 6
 _DAY = 86_400
-
 _VERDICT_COLOURS = {
     "failed": f"{BOLD};{RED}",
     "hung": f"{BOLD};{RED}",
@@ -51,7 +60,7 @@ class TextReporter:
     suffixes = (".txt", ".log")
 
     def write(self, report: Report, stream: TextIO, options: Options) -> None:
-        stream.write(_rendered(report, options, alone=True))
+        stream.write(_render(report, options, alone=True))
 
     def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
         for position, report in enumerate(reports):
@@ -59,13 +68,13 @@ class TextReporter:
                 page = Page(report.language, options)
                 page.line(("" if position == 0 else "\n") + _run_heading(report), BOLD)
                 stream.write(page.text())
-            stream.write(_rendered(report, options, alone=False))
+            stream.write(_render(report, options, alone=False))
 
 
 reporter = TextReporter()
 
 
-def _rendered(report: Report, options: Options, alone: bool) -> str:
+def _render(report: Report, options: Options, alone: bool) -> str:
     """One run; `alone` says that the other runs of the folder are not shown around it."""
     page = Page(report.language, options)
     if options.quiet:
@@ -81,7 +90,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
     _verdict(report, page)
     if report.root_causes:
         cause = report.root_causes[0]
-        page.wrapped(page.say(cause.title), BOLD)
+        page.wrap(page.say(cause.title), BOLD)
         attempts_line(report, page)
         page.line()
         _where(cause, page)
@@ -99,7 +108,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
     if report.root_causes:
         signature = report.root_causes[0].signature
         page.line()
-        page.wrapped(page.say(Text("More: ", "更多说明：")) + f"pdtriage explain {signature}", DIM)
+        page.wrap(page.say(Text("More: ", "更多说明：")) + f"pdtriage explain {signature}", DIM)
 
 
 def _calm(report: Report, page: Page, alone: bool) -> None:
@@ -112,7 +121,7 @@ def _calm(report: Report, page: Page, alone: bool) -> None:
         earlier = [index for index in failed if index < (report.run or 0)]
         which = Text("an earlier", "较早的") if earlier else Text("a later", "较晚的")
         show = f"{page.analyze} --run {(earlier or failed)[-1]}"
-        page.wrapped(
+        page.wrap(
             page.say(
                 Text(
                     f"Run {report.run} of {len(report.runs)}; {which.en} run failed: {show}",
@@ -130,7 +139,7 @@ def _one_line(report: Report, page: Page) -> None:
     if report.root_causes:
         cause = report.root_causes[0]
         parts.append(page.say(cause.title))
-        parts.extend(_place(evidence) for evidence in cause.evidence[:1])
+        parts.extend(location_of(evidence) for evidence in cause.evidence[:1])
     if report.attempts is not None:
         parts.append(page.say(report.attempts.summary))
     page.line(inert_line(" | ".join(parts)))
@@ -139,14 +148,14 @@ def _one_line(report: Report, page: Page) -> None:
 def _verdict(report: Report, page: Page) -> None:
     word = page.say(VERDICTS[report.verdict])
     colon = page.say(Text(": ", "："))
-    page.wrapped(word + colon + headline(report), _VERDICT_COLOURS[report.verdict])
+    page.wrap(word + colon + headline(report), _VERDICT_COLOURS[report.verdict])
 
 
 def _where(cause: Cause, page: Page) -> None:
     if not cause.evidence:
         return
     shown, *others = cause.evidence
-    page.line("  " + inert_line(_place(shown)))
+    page.line("  " + inert_line(location_of(shown)))
     before = shown.before[-CONTEXT_BEFORE:]
     after = tuple(takewhile(str.strip, shown.after[:CONTEXT_AFTER]))
     gutter = len(str(shown.line + len(after)))
@@ -165,7 +174,7 @@ def _also(page: Page, evidence: Evidence) -> None:
 
     The place itself is never cut or broken: people copy it.
     """
-    place = "  " + inert_line(_place(evidence))
+    place = "  " + inert_line(location_of(evidence))
     text = inert_line(evidence.text)
     if page.width - columns(place) - 2 >= min(columns(text), LEAST_TEXT):
         page.line(cut(f"{place}  {text}", page.width), DIM)
@@ -199,22 +208,22 @@ def _answers(cause: Cause, report: Report, page: Page) -> None:
     ]
     width = max(columns(label) for label in labels)
     if cause.frame is not None:
-        page.labelled(labels[0], width, _frame(cause.frame, page))
+        page.label(labels[0], width, _frame(cause.frame, page))
     steps = cause.advice[:ADVICE_STEPS]
     for number, step in enumerate(steps, 1):
         mark = f"{number}. " if len(steps) > 1 else ""
-        page.labelled(labels[1] if number == 1 else "", width, page.say(step), mark=mark)
+        page.label(labels[1] if number == 1 else "", width, page.say(step), mark=mark)
     _victims(report, page, width)
     reasons = page.say(Text("; ", "；")).join(page.say(reason) for reason in cause.why)
     confidence = page.say(CONFIDENCES[cause.confidence])
     colon = page.say(Text(": ", "："))
-    page.labelled(labels[3], width, confidence + (colon + reasons if reasons else ""), most=3)
+    page.label(labels[3], width, confidence + (colon + reasons if reasons else ""), most=3)
 
 
 def _victims(report: Report, page: Page, label_width: int) -> None:
     if report.victims:
         label = page.say(Text("victims", "受牵连"))
-        page.labelled(label, label_width, victims_line(report.victims, page.language), most=2)
+        page.label(label, label_width, victims_line(report.victims, page.language), most=2)
 
 
 def _timeline(report: Report, page: Page) -> None:
@@ -267,9 +276,9 @@ def _other_causes(report: Report, page: Page) -> None:
     for cause in others[:OTHER_CAUSES]:
         confidence = page.say(CONFIDENCES[cause.confidence])
         who = culprit(cause, report)
-        page.wrapped(f"{who}: {page.say(cause.title)} ({confidence})", indent=4, first="  -")
+        page.wrap(f"{who}: {page.say(cause.title)} ({confidence})", indent=4, first="  -")
         for evidence in cause.evidence[:1]:  # as it is: people copy it
-            page.line("    " + inert_line(_place(evidence)), DIM)
+            page.line("    " + inert_line(location_of(evidence)), DIM)
     if len(others) > OTHER_CAUSES:
         more = len(others) - OTHER_CAUSES
         page.line(
@@ -285,7 +294,7 @@ def _differences(report: Report, page: Page) -> None:
     page.line()
     page.line(page.say(baseline_title(report)), BOLD)
     for found in report.differences[:DIFFERENCES]:
-        page.wrapped(page.say(found.text), indent=4, first="  -")
+        page.wrap(page.say(found.text), indent=4, first="  -")
         if found.place:  # as it is: people copy it
             page.line("    " + inert_line(found.place), DIM)
     more = len(report.differences) - DIFFERENCES
@@ -302,7 +311,7 @@ def _notes(report: Report, page: Page) -> None:
     page.line()
     page.line(page.say(Text("Notes", "说明")), BOLD)
     for note in notes:
-        page.wrapped(note, indent=4, first="  -")
+        page.wrap(note, indent=4, first="  -")
 
 
 def _run_heading(report: Report) -> str:
@@ -313,10 +322,6 @@ def _run_heading(report: Report) -> str:
         f"第 {report.run} 次运行，共 {len(report.runs)} 次",
     )
     return f"{title.in_(report.language)}  {when}".rstrip()
-
-
-def _place(evidence: Evidence) -> str:
-    return f"{evidence.file}:{evidence.line}"
 
 
 def _frame(frame: Frame, page: Page) -> str:

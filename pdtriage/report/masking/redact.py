@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, RankRow, Report, Run, Text
 from pdtriage.report.masking.secrets import MASK, masked_text
 
-__all__ = ["MASK", "masked_text", "redacted"]
+__all__ = ["MASK", "mask_secrets", "masked_text"]
 
 
-def redacted(report: Report) -> Report:
+def mask_secrets(report: Report) -> Report:
     """The same report with every secret masked; `redactions` says how many there were."""
     masker = _Masker()
     masked = report._replace(

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TextIO
 
 from pdtriage.model import Report, Text
+from pdtriage.report import Options
 from pdtriage.report.formats.html import sections
-from pdtriage.report.formats.html.build import Html, join, tag
+from pdtriage.report.formats.html.build import Html, headline_of, join, tag
 from pdtriage.report.formats.html.graph import graph
 from pdtriage.report.formats.html.lanes import MOST_LANES, timeline
-from pdtriage.report.formats.html.words import headline_of
-from pdtriage.report.interface import Options
 from pdtriage.report.words import VERDICTS
 
 MOST_BYTES = 980_000

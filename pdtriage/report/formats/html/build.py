@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from html import escape
 
-from pdtriage.model import Text
+from pdtriage.model import Cause, Report, Role, Text, Victim
 from pdtriage.report.sanitise import inert_line
+from pdtriage.report.words import (
+    culprit,
+    headline,
+    numbers,
+    process_name,
+    role_word,
+    victims_line,
+)
 
 VOID = frozenset({"meta", "input", "br", "hr", "link"})
 DRAWN = frozenset({"rect", "path"})
 """Of SVG, where an element without content ends itself."""
+_CODE = re.compile(r"`([^`\n]+)`")
 
 
 class Html(str):
@@ -21,7 +32,7 @@ class Html(str):
 Child = str | Html | Text | None
 
 
-def shown(child: Child) -> Html:
+def to_html(child: Child) -> Html:
     """Text without anything in it that a browser or a reader could be steered by."""
     if child is None:
         return Html("")
@@ -44,13 +55,13 @@ def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -
 
 
 def join(*children: Child) -> Html:
-    return Html("".join(shown(child) for child in children))
+    return Html("".join(to_html(child) for child in children))
 
 
 def both(text: Text) -> Html:
     """Both languages; the style sheet shows the one that was chosen."""
     if text.en == text.zh:
-        return shown(text.en)
+        return to_html(text.en)
     english = tag("span", text.en, class_="en", lang="en")
     return join(english, tag("span", text.zh, class_="zh", lang="zh-CN"))
 
@@ -62,3 +73,50 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
     if value is True:
         return f" {name}"
     return f' {name}="{escape(inert_line(str(value)), quote=True)}"'
+
+
+def prose(text: Text) -> Html:
+    if text.en == text.zh:
+        return _sentence(text.en)
+    english = tag("span", _sentence(text.en), class_="en", lang="en")
+    return join(english, tag("span", _sentence(text.zh), class_="zh", lang="zh-CN"))
+
+
+def _sentence(text: str) -> Html:
+    parts = _CODE.split(inert_line(text))
+    pieces: list[Child] = [tag("code", p) if odd % 2 else p for odd, p in enumerate(parts)]
+    return join(*pieces)
+
+
+def headline_of(report: Report) -> Text:
+    return _both(report, headline)
+
+
+def culprit_of(cause: Cause, report: Report) -> Text:
+    return _both(report, lambda spoken: culprit(cause, spoken))
+
+
+def victims_of(victims: tuple[Victim, ...]) -> Text:
+    return Text(victims_line(victims, "en"), victims_line(victims, "zh"))
+
+
+def process_of(role: Role, rank: int | None, local: int | None, host: str | None) -> Text:
+    return Text(
+        process_name(role, rank, local, host, "en"),
+        process_name(role, rank, local, host, "zh"),
+    )
+
+
+def group_of(role: Role, ranks: tuple[int, ...], count: int) -> Text:
+    """`ranks 0, 2-7`, or how many where none has a number."""
+    many = count > 1
+    known = numbers(ranks)
+    said = known or f"({count})"
+    return Text(
+        f"{role_word(role, 'en', many)} {said}",
+        f"{role_word(role, 'zh', many)} {said}",
+    )
+
+
+def _both(report: Report, say: Callable[[Report], str]) -> Text:
+    return Text(say(report._replace(language="en")), say(report._replace(language="zh")))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pdtriage.model import Cause, Report, Text, Victim
-from pdtriage.report.formats.html.build import Child, Html, join, tag
-from pdtriage.report.formats.html.words import culprit_of, group_of
+from pdtriage.report.formats.html.build import Child, Html, culprit_of, group_of, join, tag
 from pdtriage.report.sanitise import inert_line
 from pdtriage.report.words import REASONS
 from pdtriage.support.text_width import wrapped

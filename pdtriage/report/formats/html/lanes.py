@@ -5,9 +5,8 @@ from __future__ import annotations
 from pdtriage.model import RankRow, Report, Text
 from pdtriage.report.fates import Fate, ending, fate_words, fates, steps
 from pdtriage.report.formats.html import tools
-from pdtriage.report.formats.html.build import Html, tag
+from pdtriage.report.formats.html.build import Html, group_of, process_of, tag
 from pdtriage.report.formats.html.drawing import Scale, happenings, life_of, lives_of, scale_of
-from pdtriage.report.formats.html.words import group_of, process_of
 from pdtriage.support.text_width import cut
 
 NAME_COLUMNS = 44

@@ -7,14 +7,22 @@ from itertools import count, takewhile
 import pdtriage
 from pdtriage.model import Cause, Evidence, Report, Run, Text
 from pdtriage.report.attempts import attempt_rows
-from pdtriage.report.excerpt import place
-from pdtriage.report.formats.html.build import Child, Html, join, tag
-from pdtriage.report.formats.html.prose import prose
-from pdtriage.report.formats.html.words import culprit_of, group_of, headline_of, victims_of
+from pdtriage.report.formats.html.build import (
+    Child,
+    Html,
+    culprit_of,
+    group_of,
+    headline_of,
+    join,
+    prose,
+    tag,
+    victims_of,
+)
 from pdtriage.report.words import (
     CONFIDENCES,
     VERDICTS,
     baseline_title,
+    location_of,
     redactions_line,
     run_time,
 )
@@ -237,7 +245,7 @@ def _lines(shown: Evidence, before: int | None = None, after: int | None = None)
             "mark" if hit else "span", cut(text, LINE_COLUMNS if hit else CONTEXT_COLUMNS) or " "
         )
         rows.append(tag("span", tag("i", str(number) if number > 0 else ""), line, class_="row"))
-    caption = tag("figcaption", tag("code", place(shown)))
+    caption = tag("figcaption", tag("code", location_of(shown)))
     return tag("figure", caption, tag("pre", *rows, tabindex=0), class_="log")
 
 

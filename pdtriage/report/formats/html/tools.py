@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pdtriage.model import Moment, Report, Text
 from pdtriage.report.fates import STATUSES
-from pdtriage.report.formats.html.build import Html, tag
+from pdtriage.report.formats.html.build import Html, group_of, process_of, tag
 from pdtriage.report.formats.html.drawing import Scale, kind_of
-from pdtriage.report.formats.html.words import group_of, process_of
 from pdtriage.report.words import moment_time, role_word
 
 MOST_ROWS = 200
@@ -84,7 +83,7 @@ def without_times() -> Html:
 
 def table(report: Report, scale: Scale | None) -> Html | None:
     """The lanes for the ear, for the keyboard and for print."""
-    moments, whole = _told(report)
+    moments, whole = _moments_told(report)
     if not moments:
         return None
     dated = scale is not None and scale.with_date
@@ -117,7 +116,7 @@ def table(report: Report, scale: Scale | None) -> Html | None:
     return tag("details", tag("summary", title), tag("div", body, class_="scroll"))
 
 
-def _told(report: Report) -> tuple[list[Moment], bool]:
+def _moments_told(report: Report) -> tuple[list[Moment], bool]:
     """Everything there is, where that can still be read; else the short story."""
     launchers = [moment for moment in report.timeline if moment.role == "launcher"]
     lived = [moment for row in report.ranks for moment in row.moments]
