@@ -54,7 +54,7 @@ def test_alarming_lines_and_those_near_the_failure_come_first() -> None:
         ("switching the learning rate", 1),
         ("step 301 loss nan", 1),
     ]
-    assert found[0].line.place == "log/workerlog.0:603"
+    assert found[0].line.location == "log/workerlog.0:603"
 
 
 def test_a_log_that_speaks_freely_shows_only_what_alarms() -> None:
@@ -71,6 +71,6 @@ def test_what_comes_after_the_last_thing_both_say() -> None:
     theirs = lines("hello", "loaded", "step 1 loss 2", "evaluating", "step 2 loss 1", "finished")
     found = unreached_line(templates("hello", "step 9 loss 9"), theirs)
     assert found is not None
-    assert found.place == "log/workerlog.0:6"
+    assert found.location == "log/workerlog.0:6"
     assert unreached_line(templates("hello"), theirs) == Written("loaded", "log/workerlog.0", 2)
     assert unreached_line(templates("other"), theirs) is None
