@@ -148,7 +148,7 @@ def _spoken(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
         if event.role == "cause"
         and event.writer is None
         and event.signature not in told
-        and not event.signature.startswith("kernel.")
+        and "by-kernel" not in event.says
     ]
     return [*run.console.events, *only_there]
 
@@ -159,7 +159,7 @@ def _kernel(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Event], ..
         (path, event)
         for run in group
         for path, event in run.console.output
-        if event.signature.startswith(("kernel.", "device.smi"))
+        if "by-kernel" in event.says or "card-picture" in event.says
     ]
     return (*((f.file.path, e) for f in job.kernel for e in f.events), *pasted)
 
@@ -196,7 +196,7 @@ def _world_size(group: list[NodeRun]) -> int | None:
 def _mode(group: list[NodeRun]) -> Mode:
     for run in group:
         told = run.record.mode if run.record else None
-        job = run.console.first("launch.job")
+        job = run.console.first("describes-job")
         told = told or (job.fields.get("mode") if job else None)
         if told in get_args(Mode):
             return cast(Mode, told)
@@ -216,10 +216,9 @@ def _launcher(group: list[NodeRun]) -> Launcher:
     for run in group:
         if run.record:
             return "pdtriage" if run.record.launcher == "pdtriage" else "paddle"
-        if run.node.environments or run.node.pods or run.console.has("launch.config", "launch.job"):
+        if run.node.environments or run.node.pods or run.console.has("paddle-launcher"):
             return "paddle"
-        legacy = ("launch.legacy-config", "launch.local-start", "launch.abort", "launch.proc")
-        if run.node.endpoints or run.console.has(*legacy):
+        if run.node.endpoints or run.console.has("legacy-launcher"):
             return "paddle-legacy"
     return "unknown"
 
@@ -228,7 +227,7 @@ def _job_id(group: list[NodeRun]) -> str | None:
     for run in group:
         if run.record and run.record.job:
             return run.record.job
-        job = run.console.first("launch.job")
+        job = run.console.first("describes-job")
         if job:
             return job.fields.get("job_id")
         told = run.console.values.get("--job_id")

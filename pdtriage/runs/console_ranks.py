@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role
+from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role, Says
 from pdtriage.runs.run_boundaries import Segment, Span
 from pdtriage.support.lazy_regex import late
 
-TELLS_EXIT = frozenset(
-    {
-        "launch.container-failed",
-        "launch.subprocess-code",
-        "launch.spawn-exit",
-        "launch.spawn-killed",
-    }
-)
-SHOWS_A_RANK = frozenset({"launch.spawn-error", "launch.container-failed"})
-"""After these the launcher repeats the last lines of the process it names."""
 SPAWNED_LINES = 200
 MOST_RANKS = 200_000
 SAME_START = 2.0
@@ -47,8 +37,12 @@ class ConsoleFacts:
         self.headline: Event | None = None
         """Of a report that `pdtriage run` printed; believed when its last line is here."""
 
-    def first(self, signature: str) -> Event | None:
-        return next((e for _, e in self.events if e.signature == signature), None)
+    def first(self, word: Says) -> Event | None:
+        """The first line of the launcher that says so."""
+        return next((e for _, e in self.events if word in e.says), None)
+
+    def has(self, word: Says) -> bool:
+        return self.first(word) is not None
 
     def writer_of(self, path: str, event: Event) -> int | None:
         """The rank that wrote a line: by its prefix, or by the launcher's announcement above it."""
@@ -57,7 +51,7 @@ class ConsoleFacts:
         for where, told in reversed(self.events):
             last = max(event.line, event.last_seen)  # the same words may be streamed before
             above = 0 <= last - told.line <= SPAWNED_LINES
-            if where == path and told.signature in SHOWS_A_RANK and above:
+            if where == path and "repeats-output" in told.says and above:
                 rank = told.fields.get("rank", "")
                 return int(rank) if rank.isdecimal() else None
         return None
@@ -71,12 +65,9 @@ class ConsoleFacts:
             return self.exits[role, local_rank]
         return Exit(seen_by="console") if rank in self.aborted else None
 
-    def has(self, *signatures: str) -> bool:
-        return any(e.signature in signatures for _, e in self.events)
-
 
 def is_launcher_event(event: Event) -> bool:
-    return event.signature.startswith("launch.")
+    return "by-launcher" in event.says
 
 
 def has_launcher(console: FileFacts) -> bool:
@@ -93,7 +84,7 @@ def split_console(console: FileFacts) -> list[Segment]:
         name = f"{event.signature} {event.fields.get('mode', '')}"
         earlier = seen.get(name)
         again = earlier is not None and not _same_start(earlier, event)
-        if again or (event.signature == "launch.config" and seen and not earlier):
+        if again or ("opens-launch" in event.says and seen and not earlier):
             cuts.append(event.offset)
             seen = {}
         seen[name] = event
@@ -111,8 +102,8 @@ def read_console(segments: Iterable[Segment]) -> ConsoleFacts:
                 target = facts.events if is_launcher_event(event) else facts.output
                 target.append((path, event))
                 _learn(facts, event)
-                if event.signature == "launch.own-verdict":
-                    _without_quotes(facts, path)
+                if "own-verdict" in event.says:
+                    _take_over_report(facts, path)
             for block in part.facts.environments:
                 if part.holds(block.offset):
                     _merge(facts.values, block)
@@ -128,11 +119,16 @@ def numbers_in(listed: str) -> set[int]:
     return found
 
 
-def _without_quotes(facts: ConsoleFacts, path: str) -> None:
-    """Lines that a printed report quotes are of the rank it names, whoever is shown above it."""
-    if facts.headline:
-        begin = facts.headline.line
-        facts.output = [(p, e) for p, e in facts.output if p != path or e.line < begin]
+def _take_over_report(facts: ConsoleFacts, path: str) -> None:
+    """Believes the headline of a printed report whose last line is here too.
+
+    The lines it quotes are of the rank it names, whoever is shown above it.
+    """
+    head = facts.headline
+    if head:
+        facts.aborted |= numbers_in(head.fields.get("ranks", ""))
+        facts.world_size = facts.world_size or _number(head, "world_size") or None
+        facts.output = [(p, e) for p, e in facts.output if p != path or e.line < head.line]
 
 
 def _merge(values: dict[str, str], block: EnvBlock) -> None:
@@ -147,27 +143,56 @@ def _same_start(earlier: Event, later: Event) -> bool:
 
 
 def _learn(facts: ConsoleFacts, event: Event) -> None:
+    """Takes over what one line tells of the processes; most lines tell nothing of them."""
+    for word in event.says:
+        learn = _LEARNT.get(word)
+        if learn is not None:
+            learn(facts, event)
+
+
+def _learn_pid(facts: ConsoleFacts, event: Event) -> None:
+    local, pid = _number(event, "local_rank"), _number(event, "pid")
+    if local is not None and pid is not None:
+        facts.pids[local] = pid
+
+
+def _learn_rank(facts: ConsoleFacts, event: Event) -> None:
+    rank, local = _number(event, "rank"), _number(event, "local_rank")
+    if rank is not None and local is not None:
+        facts.values.setdefault("PADDLE_TRAINER_ID", str(max(0, rank - local)))
+    facts.world_size = facts.world_size or _number(event, "world_size")
+
+
+def _learn_failed(facts: ConsoleFacts, event: Event) -> None:
+    facts.aborted |= {int(n) for n in re.findall(r"\d+", event.fields.get("ranks", ""))}
+    size = _number(event, "world_size")
+    if size is not None:
+        facts.world_size = size
+
+
+def _learn_headline(facts: ConsoleFacts, event: Event) -> None:
+    facts.headline = event
+
+
+def _learn_exit(facts: ConsoleFacts, event: Event) -> None:
     fields = event.fields
-    if event.signature == "launch.proc":
-        facts.pids[int(fields["local_rank"])] = int(fields["pid"])
-    elif event.signature == "launch.container-env":
-        first = int(fields["rank"]) - int(fields["local_rank"])
-        facts.values.setdefault("PADDLE_TRAINER_ID", str(max(0, first)))
-        facts.world_size = facts.world_size or int(fields["world_size"])
-    elif event.signature == "launch.abort":
-        facts.aborted |= {int(n) for n in re.findall(r"\d+", fields.get("ranks", ""))}
-        if fields.get("world_size", "").isdecimal():
-            facts.world_size = int(fields["world_size"])
-    elif event.signature == "launch.own-headline":
-        facts.headline = event
-    elif event.signature == "launch.own-verdict" and facts.headline:
-        told = facts.headline.fields
-        facts.aborted |= numbers_in(told.get("ranks", ""))
-        facts.world_size = facts.world_size or int(told.get("world_size") or 0) or None
-    elif event.signature in TELLS_EXIT:
-        where = _local_process(fields.get("path"), fields.get("local_rank") or fields.get("rank"))
-        if where and where not in facts.exits:
-            facts.exits[where] = _exit(fields.get("exit_code"), event.time)
+    where = _local_process(fields.get("path"), fields.get("local_rank") or fields.get("rank"))
+    if where:
+        facts.exits.setdefault(where, _exit(fields.get("exit_code"), event.time))
+
+
+_LEARNT: dict[Says, Callable[[ConsoleFacts, Event], None]] = {
+    "process-id": _learn_pid,
+    "process-rank": _learn_rank,
+    "lists-failed": _learn_failed,
+    "own-headline": _learn_headline,
+    "exit-status": _learn_exit,
+}
+
+
+def _number(event: Event, field: str) -> int | None:
+    told = event.fields.get(field, "")
+    return int(told) if told.isdecimal() else None
 
 
 def _local_process(path: str | None, number: str | None) -> tuple[Role, int] | None:

@@ -110,10 +110,11 @@ def first_rank_told(run: NodeRun) -> int | None:
     values = run.console.values
     first = _number(values.get("PADDLE_TRAINER_ID"))
     node = _number(values.get("--rank"))
-    started = run.console.first("launch.run-pod")
-    if first is not None or node is None or started is None or _nnodes(run) == 1:
+    started = run.console.first("started")
+    replicas = _number(started.fields.get("replicas")) if started else None
+    if first is not None or node is None or replicas is None or _nnodes(run) == 1:
         return first
-    return node * int(started.fields["replicas"])  # nodes are rarely unequal
+    return node * replicas  # nodes are rarely unequal
 
 
 def is_one_node(run: NodeRun) -> bool:

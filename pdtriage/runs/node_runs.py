@@ -266,9 +266,9 @@ def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:
 def _processes_started(node: NodeFolder) -> int | None:
     for console in reversed(node.consoles):
         for event in reversed(console.events):
-            started = event.signature in ("launch.run-pod", "launch.local-start")
-            if started and event.fields.get("mode") in (None, "worker"):
-                return int(event.fields["replicas"])
+            told = event.fields.get("replicas", "") if "started" in event.says else ""
+            if told.isdecimal() and event.fields.get("mode") in (None, "worker"):
+                return int(told)
     listed = node.endpoints[0].endpoints if node.endpoints else ()
     return len(listed) if listed and _on_one_host(listed) else None
 

@@ -18,7 +18,7 @@ def with_victims(ranks: list[Rank], group: Sequence[NodeRun]) -> list[Rank]:
     told: dict[int, tuple[str, bool]] = {}
     for run in group:
         for path, event in run.console.events:
-            if event.signature == "launch.own-victims" and run.console.has("launch.own-verdict"):
+            if "own-victims" in event.says and run.console.has("own-verdict"):
                 listed = _fallen(event.fields.get("ranks", ""))
                 told.update({rank: (path, stopped) for rank, stopped in listed.items()})
     return [_told_of(rank, told) for rank in ranks] if told else ranks

@@ -100,7 +100,8 @@ def signs_of_run(
         told = event.fields.get("attempt")
         if told is None and run.node.pod and len(run.node.pod.lives) > 1:
             told = str(run.node.pod.restarts - _came_before(event, run.node.pod))
-        if told is None or told == str(run.attempt) or event.signature == "k8s.no-shm":
+        # what is no cause lies in the specification of the pod, which all its lives share
+        if told is None or told == str(run.attempt) or event.role != "cause":
             found.append((path, event))
     return tuple(found)
 
@@ -208,7 +209,7 @@ def _came_before(event: Event, pod: Pod) -> bool:
 
 def _processes(run: NodeRun, own: Sequence[Rank]) -> int:
     """How many the launcher in the pod started; without a launcher the container is the process."""
-    started = run.console.first("launch.run-pod") or run.console.first("launch.local-start")
+    started = run.console.first("started")
     told = started.fields.get("replicas", "") if started else ""
     if told.isdecimal() and int(told):
         return int(told)

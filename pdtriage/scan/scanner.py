@@ -312,7 +312,7 @@ class FileScanner:
         """An exception that no signature claimed is still an exception."""
         telling = [e for e in found.events[before:] if e.role not in ("context", "progress")]
         claimed = {e.line for e in telling}
-        launchers = {e.line for e in telling if e.signature.startswith("launch.")}
+        launchers = {e.line for e in telling if "by-launcher" in e.says}
         for passage in passages:
             for traceback in passage.tracebacks:
                 raised = traceback.raised

@@ -51,7 +51,7 @@ def placed(signs: Sequence[Sign], raw: bytes) -> Iterator[Event]:
         whole = place is not None and len(line) <= LONGEST_LINE
         yield Event(
             signature=sign.signature,
-            role="context" if sign.signature == "k8s.no-shm" else "cause",
+            role=sign.role,
             category=None,
             line=near.number,
             offset=near.start,

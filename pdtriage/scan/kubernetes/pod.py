@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pdtriage.model import Life, Pod, Role
+from pdtriage.model import Life, Pod, Role, SignatureRole
 from pdtriage.scan.kubernetes import reasons
 from pdtriage.scan.kubernetes.allowed import VARIABLES
 from pdtriage.scan.kubernetes.pod_names import ROLES, named_like_a_pod
@@ -30,6 +30,7 @@ class Sign:
     """What stands on the line that carries the evidence."""
     fields: Mapping[str, str] = field(default_factory=dict)
     time: float | None = None
+    role: SignatureRole = "cause"
 
 
 def pod_of(document: Mapping[str, object]) -> Pod | None:
@@ -64,7 +65,8 @@ def signs_of(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
     if not pod.lives:
         yield from _never_started(document, pod)
     if _lacks_shm(document, pod):
-        yield Sign("k8s.no-shm", pod.name, '"volumeMounts"', _fields(pod, container=pod.container))
+        fields = _fields(pod, container=pod.container)
+        yield Sign("k8s.no-shm", pod.name, '"volumeMounts"', fields, role="context")
 
 
 def shm_volume(document: Mapping[str, object], container: str) -> str | None:
