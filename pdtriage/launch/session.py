@@ -118,18 +118,18 @@ class _Session:
     def run(self) -> Outcome:
         if self.flags.launcher == "paddle":
             refuse_under_paddle(self.flags)
-            return self._run_foreign()
+            return self._run_paddle_launcher()
         refuse_unsupported(self.flags)
         self.restarts = restarts_for(self.flags, self.environ)
         refuse_missing_script(self.flags.training_script, self.environ)
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
         planner = self._planner(python, wheel)
-        with self._guarded() as (lock, guardian, watch), self._joined(watch):
-            post = Post(lock, guardian, watch, wheel, self.launch, self.environ, self.checks)
+        with self._guarded() as (lock, guardian, loop), self._joined(loop):
+            post = Post(lock, guardian, loop, wheel, self.launch, self.environ, self.checks)
             outcome = self._attempt(0, planner, post)
             for number in itertools.count(1):
-                outcome = self._rest(outcome, watch)
+                outcome = self._rest(outcome, loop)
                 if outcome.decision is None or not outcome.decision.again:
                     break
                 try:
@@ -150,7 +150,7 @@ class _Session:
         return self._ended_without_us()
 
     @contextlib.contextmanager
-    def _joined(self, watch: EventLoop) -> Iterator[None]:
+    def _joined(self, loop: EventLoop) -> Iterator[None]:
         """A node of an elastic job is in it from here to the end; others meet per attempt."""
         if not is_elastic(self.flags):
             yield
@@ -158,7 +158,7 @@ class _Session:
         from pdtriage.launch.elastic.participation import Elastic
         from pdtriage.launch.elastic.restarts import ElasticRestarts
 
-        with Elastic(self.flags, self.environ, self.pod, watch, self.observer) as self.elastic:
+        with Elastic(self.flags, self.environ, self.pod, loop, self.observer) as self.elastic:
             self.restarts = ElasticRestarts(self.elastic, self.restarts)
             try:
                 yield
@@ -173,7 +173,7 @@ class _Session:
 
     def _attempt(self, number: int, planner: Callable[[Nodes], Plan], post: Post) -> Outcome:
         """Plan with whoever takes part this time, and see it through."""
-        nodes = Nodes(self.flags, self.environ, self.pod, post.watch, self.observer, self.elastic)
+        nodes = Nodes(self.flags, self.environ, self.pod, post.loop, self.observer, self.elastic)
         with contextlib.closing(nodes):
             plan = planner(nodes)
             plan = plan.as_attempt(number if self.elastic is None else self.elastic.attempt)
@@ -188,13 +188,13 @@ class _Session:
             )
             return attempt.run(self.restarts)
 
-    def _rest(self, outcome: Outcome, watch: EventLoop) -> Outcome:
+    def _rest(self, outcome: Outcome, loop: EventLoop) -> Outcome:
         """Give what failed a moment to recover; a signal in that time ends the job."""
         if outcome.decision is None or not outcome.decision.again or self.elastic is not None:
             return outcome
         deadline = time.monotonic() + self.flags.restart_delay
         while (left := deadline - time.monotonic()) > 0:
-            if any(isinstance(occurrence, SignalReceived) for occurrence in watch.wait(left)):
+            if any(isinstance(occurrence, SignalReceived) for occurrence in loop.wait(left)):
                 return self._not_again(outcome, TOLD_TO_STOP)
         return outcome
 
@@ -237,19 +237,19 @@ class _Session:
         with (
             contextlib.closing(FolderLock(self.flags.log_dir)) as lock,
             guarded(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,
-            EventLoop() as watch,
+            EventLoop() as loop,
         ):
-            watch.know([guardian.pid])
+            loop.ignore([guardian.pid])
             self.observer.notice(Configured(self.flags))
-            yield lock, guardian, watch
+            yield lock, guardian, loop
 
-    def _run_foreign(self) -> Outcome:
+    def _run_paddle_launcher(self) -> Outcome:
         from pdtriage.launch.supervise.paddle_launcher import PaddleLauncher
 
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
         refuse_without_paddle(python, wheel)
-        with self._guarded() as (lock, guardian, watch):
+        with self._guarded() as (lock, guardian, loop):
             become_subreaper()
             recorder = Recorder(lock.folder)
             guardian.write_to(os.path.abspath(recorder.path))
@@ -257,25 +257,24 @@ class _Session:
                 common_head(self.flags, self.launch, guardian, wheel)
                 | {"job": self.flags.job_id, "launcher": "paddle"}
             )
-            foreign = PaddleLauncher(
+            paddle = PaddleLauncher(
                 self.flags,
                 self.environ,
                 self.launch,
-                watch,
+                loop,
                 recorder,
                 self.observer,
                 lambda channel: tell_peers(channel, recorder, self.analyst),
-                self.checks,
             )
-            with contextlib.closing(foreign):
-                ending = foreign.run(python, guardian)
-                part(foreign.channel, foreign.listen, ending, recorder, self.analyst)
+            with contextlib.closing(paddle):
+                ending = paddle.run(python, guardian, self.checks)
+                part(paddle.channel, paddle.listen, ending, recorder, self.analyst)
                 # A signal may have come while we listened to the others.
-                ending = ending._replace(interrupted_by=foreign.interrupted_by)
+                ending = ending._replace(interrupted_by=paddle.policy.interrupted_by)
                 return conclude(
                     recorder,
-                    foreign.folder,
-                    foreign.logs(),
+                    paddle.folder,
+                    paddle.processes.values(),
                     ending,
                     self.flags,
                     self.observer,

@@ -13,9 +13,6 @@ import pytest
 
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.plan.network import free_ports
-from pdtriage.launch.supervise.events import PeerSpoke
-from pdtriage.launch.supervise.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
-from pdtriage.record.schema import PeerFacts
 
 from ..running import wait_until
 from .conftest import Launch, Launcher
@@ -189,64 +186,3 @@ def test_nodes_that_meet_at_a_master(
     for launch in launches:
         launch.signal(signal.SIGTERM)
         launch.finish(60)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.time = 100.0
-
-    def __call__(self) -> float:
-        return self.time
-
-
-def test_how_long_servers_are_needed() -> None:
-    clock, told, heard = Clock(), [], {1}
-    life = Lifetime(
-        [7, 8],
-        [1, 2],
-        is_heard=lambda node: node in heard,
-        on_trained=lambda: told.append("trained"),
-        clock=clock,
-    )
-    life.ended(7)
-    assert not told
-    life.ended(8)
-    assert told == ["trained"]
-    assert not life.is_over()
-    assert life.next_look() == 100.0 + LOST_AFTER
-    clock.time += LOST_AFTER
-    assert not life.is_over(), "node 1 still trains"
-    life.hear(PeerSpoke(1, PeerFacts("running")))
-    assert not life.is_over()
-    life.hear(PeerSpoke(1, PeerFacts("trained")))
-    assert life.is_over(), "node 2 was never heard of"
-
-
-def test_servers_without_trainers_and_without_word_stay() -> None:
-    assert not Lifetime([], [1]).is_over()
-    assert not Lifetime([], [1], is_heard=lambda _: False, clock=time.monotonic).is_over()
-    life = Lifetime([5], [1])
-    life.ended(5)
-    assert life.is_over(), "as Paddle: own trainers decide"
-
-
-def test_a_server_that_leaves_has_to_be_followed() -> None:
-    clock, heard = Clock(), {1}
-    life = Lifetime([7], [1], servers=[9], is_heard=lambda node: node in heard, clock=clock)
-    assert life.ended(9), "somebody needs it"
-    assert life.next_look() == 100.0 + LEAVE_TIME
-    clock.time += LEAVE_TIME - 1
-    assert not life.is_deserted()
-    assert not life.ended(7)
-    clock.time += 1
-    assert life.is_deserted(), "node 1 still trains"
-    heard.clear()
-    assert not life.is_deserted(), "nobody is known to train"
-
-
-def test_servers_alone_may_leave() -> None:
-    assert not Lifetime([], [1], servers=[9]).ended(9), "nobody can know who trains elsewhere"
-    life = Lifetime([7], servers=[9])
-    assert not life.ended(7)
-    assert not life.ended(9)
-    assert not life.is_deserted()

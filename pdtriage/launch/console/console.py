@@ -308,7 +308,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _short_list(who: Sequence[tuple[str, int]]) -> str:
+def _short_list(who: Sequence[tuple[str, int | None]]) -> str:
     """`rank 0, 1, server 0`; no more than eight of them."""
     parts: list[str] = []
     role_before = None

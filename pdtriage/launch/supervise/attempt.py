@@ -14,19 +14,21 @@ from pdtriage.launch.plan.environment import LAUNCH_VARIABLE, child_environment
 from pdtriage.launch.plan.files import backup_file, job_file, write_companions
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.limits import not_started, refuse_too_few_files
-from pdtriage.launch.supervise.conclude import (
-    conclude,
-    plan_head,
-    process_record,
-)
+from pdtriage.launch.supervise.conclude import conclude, plan_head
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
-from pdtriage.launch.supervise.processes import become_subreaper, birth_of, send_to_group
+from pdtriage.launch.supervise.policy import Coordinate, Patience, Policy
+from pdtriage.launch.supervise.processes import (
+    Child,
+    become_subreaper,
+    birth_of,
+    send_to_group,
+    spawn,
+)
 from pdtriage.launch.supervise.restart import Restarts
-from pdtriage.launch.supervise.spawn import Child, spawn
-from pdtriage.launch.supervise.supervisor import Ending, Patience, Supervisor
+from pdtriage.launch.supervise.supervisor import Ending, Supervisor
 from pdtriage.record.schema import PeerFacts
 from pdtriage.record.writer import FolderLock, Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -48,7 +50,7 @@ class Post(NamedTuple):
 
     lock: FolderLock
     guardian: Guardian
-    watch: EventLoop
+    loop: EventLoop
     wheel: PaddleWheel | None
     launch: str
     environ: Mapping[str, str]
@@ -92,17 +94,17 @@ class Attempt:
             leaving_is_failing=self.elastic is None,
         )
         # A signal may have come while we listened to the others.
-        ending = ending._replace(interrupted_by=supervisor.interrupted_by)
+        ending = ending._replace(interrupted_by=supervisor.policy.interrupted_by)
         return conclude(
             recorder,
             self.plan.folder,
-            {child.pid: child.plan.log for child in children},
+            supervisor.processes.values(),
             ending,
             self.flags,
             self.observer,
             self.analyst,
             restarts,
-            self._told_to_stop,
+            self._signal_since,
         )
 
     def _start(self, recorder: Recorder) -> list[Child]:
@@ -116,15 +118,14 @@ class Attempt:
                 child = spawn(process, environment, plan.folder, overwrite=plan.overwrite)
             except OSError as error:
                 for started in children:
-                    send_to_group(started.pid, signal.SIGKILL)
+                    send_to_group(started.process.pid, signal.SIGKILL)
                 recorder.end({"reason": "refused", **now()})
                 raise not_started(process.argv[0], error) from None
-            guardian.watch(child.pid, child.born)
-            self.post.watch.add_child(child.pid)
+            guardian.watch(child.process.pid, child.born)
+            self.post.loop.add_child(child.process.pid)
             children.append(child)
-            record = process_record(child)
-            recorder.start(record)
-            self.observer.notice(Started(record, plan.folder))
+            recorder.start(child.process)
+            self.observer.notice(Started(child.process, plan.folder))
         return children
 
     def _supervisor(self, children: list[Child], recorder: Recorder) -> Supervisor:
@@ -132,23 +133,34 @@ class Attempt:
         return Supervisor(
             self.post.launch,
             children,
-            self.post.watch,
+            self.post.loop,
             recorder,
             self.observer,
-            Patience(flags.settle, flags.failure_grace(), flags.interrupt_grace()),
+            Policy(
+                Patience(flags.settle, flags.failure_grace(), flags.interrupt_grace()),
+                elastic=self.elastic is not None,
+                lifetime=self._lifetime(children),
+            ),
+            coordinate=lambda action: self._coordinate(action, recorder),
             besides=frozenset({self.post.guardian.pid}),
-            on_failure=lambda: tell_peers(self.channel, recorder, self.analyst),
-            on_interrupt=self.elastic.leave if self.elastic is not None else None,
-            on_suspicion=self.elastic.look if self.elastic is not None else None,
-            lifetime=self._lifetime(children),
         )
+
+    def _coordinate(self, action: Coordinate, recorder: Recorder) -> None:
+        if action.what == "failed":
+            tell_peers(self.channel, recorder, self.analyst)
+        elif action.what == "trained" and self.channel is not None:
+            self.channel.publish("trained")
+        elif action.what == "leaving" and self.elastic is not None:
+            self.elastic.leave()
+        elif action.what == "look" and self.elastic is not None:
+            self.elastic.look()
 
     def _lifetime(self, children: list[Child]) -> Lifetime | None:
         if not self.plan.trainer_nodes:
             return None
         from pdtriage.launch.supervise.ps_lifetime import lifetime_of
 
-        return lifetime_of(self.plan, children, self.channel)
+        return lifetime_of(self.plan, [child.process for child in children], self.channel)
 
     def _log_cards(self) -> None:
         """Behind the trainers: nothing may delay them."""
@@ -174,15 +186,15 @@ class Attempt:
             self.post.environ,
             len(children),
             cards=[process.device for process in self.plan.processes if process.device],
-            besides=[child.pid for child in children],
+            besides=[child.process.pid for child in children],
         )
         for warning in warnings:
             self.observer.notice(Noted(warning, "WARNING"))
 
-    def _told_to_stop(self) -> int | None:
-        """The signal that came for us since the loop that decides has ended."""
-        told = [o.signal for o in self.post.watch.wait(0) if isinstance(o, SignalReceived)]
-        return told[0] if told else None
+    def _signal_since(self) -> int | None:
+        """The signal that came for us since supervision has ended."""
+        came = self.post.loop.wait(0)
+        return next((one.signal for one in came if isinstance(one, SignalReceived)), None)
 
 
 def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analyst) -> None:

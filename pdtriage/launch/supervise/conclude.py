@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 from pdtriage import __version__
 from pdtriage.launch.options.flags import LaunchFlags
@@ -17,7 +17,6 @@ from pdtriage.launch.supervise.events import Finished, Noted, Observer, Reformin
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code
 from pdtriage.launch.supervise.restart import Restarts
-from pdtriage.launch.supervise.spawn import Child
 from pdtriage.launch.supervise.supervisor import Ending
 from pdtriage.record.schema import ProcessRecord, RestartRecord
 from pdtriage.record.writer import Recorder, now
@@ -67,42 +66,27 @@ def plan_head(
     }
 
 
-def process_record(child: Child) -> ProcessRecord:
-    plan = child.plan
-    return ProcessRecord(
-        role=plan.role,
-        rank=plan.rank,
-        local_rank=plan.local_rank,
-        device=plan.device,
-        endpoint=plan.endpoint,
-        pid=child.pid,
-        log=plan.log,
-        offset=child.offset,
-        started=time.time(),
-        monotonic=time.monotonic(),
-    )
-
-
 def conclude(
     recorder: Recorder,
     folder: str,
-    logs: Mapping[int, str],
+    processes: Iterable[ProcessRecord],
     ending: Ending,
     flags: LaunchFlags,
     observer: Observer,
     analyst: Analyst,
     restarts: Restarts | None = None,
-    told_to_stop: Callable[[], int | None] = lambda: None,
+    signal_since: Callable[[], int | None] = lambda: None,
 ) -> Outcome:
     """Complete the record, have it judged, decide what follows, and tell.
 
-    `logs`: log file of every pid; `told_to_stop`: which signal came while we were judging.
+    `signal_since`: which signal came while we were judging.
     """
-    for pid, log in logs.items():
+    for process in processes:
         # The script may have moved or removed its log; that is no reason to fail here.
         with contextlib.suppress(OSError):
-            size = os.path.getsize(os.path.join(folder, log))
-            recorder.size(pid, size)
+            if process.log:
+                size = os.path.getsize(os.path.join(folder, process.log))
+                recorder.size(process.pid, size)
     reason = _REASONS.get(ending.reason, ending.reason)
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
     recorder.end(end)
@@ -114,12 +98,12 @@ def conclude(
     recorder.end({**end, **judged})
     decision = None
     if restarts is not None and not refused:
-        told = ending.interrupted_by or told_to_stop()
-        decision = restarts.after(conclusion, interrupted=told is not None, reason=ending.reason)
-        told = told or restarts.stopped_by
-        if restarts.elastic and told is not None and code != exit_codes.OK:
+        number = ending.interrupted_by or signal_since()
+        decision = restarts.after(conclusion, interrupted=number is not None, reason=ending.reason)
+        number = number or restarts.stopped_by
+        if restarts.elastic and number is not None and code != exit_codes.OK:
             # A node that leaves says so, whatever its attempt was about to come to.
-            code = exit_codes.of_signal(told)
+            code = exit_codes.of_signal(number)
             recorder.end({**end, **judged, "exit_code": code})
     if decision is not None:
         recorder.restart(RestartRecord(*decision))

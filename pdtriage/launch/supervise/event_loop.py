@@ -53,7 +53,7 @@ class EventLoop:
         self._descriptors: dict[int, int] = {}
         self._children: dict[int, int | None] = {}
         self._strangers: dict[int, int] = {}
-        self._own: set[int] = set()
+        self._ignored: set[int] = set()
         self._messages: queue.SimpleQueue[Message | News] = queue.SimpleQueue()
         self._wake_out, self._wake_in = os.pipe()
         self._lock = threading.Lock()
@@ -103,9 +103,9 @@ class EventLoop:
         self._selector.register(descriptor, selectors.EVENT_READ)
         return True
 
-    def know(self, pids: Iterable[int]) -> None:
+    def ignore(self, pids: Iterable[int]) -> None:
         """Children that somebody else waits for."""
-        self._own.update(pids)
+        self._ignored.update(pids)
 
     def send(self, message: Message | News) -> None:
         """From another thread: hand a message to the loop."""
@@ -176,7 +176,7 @@ class EventLoop:
     def _reap_adopted(self) -> None:
         """As subreaper we inherit orphaned grandchildren, and their zombies."""
         for pid in children_of(os.getpid()):
-            if pid not in self._children and pid not in self._own:
+            if pid not in self._children and pid not in self._ignored:
                 reap(pid)
 
 

@@ -74,7 +74,7 @@ class Stopping(NamedTuple):
 
     reason: str
     signal: int
-    who: tuple[tuple[str, int], ...]
+    who: tuple[tuple[str, int | None], ...]
     """Role and rank."""
 
 

@@ -95,12 +95,13 @@ def end_members(
     sent: Callable[[int, int], None] | None = None,
     wait: Callable[[float], None] = time.sleep,
     hurry: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[int]:
     """SIGTERM to whatever `find` finds, SIGKILL to what is left after `grace` seconds."""
     ended: list[int] = []
-    deadline = time.monotonic() + grace
+    deadline = clock() + grace
     while members := find():
-        now = time.monotonic()
+        now = clock()
         number = signal.SIGKILL if now >= deadline or hurry() else signal.SIGTERM
         for pid in members:
             if number == signal.SIGTERM and pid in ended:

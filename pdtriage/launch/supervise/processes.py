@@ -1,16 +1,28 @@
-"""Finding and ending processes by what the kernel says about them (/proc)."""
+"""Starts processes; finds and ends them by what the kernel says about them (/proc)."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
+import time
 from collections.abc import Collection, Iterator, Mapping
 
+from pdtriage.launch.plan.collective import ProcessPlan
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
+
+
+class Child(NamedTuple):
+    """A process of ours; its pid is also its session and its process group."""
+
+    process: ProcessRecord
+    born: int
+    """When the kernel says it was started."""
 
 
 class ProcessEntry(NamedTuple):
@@ -21,6 +33,51 @@ class ProcessEntry(NamedTuple):
     state: str
     born: int
     """When it was started, in the kernel's ticks: tells a process from a later one of its pid."""
+
+
+def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwrite: bool) -> Child:
+    """Start `plan` in a session of its own, its output straight into its log file.
+
+    An OSError says why it could not be executed.
+    """
+    mode = os.O_TRUNC if overwrite else 0
+    path = os.path.join(folder, plan.log)
+    log = os.open(
+        path,
+        # A pipe in the place of the log must not keep us waiting for its reader.
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | mode,
+        0o666,
+    )
+    try:
+        os.set_blocking(log, True)
+        offset = os.fstat(log).st_size
+        if os.fstat(log).st_rdev and not os.path.samefile(path, os.devnull):
+            # Whoever reads some devices never comes to an end.
+            raise OSError(errno.EINVAL, "it is a device", path)
+        pid = os.posix_spawnp(
+            plan.argv[0],
+            list(plan.argv),
+            environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, log, 1), (os.POSIX_SPAWN_DUP2, log, 2)],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=reset_signals(),
+        )
+    finally:
+        os.close(log)
+    process = ProcessRecord(
+        role=plan.role,
+        rank=plan.rank,
+        local_rank=plan.local_rank,
+        device=plan.device,
+        endpoint=plan.endpoint,
+        pid=pid,
+        log=plan.log,
+        offset=offset,
+        started=time.time(),
+        monotonic=time.monotonic(),
+    )
+    return Child(process, birth_of(pid))
 
 
 def become_subreaper() -> None:

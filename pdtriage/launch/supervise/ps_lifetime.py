@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pdtriage.launch.plan.collective import Plan
 from pdtriage.launch.supervise.events import PeerSpoke
-from pdtriage.launch.supervise.spawn import Child
+from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
@@ -23,35 +22,15 @@ still have to end themselves, and those of other nodes to be heard of."""
 _ENDED = ("trained", "done", "stopped", "failed")
 
 
-def lifetime_of(plan: Plan, children: Sequence[Child], channel: FactsChannel | None) -> Lifetime:
+def lifetime_of(
+    plan: Plan, processes: Sequence[ProcessRecord], channel: FactsChannel | None
+) -> Lifetime:
     """Of the servers that `plan` starts on this node."""
-
-    def tell_trained() -> None:
-        if channel is not None:
-            channel.publish("trained")
-
     return Lifetime(
-        [child.pid for child in children if child.plan.role == "worker"],
+        [process.pid for process in processes if process.role == "worker"],
         [node for node in plan.trainer_nodes if node != plan.cluster.node_rank],
-        servers=[child.pid for child in children if child.plan.role == "server"],
+        servers=[process.pid for process in processes if process.role == "server"],
         is_heard=channel.is_heard if channel is not None else None,
-        on_trained=tell_trained,
-    )
-
-
-def left_early(rank: int) -> Text:
-    """Said at once; it may still turn out that its trainers are about to end."""
-    return Text(
-        f"server {rank} exited with code 0 while trainers still need it",
-        f"server {rank} 以退出码 0 退出，而训练进程仍需要它",
-    )
-
-
-def deserted() -> Text:
-    return Text(
-        f"{LEAVE_TIME:.0f} s after a server has left, trainers are still running: the job has "
-        "failed",
-        f"服务进程退出 {LEAVE_TIME:.0f} 秒后仍有训练进程在运行：作业失败",
     )
 
 
@@ -65,8 +44,6 @@ class Lifetime:
         *,
         servers: Collection[int] = (),
         is_heard: Callable[[int], bool] | None = None,
-        on_trained: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`elsewhere`: ranks of the other nodes with trainers; `is_heard`: whether such a node
         lives, None where nodes cannot tell each other anything."""
@@ -74,35 +51,35 @@ class Lifetime:
         self._training = set(elsewhere)
         self._servers = frozenset(servers)
         self._is_heard = is_heard
-        self._on_trained = on_trained
-        self._clock = clock
         self._serves_only = not trainers
         self._trained_at: float | None = None
         self._left_at: float | None = None
 
-    def ended(self, pid: int) -> bool:
-        """A process ended with 0 (one that fails ends the whole job); whether it is a server
-        that somebody still needs."""
+    def end(self, pid: int, now: float) -> Literal["all-trained", "server-missed"] | None:
+        """A process ended with 0 (one that fails ends the whole job): what that means."""
         if pid in self._trainers:
             self._trainers.remove(pid)
-            if not self._trainers:
-                self._trained_at = self._clock()
-                self._on_trained()
-        needed = pid in self._servers and self._somebody_trains()
-        if needed and self._left_at is None:
-            self._left_at = self._clock()
-        return needed
+            if self._trainers:
+                return None
+            self._trained_at = now
+            return "all-trained"
+        if pid not in self._servers or not self._somebody_trains():
+            return None
+        if self._left_at is None:
+            self._left_at = now
+        return "server-missed"
 
-    def is_deserted(self) -> bool:
+    def is_deserted(self, now: float) -> bool:
         """A server has left with 0 and the trainers did not follow it in time."""
-        waited = self._left_at is not None and self._clock() - self._left_at >= LEAVE_TIME
+        waited = self._left_at is not None and now - self._left_at >= LEAVE_TIME
         return waited and self._somebody_trains()
 
-    def hear(self, message: object) -> None:
+    def learn(self, message: object) -> None:
+        """A message of another node: it may say that its trainers have ended."""
         if isinstance(message, PeerSpoke) and message.facts.state in _ENDED:
             self._training.discard(message.node)
 
-    def is_over(self) -> bool:
+    def is_over(self, now: float) -> bool:
         """Nobody needs the servers of this node any more."""
         if self._trainers:
             return False
@@ -111,25 +88,39 @@ class Lifetime:
         if self._is_heard is None:
             # As Paddle: own trainers decide; servers alone stay until they end by themselves.
             return not self._serves_only
-        return self._waited_enough() and not any(map(self._is_heard, self._training))
+        return self._has_waited(now) and not any(map(self._is_heard, self._training))
 
     def unheard(self) -> tuple[int, ...]:
         """Nodes that may still train, for all we know."""
         return tuple(sorted(self._training))
 
-    def next_look(self) -> float | None:
+    def next_look(self, now: float) -> float | None:
         """When that may change without any news; None for never."""
         moments = []
-        if self._left_at is not None and self._clock() - self._left_at < LEAVE_TIME:
+        if self._left_at is not None and now - self._left_at < LEAVE_TIME:
             moments.append(self._left_at + LEAVE_TIME)
         if self._trained_at is not None and self._is_heard is not None:
-            moments += [] if self._waited_enough() else [self._trained_at + LOST_AFTER]
+            moments += [] if self._has_waited(now) else [self._trained_at + LOST_AFTER]
         return min(moments, default=None)
+
+    def left_early(self, rank: int | None) -> Text:
+        """Of a server that is missed; it may still turn out that its trainers are about to end."""
+        return Text(
+            f"server {rank} exited with code 0 while trainers still need it",
+            f"server {rank} 以退出码 0 退出，而训练进程仍需要它",
+        )
+
+    def deserted(self) -> Text:
+        return Text(
+            f"{LEAVE_TIME:.0f} s after a server has left, trainers are still running: the job has "
+            "failed",
+            f"服务进程退出 {LEAVE_TIME:.0f} 秒后仍有训练进程在运行：作业失败",
+        )
 
     def _somebody_trains(self) -> bool:
         """As far as we know; a node that is not heard of does not count."""
         elsewhere = self._is_heard is not None and any(map(self._is_heard, self._training))
         return bool(self._trainers) or elsewhere
 
-    def _waited_enough(self) -> bool:
-        return self._trained_at is not None and self._clock() - self._trained_at >= LOST_AFTER
+    def _has_waited(self, now: float) -> bool:
+        return self._trained_at is not None and now - self._trained_at >= LOST_AFTER

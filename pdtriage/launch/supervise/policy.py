@@ -1,0 +1,299 @@
+"""What to do when: the one supervision policy, for our own children and around Paddle's launcher.
+
+`Policy.step(now, what happened)` answers with actions. It reads no clock, sends no signal and
+writes nothing down: whoever supervises tells it what happened, does what it says, and comes back
+when `deadline` has passed.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Literal
+
+from pdtriage.launch.elastic.news import Expelled, News, WorldChanges
+from pdtriage.launch.supervise.event_loop import Message, SignalReceived
+from pdtriage.launch.supervise.events import (
+    Died,
+    Interrupted,
+    LaunchEvent,
+    Noted,
+    PeerBack,
+    PeerDiffers,
+    PeerSilent,
+    PeerSpoke,
+    Trained,
+)
+from pdtriage.launch.supervise.outcome import has_failed
+from pdtriage.record.schema import DeathRecord
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
+
+if TYPE_CHECKING:
+    from pdtriage.launch.supervise.ps_lifetime import Lifetime
+
+DOUBLE = 0.1
+"""Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
+KILL_EVERY = 1.0
+"""Seconds between SIGKILLs: a process may fork while it is being ended."""
+_SIGNAL_REASONS = {"failed": "failure", "interrupted": "interrupt", "reform": "peer"}
+
+
+class Patience(NamedTuple):
+    """How long to wait for what, in seconds."""
+
+    settle: float
+    """After the first failure, for others to die of their own."""
+    failure_grace: float
+    """From SIGTERM to SIGKILL after a failure."""
+    interrupt_grace: float
+    """The same where somebody told us to stop."""
+
+
+class TimePassed:
+    """All that has happened so far was told; some deadline may have passed."""
+
+
+class StartedAgain:
+    """Paddle's launcher has begun another attempt by itself."""
+
+
+class AllEnded:
+    """No process of the job is left."""
+
+
+Input = DeathRecord | SignalReceived | Message | News | TimePassed | StartedAgain | AllEnded
+
+
+class Stop(NamedTuple):
+    """SIGTERM to every process that is left."""
+
+    reason: str
+
+
+class Kill(NamedTuple):
+    """SIGKILL to every process that is left."""
+
+    reason: str
+
+
+class Forward(NamedTuple):
+    """Pass the signal on to Paddle's launcher."""
+
+    signal: int
+
+
+class Coordinate(NamedTuple):
+    """Something other nodes have to do with."""
+
+    what: Literal["failed", "trained", "leaving", "look"]
+    """Tell them that it failed here, that our trainers are done, that we leave; or look whether
+    they stopped before, and it failed here because of that."""
+
+
+class Notify(NamedTuple):
+    """Show this to whoever watches."""
+
+    event: LaunchEvent
+
+
+class Note(NamedTuple):
+    """Put this into the record."""
+
+    text: Text
+
+
+Action = Stop | Kill | Forward | Coordinate | Notify | Note
+
+
+class Policy:
+    """Decides about the processes of one attempt on this node."""
+
+    def __init__(
+        self,
+        patience: Patience,
+        *,
+        delegates: bool = False,
+        elastic: bool = False,
+        lifetime: Lifetime | None = None,
+    ) -> None:
+        """`delegates`: Paddle's launcher stops the rest by itself; we only end what it leaves.
+
+        `lifetime`: how long servers are needed; None where everybody ends by itself.
+        """
+        self.patience = patience
+        self.delegates = delegates
+        self.elastic = elastic
+        self.lifetime = lifetime
+        self.reason: str | None = None
+        """Why the processes are to end, see `Ending.reason`; None while nothing is wrong."""
+        self.interrupted_by: int | None = None
+        self.hurry = False
+        """Somebody pressed Ctrl-C twice."""
+        self.stopping = False
+        """The processes that are left were sent a signal."""
+        self._interrupted_at = 0.0
+        self.grace = patience.failure_grace
+        """From SIGTERM to SIGKILL, for whatever is to end now."""
+        self._stop_at: float | None = None
+        self._kill_at: float | None = None
+        self._tell_at: float | None = None
+        """When other nodes hear of the failure; None once they have, or need not."""
+        self._trained = False
+
+    def step(self, now: float, happened: Input) -> list[Action]:
+        """What to do about it, in this order."""
+        if isinstance(happened, DeathRecord):
+            return self._after_death(now, happened)
+        if isinstance(happened, SignalReceived):
+            return self._after_signal(now, happened.signal)
+        if isinstance(happened, TimePassed):
+            return [*self._about_servers(now), *self._due(now)]
+        if isinstance(happened, AllEnded):
+            return self._tell_failure()
+        if isinstance(happened, StartedAgain):
+            self.reason = None
+        elif isinstance(happened, (PeerSpoke, PeerSilent, PeerBack, PeerDiffers)):
+            self._after_message(now, happened)
+        else:
+            self._after_news(now, happened)
+        return []
+
+    def deadline(self, now: float) -> float | None:
+        """When to come back with `TimePassed`, should nothing happen before; None for never."""
+        look = self.lifetime.next_look(now) if self.lifetime is not None else None
+        moments = (self._stop_at, self._tell_at, self._kill_at, look)
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def is_settling(self, now: float) -> bool:
+        """All of an elastic node have failed at once: the others may turn out to have stopped
+        before, so their news is worth the time it takes things to settle."""
+        return self.elastic and self._is_failing() and now < (self._tell_at or 0.0)
+
+    def ending(self) -> str:
+        """The reason of the `Ending`, when no process is left."""
+        if self.delegates and self.interrupted_by is not None:
+            return "interrupted"
+        return self.reason or "completed"
+
+    def _after_death(self, now: float, death: DeathRecord) -> list[Action]:
+        actions: list[Action] = []
+        first = has_failed(death) and not death.stopped and self.reason is None
+        if first:
+            self.reason = "failed"
+            self._tell_at = death.monotonic + self.patience.settle
+            self._stop_at = None if self.delegates else self._tell_at
+            if self.elastic:
+                actions.append(Coordinate("look"))
+        actions.append(Notify(Died(death, first)))
+        if self.lifetime is not None and death.code == 0 and self.reason is None:
+            ended = self.lifetime.end(death.pid, now)
+            if ended == "all-trained":
+                actions.append(Coordinate("trained"))
+            elif ended == "server-missed":
+                actions.append(Notify(Noted(self.lifetime.left_early(death.rank), "WARNING")))
+        return actions
+
+    def _after_signal(self, now: float, number: int) -> list[Action]:
+        actions: list[Action] = []
+        if self.interrupted_by is None:
+            self.interrupted_by, self._interrupted_at = number, now
+            actions.append(Notify(Interrupted(number)))
+            if self.delegates:
+                self._kill_at = now + self.patience.interrupt_grace
+            else:
+                actions.append(Note(_stopped_by(number)))
+                if self.reason is None:
+                    self.reason = "interrupted"
+                    self.grace = self.patience.interrupt_grace
+                self._stop_now(now)
+            if self.elastic:
+                actions.append(Coordinate("leaving"))
+        elif number == signal.SIGINT and now - self._interrupted_at > DOUBLE:
+            self.hurry = True
+            self._kill_at = now
+            if not self.delegates:
+                self._stop_now(now)
+            actions.append(Notify(Interrupted(number, again=True)))
+        if self.delegates:
+            actions.append(Forward(number))
+        return actions
+
+    def _after_message(self, now: float, message: Message) -> None:
+        if self.lifetime is not None:
+            self.lifetime.learn(message)
+        if self.reason is not None or self.delegates:
+            return
+        if isinstance(message, PeerDiffers):
+            self.reason = "refused"
+            self._stop_at = now
+        elif isinstance(message, PeerSpoke) and message.facts.failed:
+            self.reason = "peer"
+            self._stop_at = now + self.patience.settle
+
+    def _after_news(self, now: float, news: News) -> None:
+        # Who fails while the others already stop, fails because they do.
+        undecided = self.reason is None or self._is_failing()
+        if isinstance(news, (WorldChanges, Expelled)) and undecided:
+            self.reason = "reform"
+            self._stop_at, self._tell_at = now, None
+
+    def _about_servers(self, now: float) -> list[Action]:
+        """Those who only serve: left too early, or not needed any more."""
+        if self.lifetime is None or self.reason is not None:
+            return []
+        if self.lifetime.is_deserted(now):
+            self.reason = "failed"
+            self._stop_at = self._tell_at = now
+            return [Notify(Noted(self.lifetime.deserted(), "ERROR"))]
+        if self._trained or not self.lifetime.is_over(now):
+            return []
+        self._trained = True
+        self._stop_at = now
+        unheard = self.lifetime.unheard()
+        notes: list[Action] = [Note(_unheard(unheard[0]))] if unheard else []
+        return [*notes, Notify(Trained(unheard))]
+
+    def _due(self, now: float) -> list[Action]:
+        """What some deadline asks for."""
+        actions: list[Action] = []
+        reason = _SIGNAL_REASONS.get(self.reason or "", self.reason or "finished")
+        if self._stop_at is not None and now >= self._stop_at:
+            self._stop_at = None
+            if self._kill_at is None:
+                self._kill_at = now + self.grace
+                self.stopping = True
+                actions.append(Stop(reason))
+        if self._tell_at is not None and now >= self._tell_at:
+            actions += self._tell_failure()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = now + KILL_EVERY
+            self.stopping = True
+            actions.append(Kill(reason))
+        return actions
+
+    def _stop_now(self, now: float) -> None:
+        self._stop_at = now
+        if self._tell_at is not None:
+            self._tell_at = now
+
+    def _is_failing(self) -> bool:
+        """Something failed here, and the others have not been told."""
+        return self.reason == "failed" and self._tell_at is not None
+
+    def _tell_failure(self) -> list[Action]:
+        if self._tell_at is None:
+            return []
+        self._tell_at = None
+        return [Coordinate("failed")]
+
+
+def _stopped_by(number: int) -> Text:
+    name = signal.Signals(number).name
+    return Text(f"told to stop by {name}", f"收到 {name}，按要求停止")
+
+
+def _unheard(node: int) -> Text:
+    return Text(
+        f"servers stopped; not heard of node {node}",
+        f"server 已停止；没有收到节点 {node} 的消息",
+    )
