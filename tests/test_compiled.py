@@ -23,7 +23,7 @@ from pdtriage.scan import Engine, scan_file
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import LogFile
 from pdtriage.analysis.pipeline import analyze_all_runs
-from pdtriage.report.formats.json import as_json
+from pdtriage.model.report_json import as_json
 
 reports = {
     folder.name: [as_json(report) for report in analyze_all_runs(folder)]

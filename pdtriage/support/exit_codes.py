@@ -7,13 +7,7 @@ code keep working, and never with 0 unless the job succeeded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pdtriage.support.language import Text
-
-if TYPE_CHECKING:
-    # The nouns take a while to import, and every command needs its exit code.
-    from pdtriage.model import VerdictWord
 
 OK = 0
 FAILED = 1
@@ -154,8 +148,8 @@ def of_signal(number: int) -> int:
 
 
 def of_run(
-    verdict: VerdictWord,
     *,
+    succeeded: bool = False,
     code: int | None = None,
     signal: int | None = None,
     stopped: bool = False,
@@ -164,11 +158,11 @@ def of_run(
     """What `pdtriage run` exits with.
 
     `code` and `signal` are the culprit's own end, `stopped` says that we ended it,
-    `interrupted_by` is the signal that told us to stop.
+    `interrupted_by` is the signal that told us to stop where the job was interrupted.
     """
-    if verdict == "succeeded":
+    if succeeded:
         return OK
-    if verdict == "interrupted" and interrupted_by is not None:
+    if interrupted_by is not None:
         return of_signal(interrupted_by)
     if stopped:
         return FAILED

@@ -12,9 +12,8 @@ from jsonschema import Draft202012Validator
 
 import pdtriage.model as model
 from pdtriage.model import Report
+from pdtriage.model.report_json import as_json, table_of_ranks, table_of_victims
 from pdtriage.report import Options, reporter_named
-from pdtriage.report.formats.json import as_json
-from pdtriage.report.formats.json_tables import table_of_ranks, table_of_victims
 from tests.report import reports
 
 SCHEMA: dict[str, Any] = json.loads(

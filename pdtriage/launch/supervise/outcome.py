@@ -144,12 +144,13 @@ def has_failed(death: DeathRecord) -> bool:
 
 
 def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
+    interrupted = conclusion.verdict == "interrupted"
     return exit_codes.of_run(
-        conclusion.verdict,
+        succeeded=conclusion.verdict == "succeeded",
         code=conclusion.code,
         signal=conclusion.signal,
         stopped=conclusion.stopped,
-        interrupted_by=record.interrupted_by,
+        interrupted_by=record.interrupted_by if interrupted else None,
     )
 
 

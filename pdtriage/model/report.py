@@ -1,0 +1,177 @@
+"""The report: verdict, root causes, victims, ranks and the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pdtriage.model.logs import Frame, Role
+from pdtriage.model.runs import Launcher, Mode, Node, Run, VerdictWord
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Language, Text
+
+Confidence = Literal["proven", "likely", "guess"]
+VictimReason = Literal["stopped", "peer", "collateral"]
+DifferenceKind = Literal[
+    "reached",  # how far it came
+    "printed",  # what only this run printed
+    "missing",  # what only the good run printed
+    "size",
+    "hosts",
+    "arguments",
+    "environment",
+    "version",
+    "launcher",
+    "ranks",  # ranks of this run that were started unlike each other
+]
+RankStatus = Literal["failed", "victim", "finished", "running", "silent", "unknown"]
+
+
+class Evidence(NamedTuple):
+    """A line that proves something, and where it stands."""
+
+    file: str
+    line: int
+    offset: int
+    text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+class Cause(NamedTuple):
+    """A root cause: where the arrows end."""
+
+    category: str
+    signature: str
+    title: Text
+    role: Role
+    rank: int | None
+    ranks: tuple[int, ...]
+    host: str | None
+    local_rank: int | None
+    device: str | None
+    confidence: Confidence
+    why: tuple[Text, ...]
+    evidence: tuple[Evidence, ...]
+    frame: Frame | None = None
+    fields: Mapping[str, str] = {}
+    advice: tuple[Text, ...] = ()
+    fingerprint: str = ""
+
+
+class Victim(NamedTuple):
+    """Somebody who only suffered from the culprit."""
+
+    rank: int | None
+    role: Role
+    host: str | None
+    reason: VictimReason
+    because_of: int | None
+    """Rank of the culprit, where it is known."""
+    local_rank: int | None = None
+
+
+class RankRow(NamedTuple):
+    """A line of the report's table of ranks."""
+
+    rank: int | None
+    role: Role
+    host: str | None
+    local_rank: int | None
+    device: str | None
+    files: tuple[str, ...]
+    status: RankStatus
+    exit_code: int | None = None
+    signal: int | None = None
+    last_step: int | None = None
+    last_seen: float | None = None
+    first_seen: float | None = None
+    """By its own first event or step with a time."""
+    last_progress: float | None = None
+    """When it reached `last_step`, where its log tells."""
+    progress: tuple[tuple[float, int], ...] = ()
+    """A few of its steps: (time, step). A step without a time lies between those around it."""
+    moments: tuple[Moment, ...] = ()
+    """Its life: start, warnings, errors, signals, exit."""
+
+
+class Moment(NamedTuple):
+    """A point of the timeline."""
+
+    t: float | None
+    rank: int | None
+    kind: str
+    """`start`, `warning`, `error`, `symptom`, `signal`, `exit` or `launcher`."""
+    text: Text
+    role: Role = "worker"
+    about: bool = False
+    """The time is estimated from the nearest lines with one."""
+
+
+class Baseline(NamedTuple):
+    """The good run that this one was compared with."""
+
+    run: int
+    path: str | None = None
+    """Where it was found, if not among the runs of this report."""
+
+
+class Difference(NamedTuple):
+    """One way in which this run is unlike the good one, or its ranks unlike each other."""
+
+    kind: DifferenceKind
+    text: Text
+    before: str | None = None
+    after: str | None = None
+    place: str | None = None
+    """`file:line` of what was printed."""
+
+
+class JobRow(NamedTuple):
+    """What the report says of the job as a whole."""
+
+    id: str | None
+    mode: Mode
+    launcher: Launcher
+    world_size: int | None
+    nodes: tuple[Node, ...]
+
+
+class Attempts(NamedTuple):
+    """The attempts of the launch that is reported on, compared."""
+
+    launch: int
+    runs: tuple[int, ...]
+    """The newest of them, oldest first, by their numbers in `runs` of the report."""
+    total: int
+    failed: int
+    """Of those in `runs`."""
+    same_failure: bool | None
+    """Whether all of these failed the same way; None where that cannot be told."""
+    summary: Text
+
+
+class Report(NamedTuple):
+    """The one object every output format is a view of."""
+
+    verdict: VerdictWord
+    language: Language
+    job: JobRow
+    runs: tuple[Run, ...]
+    run: int | None
+    root_causes: tuple[Cause, ...]
+    victims: tuple[Victim, ...]
+    ranks: tuple[RankRow, ...]
+    timeline: tuple[Moment, ...]
+    redactions: int = 0
+    notes: tuple[Text, ...] = ()
+    baseline: Baseline | None = None
+    differences: tuple[Difference, ...] = ()
+    attempts: Attempts | None = None
+    """None where the launch was one plain attempt."""
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain JSON values, schema `pdtriage.report/1`."""
+        from pdtriage.model.report_json import as_json  # few want it
+
+        return as_json(self)

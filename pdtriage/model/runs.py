@@ -1,0 +1,170 @@
+"""Who wrote what in which run: the only input of the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pdtriage.model.logs import Event, Progress, Role
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
+
+VerdictWord = Literal["failed", "succeeded", "interrupted", "hung", "running", "unknown"]
+Mode = Literal["collective", "ps", "ps-heter", "rpc", "unknown"]
+Launcher = Literal["pdtriage", "paddle", "paddle-legacy", "unknown"]
+
+
+class Exit(NamedTuple):
+    """How a process ended, as seen by its parent or told by a launcher's console."""
+
+    order: int | None = None
+    """0 for the first death of the node, by the kernel's word; None where order was not seen."""
+    code: int | None = None
+    signal: int | None = None
+    time: float | None = None
+    stopped: bool = False
+    """The launcher had sent it a signal before it ended."""
+    seen_by: Literal["parent", "console", "kubelet"] = "parent"
+
+
+class Node(NamedTuple):
+    """A pod: one launcher and the processes it started. Several may live on one host."""
+
+    rank: int | None
+    host: str | None
+    folder: str = ""
+
+
+class Vanished(NamedTuple):
+    """A launcher that was gone before it had ended its run, by our own record."""
+
+    node: int | None
+    """None where the job has one node only."""
+    host: str | None
+    pid: int
+
+
+class Rank(NamedTuple):
+    """One process of the job in one run."""
+
+    role: Role
+    rank: int | None
+    local_rank: int | None = None
+    node: int | None = None
+    host: str | None = None
+    endpoint: str | None = None
+    device: str | None = None
+    pids: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
+    events: tuple[tuple[str, Event], ...] = ()
+    """(file, event) in the order of the file."""
+    progress: tuple[Progress, ...] = ()
+    lines: int = 0
+    """How many lines it wrote in this run; 0 for a rank that is known but left no log."""
+    mixed: bool = False
+    """Several processes may have written what is told of it: a console without prefixes."""
+    tail: tuple[str, ...] = ()
+    last_line: int = 0
+    last_offset: int = 0
+    exit: Exit | None = None
+    last_time: float | None = None
+    first_time: float | None = None
+    """The earliest time its log tells."""
+    started: float | None = None
+    """When it was started, by our own record."""
+    parts: tuple[tuple[str, int, int | None], ...] = ()
+    """Which bytes of which file it wrote in this run: (file, begin, end); None: to its end."""
+    modified: float | None = None
+    """Last change of its newest file, where the file system tells."""
+    environment: Mapping[str, str] = {}
+    """Allow-listed variables it was started with, where a file tells."""
+    addresses: tuple[str, ...] = ()
+    """Other names of its host: of a pod its address and the machine it ran on."""
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """A stable identity inside a run, also where the global rank is unknown."""
+        return (
+            self.role,
+            -1 if self.rank is None else self.rank,
+            -1 if self.local_rank is None else self.local_rank,
+            self.files[0] if self.rank is None and self.files else "",
+        )
+
+
+class Brief(NamedTuple):
+    """The first root cause of a run in short; the report on that run has the rest."""
+
+    title: Text
+    category: str
+    signature: str
+    role: Role
+    rank: int | None
+    ranks: tuple[int, ...]
+    host: str | None
+    fingerprint: str
+
+
+class Restart(NamedTuple):
+    """What was decided after an attempt that failed."""
+
+    again: bool
+    why: Text
+
+
+class Run(NamedTuple):
+    """One attempt of one launch, as listed in the report."""
+
+    index: int  # type: ignore[assignment]
+    launch: int
+    attempt: int
+    """0 for the first."""
+    started: float | None = None
+    ended: float | None = None
+    verdict: VerdictWord = "unknown"
+    cause: Brief | None = None
+    last_epoch: int | None = None
+    last_step: int | None = None
+    """How far it came, by whichever rank came furthest."""
+    restart: Restart | None = None
+    """By our own record; None where nobody had to decide."""
+
+
+class RunFacts(NamedTuple):
+    """What is known of one run: the only input of the verdict."""
+
+    run: Run
+    ranks: tuple[Rank, ...]
+    launcher: tuple[tuple[str, Event], ...] = ()
+    """Events of consoles: (file, event)."""
+    kernel: tuple[tuple[str, Event], ...] = ()
+    nodes: tuple[Node, ...] = ()
+    world_size: int | None = None
+    mode: Mode = "unknown"
+    started_by: Launcher = "unknown"
+    job_id: str | None = None
+    launcher_pids: frozenset[int] = frozenset()
+    """Known by our own record; a sender among these is proof."""
+    ended_by_record: str | None = None
+    """How our own record says it ended: `completed`, `failed`, `interrupted`, None if unknown."""
+    restart: Restart | None = None
+    """What our own record says was decided when it had failed."""
+    reached: tuple[int | None, int] | None = None
+    """Epoch and step it came to, by our own record."""
+    running: bool = False
+    """The launcher of our own record is alive."""
+    vanished: tuple[Vanished, ...] = ()
+    """Launchers that were gone before they had ended the run."""
+    arguments: tuple[str, ...] = ()
+    """The command line, by our own record, or the flags the launcher's console shows."""
+    versions: Mapping[str, str] = {}
+    """Of pdtriage, Python and installed wheels, by our own record."""
+    notes: tuple[Text, ...] = ()
+    cluster: tuple[tuple[str, Event], ...] = ()
+    """What Kubernetes says of the job's pods: (file, event), the pod in the fields."""
+    unanswered: tuple[int, ...] = ()
+    """Nodes that had fallen silent before anything failed, by our own record."""
+    ended_by_cluster: Literal["completed", "failed", "running"] | None = None
+    """How the pods ended, by the word of Kubernetes."""
+    partial: bool = False
+    """Only some of the job's pods were started again: no run of the whole job."""
