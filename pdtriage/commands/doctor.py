@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags, flag, flags_of
 from pdtriage.launch.options.parse import parse_flags
-from pdtriage.launch.plan.limits import refuse_lost_folder
+from pdtriage.launch.plan.start_refusals import refuse_lost_folder
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple

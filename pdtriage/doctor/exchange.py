@@ -22,7 +22,7 @@ from pdtriage.doctor.context import Situation
 from pdtriage.doctor.http_probe import ask
 from pdtriage.launch.options.elastic import as_elastic, etcd_address, etcd_of
 from pdtriage.launch.options.unsupported import PS_MODES
-from pdtriage.launch.plan.network import is_local, split_endpoint
+from pdtriage.launch.plan.addresses import is_local, split_endpoint
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.record.fields import MAX_TEXT, decode_message
 from pdtriage.support.errors import UserError

@@ -16,7 +16,7 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.collective import Plan, plan_collective, refuse_missing_script
+from pdtriage.launch.plan.process_plan import Plan, plan_collective, refuse_missing_script
 from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
 from pdtriage.launch.plan.interpreter import (
     PaddleWheel,
@@ -24,7 +24,7 @@ from pdtriage.launch.plan.interpreter import (
     installed_paddle,
     refuse_without_paddle,
 )
-from pdtriage.launch.plan.limits import refuse_lost_folder
+from pdtriage.launch.plan.start_refusals import refuse_lost_folder
 from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
 from pdtriage.launch.supervise.attempt import Attempt, Post, part, tell_peers

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.plan.limits import not_started
+from pdtriage.launch.plan.start_refusals import not_started
 from tests.cli.conftest import Command
 
 ALONE = ("--backend", "gloo", "--host", "127.0.0.1")

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pdtriage.doctor import Finding, Situation
 from pdtriage.doctor.context import Wishes
 from pdtriage.doctor.http_probe import reach
-from pdtriage.launch.plan.network import address_towards, is_loopback, own_address
+from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_address
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 
 from ..etcd import RealEtcd

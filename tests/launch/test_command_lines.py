@@ -17,7 +17,7 @@ from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import mode_of
 from pdtriage.launch.plan import cluster as clusters
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.collective import Plan, plan_collective
+from pdtriage.launch.plan.process_plan import Plan, plan_collective
 from pdtriage.launch.plan.devices import assign, find_devices
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.support.errors import UserError

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.analysis.pipeline import analyze
-from pdtriage.launch.plan.network import free_ports
+from pdtriage.launch.plan.addresses import free_ports
 from pdtriage.model import Report
 
 from ..running import clean_environment, is_running, wait_until

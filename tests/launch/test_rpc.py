@@ -11,9 +11,9 @@ import pytest
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.cluster import from_ips
-from pdtriage.launch.plan.collective import Plan, plan_collective
+from pdtriage.launch.plan.process_plan import Plan, plan_collective
 from pdtriage.launch.plan.devices import assign, find_devices
-from pdtriage.launch.plan.network import free_ports
+from pdtriage.launch.plan.addresses import free_ports
 
 from .conftest import Launcher
 from .test_command_lines import CPU_WHEEL, StandInCards

@@ -14,7 +14,7 @@ from pdtriage.launch.console import legacy, parameter_server, restart
 from pdtriage.launch.options.flags import DEFAULT_START_PORT, FLAGS, LaunchFlags
 from pdtriage.launch.options.unsupported import mode_of
 from pdtriage.launch.plan.cluster import node_count
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.events import (
     AllStarted,
     Configured,

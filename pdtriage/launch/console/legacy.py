@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.launch.console.parameter_server import table
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 
 _LEGACY_FLAGS = ("ips", "backend", "legacy")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import node_count
-from pdtriage.launch.plan.network import split_endpoint
+from pdtriage.launch.plan.addresses import split_endpoint
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 

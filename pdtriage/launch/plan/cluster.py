@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pdtriage.launch.options.flags import DEFAULT_START_PORT, LaunchFlags
-from pdtriage.launch.plan.network import (
+from pdtriage.launch.plan.addresses import (
     free_ports,
     is_local,
     is_loopback,

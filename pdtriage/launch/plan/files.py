@@ -6,7 +6,7 @@ import json
 import os
 
 from pdtriage.launch.options.unsupported import PS_MODES
-from pdtriage.launch.plan.collective import Plan, ProcessPlan
+from pdtriage.launch.plan.process_plan import Plan, ProcessPlan
 
 
 def write_companions(plan: Plan) -> None:

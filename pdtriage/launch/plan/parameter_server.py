@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import HETER_FLAGS, is_given
 from pdtriage.launch.plan.cluster import Cluster, Meeting
-from pdtriage.launch.plan.collective import Plan, ProcessPlan, script_argv
+from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, script_argv
 from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.launch.plan.interpreter import PaddleWheel

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
-from pdtriage.launch.plan.network import free_ports, is_local, refuse_taken
+from pdtriage.launch.plan.addresses import free_ports, is_local, refuse_taken
 from pdtriage.launch.plan.ps_refusals import (
     differing,
     nobody,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.network import refuse_taken, split_endpoint
+from pdtriage.launch.plan.addresses import refuse_taken, split_endpoint
 
 
 def rpc_variables(cluster: Cluster, local_rank: int) -> dict[str, str]:

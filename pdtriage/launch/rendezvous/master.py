@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster, node_count
-from pdtriage.launch.plan.network import (
+from pdtriage.launch.plan.addresses import (
     address_towards,
     free_ports,
     is_local,

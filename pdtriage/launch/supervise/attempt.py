@@ -9,12 +9,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE, child_environment
 from pdtriage.launch.plan.files import backup_file, job_file, write_companions
 from pdtriage.launch.plan.interpreter import PaddleWheel
-from pdtriage.launch.plan.limits import not_started, refuse_too_few_files
+<<<<<<< HEAD
+from pdtriage.launch.plan.start_refusals import not_started, refuse_too_few_files
 from pdtriage.launch.supervise.conclude import conclude, plan_head
+=======
+from pdtriage.launch.plan.start_refusals import not_started, refuse_too_few_files
+from pdtriage.launch.supervise.conclude import (
+    conclude,
+    plan_head,
+    process_record,
+)
+>>>>>>> 9b0d2a1 (Plans of processes, addresses and refusals of a start have modules named after them)
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian

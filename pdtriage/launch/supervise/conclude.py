@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from pdtriage import __version__
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.supervise.events import Finished, Noted, Observer, Reforming, Restarting
 from pdtriage.launch.supervise.guardian import Guardian

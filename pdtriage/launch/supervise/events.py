@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.record.schema import DeathRecord, PeerFacts, ProcessRecord, RunRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text

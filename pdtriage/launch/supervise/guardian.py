@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pdtriage.launch.plan.limits import not_started
+from pdtriage.launch.plan.start_refusals import not_started
 from pdtriage.launch.supervise.processes import members_of_launch, send
 
 _FAREWELL = b"end\n"

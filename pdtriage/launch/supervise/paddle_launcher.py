@@ -11,10 +11,27 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
-from pdtriage.launch.plan.network import split_endpoint
+<<<<<<< HEAD
+from pdtriage.launch.plan.addresses import split_endpoint
 from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
+=======
+from pdtriage.launch.plan.addresses import split_endpoint
+from pdtriage.launch.supervise.event_loop import Death, EventLoop, SignalReceived
+from pdtriage.launch.supervise.events import (
+    Died,
+    Interrupted,
+    Noted,
+    Observer,
+    PeerBack,
+    PeerDiffers,
+    PeerSilent,
+    PeerSpoke,
+    Started,
+)
+from pdtriage.launch.supervise.guardian import Guardian, end_members
+>>>>>>> 9b0d2a1 (Plans of processes, addresses and refusals of a start have modules named after them)
 from pdtriage.launch.supervise.inspect_process import look_at
 from pdtriage.launch.supervise.outcome import LaunchChecks
 from pdtriage.launch.supervise.policy import (

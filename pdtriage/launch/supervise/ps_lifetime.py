@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.events import PeerSpoke
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.language import Text

@@ -11,7 +11,7 @@ from typing import Literal, cast
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import is_given, mode_of
 from pdtriage.launch.plan.cluster import how_to_meet
-from pdtriage.launch.plan.collective import Plan
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple

@@ -13,7 +13,7 @@ from pdtriage.launch.plan.environment import (
     LAUNCH_VARIABLE,
     collective_variables,
 )
-from pdtriage.launch.plan.limits import refuse_lost_folder
+from pdtriage.launch.plan.start_refusals import refuse_lost_folder
 from pdtriage.launch.plan.rpc import refuse_taken_master, rpc_variables
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
