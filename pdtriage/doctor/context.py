@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of
+from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_address
 from pdtriage.launch.plan.cluster import how_to_meet, is_cloud, node_count, own_rank
 from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
 from pdtriage.launch.plan.interpreter import PaddleWheel, choose_python, wheel_in
-from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_address
 from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple

@@ -7,8 +7,8 @@ import contextlib
 from pdtriage.doctor.context import Situation
 from pdtriage.launch.options.flags import DEFAULT_START_PORT
 from pdtriage.launch.options.unsupported import PS_MODES
-from pdtriage.launch.plan.cluster import CLOUD_START_PORT
 from pdtriage.launch.plan.addresses import is_local, split_endpoint
+from pdtriage.launch.plan.cluster import CLOUD_START_PORT
 
 _MOST_PORTS = 16
 """Ports tried on each peer; a job of more shows no new kind of trouble."""

@@ -15,17 +15,17 @@ from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
-from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.process_plan import Plan, plan_collective, refuse_missing_script
-from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.plan.collective import plan_collective
+from pdtriage.launch.plan.devices import Probe, assign, find_devices
 from pdtriage.launch.plan.interpreter import (
     PaddleWheel,
     choose_python,
     installed_paddle,
     refuse_without_paddle,
 )
-from pdtriage.launch.plan.start_refusals import refuse_lost_folder
 from pdtriage.launch.plan.probe import SystemProbe
+from pdtriage.launch.plan.process_plan import Plan, Start
+from pdtriage.launch.plan.start_refusals import refuse_lost_folder, refuse_missing_script
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
 from pdtriage.launch.supervise.attempt import Attempt, Post, part, tell_peers
 from pdtriage.launch.supervise.conclude import common_head, conclude
@@ -214,10 +214,10 @@ class _Session:
     def _planner(self, python: str, wheel: PaddleWheel | None) -> Callable[[Nodes], Plan]:
         """What will be planned once the nodes have met; refuses what is wrong before that."""
         mode = mode_of(self.flags)
+        start = Start(python, self.pod, self.launch)
         if is_given(mode, self.environ) or mode in PS_MODES:
-            from pdtriage.launch.plan.parameter_server import Start, ps_planner
+            from pdtriage.launch.plan.parameter_server import ps_planner
 
-            start = Start(python, self.pod, self.launch)
             return ps_planner(self.flags, mode, self.environ, wheel, self.probe, start)
         devices = find_devices(self.flags, self.environ, wheel, self.probe)
         assignments = assign(self.flags, devices)
@@ -226,7 +226,7 @@ class _Session:
             cluster = nodes.gather(len(assignments), devices.dtype)
             self.flags = nodes.flags
             noted = cluster._replace(notes=(*devices.notes, *cluster.notes))
-            return self._plan(devices, assignments, noted, python)
+            return plan_collective(self.flags, devices, assignments, noted, start)
 
         return collective
 
@@ -280,20 +280,3 @@ class _Session:
                     self.observer,
                     self.analyst,
                 )
-
-    def _plan(
-        self,
-        devices: Devices,
-        assignments: tuple[Assignment, ...],
-        cluster: Cluster,
-        python: str,
-    ) -> Plan:
-        return plan_collective(
-            self.flags,
-            devices,
-            assignments,
-            cluster,
-            python=python,
-            pod=self.pod,
-            launch=self.launch,
-        )

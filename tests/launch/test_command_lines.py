@@ -17,13 +17,16 @@ from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import mode_of
 from pdtriage.launch.plan import cluster as clusters
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.process_plan import Plan, plan_collective
+from pdtriage.launch.plan.collective import plan_collective
 from pdtriage.launch.plan.devices import assign, find_devices
 from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.process_plan import Plan, Start
 from pdtriage.support.errors import UserError
 
 GPU_WHEEL = PaddleWheel("gpu", "3.3.1", "paddlepaddle-gpu")
 CPU_WHEEL = PaddleWheel("cpu", "3.3.1", "paddlepaddle")
+
+START = Start("python", "podpod", "launch")
 
 
 @dataclass
@@ -51,9 +54,7 @@ def plan_of(
     devices = find_devices(flags, variables, wheel, StandInCards({"gpu": cards}))
     assignments = assign(flags, devices)
     cluster = _cluster(flags, len(assignments), variables)
-    return plan_collective(
-        flags, devices, assignments, cluster, python="python", pod="podpod", launch="launch"
-    )
+    return plan_collective(flags, devices, assignments, cluster, START)
 
 
 def _cluster(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -> Cluster:
@@ -266,9 +267,7 @@ def test_a_plugin_makes_the_cpu_wheel_an_npu_wheel() -> None:
         devices,
         assign(flags, devices),
         clusters.alone(flags, 2, {}),
-        python="python",
-        pod="podpod",
-        launch="launch",
+        START,
     )
     variables = plan.processes[1].variables
     assert variables["FLAGS_selected_npus"] == "2"

@@ -9,10 +9,10 @@ import pytest
 
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import is_given, mode_of
-from pdtriage.launch.plan.process_plan import Plan, ProcessPlan
-from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.addresses import free_ports
-from pdtriage.launch.plan.parameter_server import Start, plan_given, plan_ps, ps_devices
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.parameter_server import plan_given, plan_ps, ps_devices
+from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, Start
 from pdtriage.launch.plan.ps_roles import roles_of
 from pdtriage.support.errors import UserError
 

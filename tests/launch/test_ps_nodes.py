@@ -12,14 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.analysis.pipeline import analyze
-<<<<<<< HEAD
 from pdtriage.launch.plan.addresses import free_ports
-=======
-from pdtriage.launch.plan.addresses import free_ports
-from pdtriage.launch.supervise.events import PeerSpoke
-from pdtriage.launch.supervise.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
-from pdtriage.record.schema import PeerFacts
->>>>>>> 9b0d2a1 (Plans of processes, addresses and refusals of a start have modules named after them)
 
 from ..running import wait_until
 from .conftest import Launch, Launcher

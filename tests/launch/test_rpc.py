@@ -10,10 +10,11 @@ import pytest
 
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.options.parse import parse_flags
-from pdtriage.launch.plan.cluster import from_ips
-from pdtriage.launch.plan.process_plan import Plan, plan_collective
-from pdtriage.launch.plan.devices import assign, find_devices
 from pdtriage.launch.plan.addresses import free_ports
+from pdtriage.launch.plan.cluster import from_ips
+from pdtriage.launch.plan.collective import plan_collective
+from pdtriage.launch.plan.devices import assign, find_devices
+from pdtriage.launch.plan.process_plan import Plan, Start
 
 from .conftest import Launcher
 from .test_command_lines import CPU_WHEEL, StandInCards
@@ -27,8 +28,8 @@ def planned(line: str) -> Plan:
     devices = find_devices(flags, {}, CPU_WHEEL, StandInCards({}))
     assignments = assign(flags, devices)
     cluster = from_ips(flags, len(assignments), {})
-    names = {"python": "python", "pod": "podpod", "launch": "launch"}
-    return plan_collective(flags, devices, assignments, cluster, **names)
+    start = Start("python", "podpod", "launch")
+    return plan_collective(flags, devices, assignments, cluster, start)
 
 
 def test_static_lists_have_a_place_to_meet_of_its_own() -> None:

@@ -7,8 +7,8 @@ from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped
 from pdtriage.doctor.holders import listener_on
 from pdtriage.doctor.http_probe import ask, reach, reach_all
 from pdtriage.doctor.ports import fixed_ports, ports_of_peers, wanted_ports
-from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.addresses import is_local, is_loopback, is_taken, split_endpoint
+from pdtriage.launch.plan.cluster import node_count
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pdtriage.doctor.context import Interpreter, Situation
 from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
-from pdtriage.launch.plan.process_plan import refuse_missing_script
+from pdtriage.launch.plan.start_refusals import refuse_missing_script
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 

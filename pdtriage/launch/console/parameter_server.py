@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import PS_FLAGS
-from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.record.schema import RunRecord
 from pdtriage.support.language import Text
 

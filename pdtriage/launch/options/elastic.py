@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.addresses import split_endpoint
+from pdtriage.launch.plan.cluster import node_count
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 

@@ -119,6 +119,14 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     return host.strip("[]"), number
 
 
+def host_of(endpoint: str) -> str:
+    return endpoint.rpartition(":")[0]
+
+
+def port_of(endpoint: str) -> int:
+    return int(endpoint.rpartition(":")[2])
+
+
 def _can_bind(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # Reset instead of TIME_WAIT, so that the port is free again at once.

@@ -8,22 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import HETER_FLAGS, is_given
+from pdtriage.launch.plan.addresses import host_of
 from pdtriage.launch.plan.cluster import Cluster, Meeting
-from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, script_argv
 from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
-from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
-from pdtriage.launch.plan.interpreter import PaddleWheel
-from pdtriage.launch.plan.ps_environment import (
+from pdtriage.launch.plan.environment import (
     TRAINING_ROLES,
+    child_variables,
     role_variables,
-    shared_variables,
+    server_job_variables,
     stage_variables,
-    with_gloo,
 )
-from pdtriage.launch.plan.ps_roles import Roles, cluster_of, host_of, roles_of, stage_devices
+from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, Start, script_argv
+from pdtriage.launch.plan.ps_roles import Roles, cluster_of, roles_of, stage_devices
 from pdtriage.launch.rendezvous.nodes import Nodes
 from pdtriage.launch.rendezvous.ps_meeting import ServingSpeech, needs_meeting
-from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 _LOGS = {
@@ -32,14 +31,7 @@ _LOGS = {
     "heter": "heterlog",
     "coordinator": "coordinator",
 }
-
-
-class Start(NamedTuple):
-    """What every plan of one command has in common."""
-
-    python: str
-    pod: str
-    launch: str
+_LEGACY_SPELLINGS = ("--worker", "--heter", "--http_port", "--http-port", "--coordinator")
 
 
 def ps_planner(
@@ -99,24 +91,20 @@ def plan_ps(
     """Servers first, then trainers, coordinators and heter trainers, as Paddle starts them."""
     cards = assign(flags._replace(nproc_per_node=None), devices)
     kinds = ("cpu", *stage_devices(flags, len(roles.stages), devices.kind))
-    shared = shared_variables(
+    of_job = server_job_variables(
         roles,
-        gloo=with_gloo(flags),
+        gloo=_with_gloo(flags),
         gloo_path=os.path.join(tempfile.gettempdir(), f"pdtriage-gloo-{start.launch}"),
-    ) | {
-        "PADDLE_LOG_DIR": os.path.abspath(flags.log_dir),
-        "POD_NAME": start.pod,
-        LAUNCH_VARIABLE: start.launch,
-    }
+    )
     argv = script_argv(flags, start.python)
     processes = []
     for role, endpoints in _by_role(roles):
         for local_rank, (rank, endpoint) in enumerate(roles.here(endpoints)):
             stage = _stage_of(roles, role, endpoint)
             card = cards[local_rank % len(cards)] if role in ("worker", "heter") else Assignment()
-            variables = shared | role_variables(role, rank, endpoint, _first(card))
+            own = role_variables(role, rank, endpoint, _first(card))
             if stage is not None:
-                variables |= stage_variables(roles, stage, kinds)
+                own |= stage_variables(roles, stage, kinds)
             uses_card = stage is None or kinds[stage - 1] != "cpu"
             processes.append(
                 ProcessPlan(
@@ -126,7 +114,7 @@ def plan_ps(
                     device=card.label(devices.kind) if uses_card else None,
                     endpoint=endpoint,
                     argv=argv,
-                    variables=variables,
+                    variables=child_variables(start.launch, flags.log_dir, start.pod, of_job, own),
                     log=f"{_LOGS[role]}.{local_rank}",
                 )
             )
@@ -161,10 +149,7 @@ def plan_given(flags: LaunchFlags, environ: Mapping[str, str], start: Start) -> 
         device=None,
         endpoint=endpoint,
         argv=script_argv(flags, start.python),
-        variables={
-            "PADDLE_LOG_DIR": os.path.abspath(flags.log_dir),
-            LAUNCH_VARIABLE: start.launch,
-        },
+        variables=child_variables(start.launch, flags.log_dir, None, {}, {}),
         log=f"{_LOGS[role]}.0",
     )
     own = tuple(endpoint for endpoint in trainers if host_of(endpoint) == address)
@@ -181,6 +166,15 @@ def plan_given(flags: LaunchFlags, environ: Mapping[str, str], start: Start) -> 
         overwrite=flags.log_overwrite,
         roles={"server": _listed(environ, "PADDLE_PSERVERS_IP_PORT_LIST")},
     )
+
+
+def _with_gloo(flags: LaunchFlags) -> str:
+    """As asked for; else each generation of flags has a default of its own."""
+    if "with_gloo" in flags.given:
+        return flags.with_gloo
+    own = flags.argv[: len(flags.argv) - len(flags.training_script_args)]
+    legacy = flags.legacy or any(word.startswith(_LEGACY_SPELLINGS) for word in own)
+    return "0" if legacy else flags.with_gloo
 
 
 def _by_role(roles: Roles) -> list[tuple[str, Sequence[str]]]:

@@ -1,23 +1,24 @@
-"""What will be started, decided before anything is: a pure function of what is known."""
+"""What will be started on this node, and the files that say so beside the logs."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.devices import Assignment, Devices
-from pdtriage.launch.plan.environment import (
-    ATTEMPT_VARIABLE,
-    LAUNCH_VARIABLE,
-    collective_variables,
-)
-from pdtriage.launch.plan.start_refusals import refuse_lost_folder
-from pdtriage.launch.plan.rpc import refuse_taken_master, rpc_variables
-from pdtriage.support.errors import UserError
+from pdtriage.launch.plan.environment import launch_variables
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.language import Text
+
+
+class Start(NamedTuple):
+    """What every plan of one command has in common."""
+
+    python: str
+    pod: str
+    launch: str
 
 
 class ProcessPlan(NamedTuple):
@@ -67,65 +68,9 @@ class Plan(NamedTuple):
         """The same as a later attempt: what earlier ones wrote is kept."""
         if number == 0:
             return self
-        told = {ATTEMPT_VARIABLE: str(number)}
-        processes = tuple(p._replace(variables={**p.variables, **told}) for p in self.processes)
+        again = launch_variables(self.launch, number)
+        processes = tuple(p._replace(variables={**p.variables, **again}) for p in self.processes)
         return self._replace(attempt=number, processes=processes, overwrite=False)
-
-
-def plan_collective(
-    flags: LaunchFlags,
-    devices: Devices,
-    assignments: tuple[Assignment, ...],
-    cluster: Cluster,
-    *,
-    python: str,
-    pod: str,
-    launch: str,
-    attempt: int = 0,
-) -> Plan:
-    """One trainer for every assignment of cards."""
-    rpc = flags.run_mode == "rpc"
-    if rpc:
-        refuse_taken_master(cluster)
-    shared = {
-        "PADDLE_LOG_DIR": os.path.abspath(flags.log_dir),
-        "POD_NAME": pod,
-        LAUNCH_VARIABLE: launch,
-    }
-    argv = script_argv(flags, python)
-    processes = tuple(
-        ProcessPlan(
-            role="worker",
-            rank=cluster.first_rank + local_rank,
-            local_rank=local_rank,
-            device=assignment.label(devices.kind),
-            endpoint=cluster.own_endpoints[local_rank],
-            argv=argv,
-            variables=(
-                rpc_variables(cluster, local_rank)
-                if rpc
-                else collective_variables(
-                    cluster, devices, assignments, local_rank, backend=flags.backend
-                )
-            )
-            | shared,
-            # As Paddle: here the number is that of the whole job.
-            log=f"workerlog.{cluster.first_rank + local_rank if rpc else local_rank}",
-        )
-        for local_rank, assignment in enumerate(assignments)
-    )
-    return Plan(
-        launch=launch,
-        attempt=attempt,
-        pod=pod,
-        job=flags.job_id,
-        mode="rpc" if rpc else "collective",
-        log_dir=flags.log_dir,
-        cluster=cluster,
-        device_kind=devices.kind,
-        processes=processes,
-        overwrite=flags.log_overwrite,
-    )
 
 
 def script_argv(flags: LaunchFlags, python: str) -> tuple[str, ...]:
@@ -137,39 +82,65 @@ def script_argv(flags: LaunchFlags, python: str) -> tuple[str, ...]:
     return (script, *flags.training_script_args)
 
 
-def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
-    """Refuse before anything is started rather than fail N times."""
-    refuse_lost_folder()
-    if script.endswith((".py", ".pyxes")):
-        if not os.path.isfile(script):
-            raise UserError(
-                Text(
-                    f"The script {script} does not exist in {os.getcwd()}.",
-                    f"{os.getcwd()} 下没有脚本 {script}。",
-                ),
-                Text("Check its path.", "请检查路径。"),
-            )
-        return
-    import shutil
+def write_companions(plan: Plan) -> None:
+    """`endpoints.log`, `<job>.<pod>.log`, and per process `envlog.N` and `backup_env.R.json`.
 
-    if shutil.which(script, path=environ.get("PATH", os.defpath)) is not None:
-        return
-    if os.path.isfile(script):
-        hint = f"./{script}" if "/" not in script else script
-        raise UserError(
-            Text(f"{script} cannot be executed.", f"{script} 不可执行。"),
-            Text(
-                f"Run `chmod +x {script}` and write {hint}, or give it the suffix .py.",
-                f"请执行 `chmod +x {script}` 并写成 {hint}，或使用 .py 后缀。",
-            ),
-        )
-    raise UserError(
-        Text(
-            f"{script} is neither a file nor a command.",
-            f"{script} 既不是文件也不是命令。",
-        ),
-        Text(
-            "Write `pdtriage run [flags] train.py [its arguments]`.",
-            "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
-        ),
-    )
+    Those of Paddle's launchers; ours hold only the variables we set.
+    """
+    os.makedirs(plan.folder, exist_ok=True)
+    _endpoints_log(plan)
+    _pod_log(plan)
+    for number, process in enumerate(plan.processes):
+        _envlog(plan, number, process)
+        with open(backup_file(plan, process), "w", encoding="utf-8") as stream:
+            json.dump(dict(process.variables), stream, indent=4, sort_keys=True)
+
+
+def backup_file(plan: Plan, process: ProcessPlan) -> str:
+    # A server, a trainer and a heter trainer may all be the first of their role.
+    number = plan.processes.index(process) if plan.mode in PS_MODES else process.rank
+    return os.path.join(plan.folder, f"backup_env.{number}.json")
+
+
+def job_file(plan: Plan, name: str) -> str:
+    """`<job>.<name>` in the log folder, also where the job's name looks like a path."""
+    return os.path.join(plan.folder, f"{plan.job.replace('/', '_')}.{name}")
+
+
+def _endpoints_log(plan: Plan) -> None:
+    with open(os.path.join(plan.folder, "endpoints.log"), "w", encoding="utf-8") as stream:
+        # The space and the missing last newline are Paddle's.
+        stream.write("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(plan.cluster.all_endpoints))
+
+
+def _pod_log(plan: Plan) -> None:
+    path = job_file(plan, f"{plan.pod}.log")
+    shared = dict(plan.processes[0].variables) if plan.processes else {}
+    for process in plan.processes[1:]:
+        shared = {k: v for k, v in shared.items() if process.variables.get(k) == v}
+    cluster = plan.cluster
+    peers: list[object] = [dict(peer) for peer in cluster.peer_list]
+    if not peers and plan.mode in PS_MODES:
+        servers = shared.get("PADDLE_PSERVERS_IP_PORT_LIST", "")
+        peers = [servers.split(",") if servers else [], list(cluster.all_endpoints)]
+    if not peers and cluster.meeting == "alone":
+        peers = [
+            {
+                "name": plan.pod,
+                "rank": -1,
+                "replicas": len(plan.processes),
+                "dtype": plan.device_kind,
+                "candidate": cluster.master,
+                "endpoints": ",".join(cluster.own_endpoints),
+            }
+        ]
+    with open(path, "a", encoding="utf-8") as stream:
+        if stream.tell() == 0:
+            stream.write(f"environ({shared})\n")
+        stream.write(f"{peers or list(cluster.all_endpoints)}\n")
+
+
+def _envlog(plan: Plan, number: int, process: ProcessPlan) -> None:
+    path = os.path.join(plan.folder, f"envlog.{number}")
+    with open(path, "w" if plan.overwrite else "a", encoding="utf-8") as stream:
+        stream.writelines(f"{key}={value}\n" for key, value in sorted(process.variables.items()))

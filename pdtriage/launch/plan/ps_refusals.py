@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pdtriage.launch.plan.cluster import some_of
 from pdtriage.launch.plan.addresses import is_loopback
+from pdtriage.launch.plan.cluster import some_of
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.addresses import free_ports, host_of, is_local, port_of, refuse_taken
 from pdtriage.launch.plan.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
-from pdtriage.launch.plan.addresses import free_ports, is_local, refuse_taken
 from pdtriage.launch.plan.ps_refusals import (
     differing,
     nobody,
@@ -157,14 +157,6 @@ def cluster_of(roles: Roles, meeting: Meeting, notes: tuple[Text, ...] = ()) -> 
         notes=(*notes, *roles.notes),
         listed=roles.workers,
     )
-
-
-def host_of(endpoint: str) -> str:
-    return endpoint.rpartition(":")[0]
-
-
-def port_of(endpoint: str) -> int:
-    return int(endpoint.rpartition(":")[2])
 
 
 class _Wanted(NamedTuple):

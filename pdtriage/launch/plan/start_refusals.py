@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Mapping
 
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
@@ -83,3 +84,41 @@ def refuse_lost_folder() -> None:
             ),
             Text("Change to one that does: `cd`.", "请先用 `cd` 进入存在的目录。"),
         ) from None
+
+
+def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
+    """Refuse before anything is started rather than fail N times."""
+    refuse_lost_folder()
+    if script.endswith((".py", ".pyxes")):
+        if not os.path.isfile(script):
+            raise UserError(
+                Text(
+                    f"The script {script} does not exist in {os.getcwd()}.",
+                    f"{os.getcwd()} 下没有脚本 {script}。",
+                ),
+                Text("Check its path.", "请检查路径。"),
+            )
+        return
+    import shutil
+
+    if shutil.which(script, path=environ.get("PATH", os.defpath)) is not None:
+        return
+    if os.path.isfile(script):
+        hint = f"./{script}" if "/" not in script else script
+        raise UserError(
+            Text(f"{script} cannot be executed.", f"{script} 不可执行。"),
+            Text(
+                f"Run `chmod +x {script}` and write {hint}, or give it the suffix .py.",
+                f"请执行 `chmod +x {script}` 并写成 {hint}，或使用 .py 后缀。",
+            ),
+        )
+    raise UserError(
+        Text(
+            f"{script} is neither a file nor a command.",
+            f"{script} 既不是文件也不是命令。",
+        ),
+        Text(
+            "Write `pdtriage run [flags] train.py [its arguments]`.",
+            "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
+        ),
+    )

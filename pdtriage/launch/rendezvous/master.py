@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.plan.addresses import (
     address_towards,
     free_ports,
@@ -21,6 +20,7 @@ from pdtriage.launch.plan.addresses import (
     own_address,
     split_endpoint,
 )
+from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import Invited, Noted, Observer
 from pdtriage.support.errors import UserError

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.addresses import free_ports, split_endpoint
+from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.addresses import free_ports, host_of, split_endpoint
 from pdtriage.launch.plan.cluster import Cluster, node_count
-from pdtriage.launch.plan.addresses import free_ports, split_endpoint
-from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of, host_of
+from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of
 from pdtriage.launch.rendezvous.peers import not_understood, rank_peers
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text

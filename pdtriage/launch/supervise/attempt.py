@@ -9,21 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.process_plan import Plan
-from pdtriage.launch.plan.environment import LAUNCH_VARIABLE, child_environment
-from pdtriage.launch.plan.files import backup_file, job_file, write_companions
+from pdtriage.launch.plan.environment import child_environment, launched_environment
 from pdtriage.launch.plan.interpreter import PaddleWheel
-<<<<<<< HEAD
+from pdtriage.launch.plan.process_plan import Plan, backup_file, job_file, write_companions
 from pdtriage.launch.plan.start_refusals import not_started, refuse_too_few_files
 from pdtriage.launch.supervise.conclude import conclude, plan_head
-=======
-from pdtriage.launch.plan.start_refusals import not_started, refuse_too_few_files
-from pdtriage.launch.supervise.conclude import (
-    conclude,
-    plan_head,
-    process_record,
-)
->>>>>>> 9b0d2a1 (Plans of processes, addresses and refusals of a start have modules named after them)
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
@@ -181,8 +171,8 @@ class Attempt:
         cards = [process.device or "" for process in plan.processes]
         numbers = tuple(card.removeprefix("gpu:") for card in cards)
         path = job_file(plan, "gpu.log")
-        marked = {**self.post.environ, LAUNCH_VARIABLE: self.post.launch}
-        helper = start_gpu_log(path, numbers, marked)
+        environment = launched_environment(self.post.environ, self.post.launch)
+        helper = start_gpu_log(path, numbers, environment)
         if helper is not None:
             self.post.guardian.watch(helper, birth_of(helper))
 

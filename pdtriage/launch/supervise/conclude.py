@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 
 from pdtriage import __version__
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.plan.interpreter import PaddleWheel
+from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.events import Finished, Noted, Observer, Reforming, Restarting
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code

@@ -9,29 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
-<<<<<<< HEAD
 from pdtriage.launch.plan.addresses import split_endpoint
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.environment import launched_environment
 from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
-=======
-from pdtriage.launch.plan.addresses import split_endpoint
-from pdtriage.launch.supervise.event_loop import Death, EventLoop, SignalReceived
-from pdtriage.launch.supervise.events import (
-    Died,
-    Interrupted,
-    Noted,
-    Observer,
-    PeerBack,
-    PeerDiffers,
-    PeerSilent,
-    PeerSpoke,
-    Started,
-)
-from pdtriage.launch.supervise.guardian import Guardian, end_members
->>>>>>> 9b0d2a1 (Plans of processes, addresses and refusals of a start have modules named after them)
 from pdtriage.launch.supervise.inspect_process import look_at
 from pdtriage.launch.supervise.outcome import LaunchChecks
 from pdtriage.launch.supervise.policy import (
@@ -76,7 +59,7 @@ class PaddleLauncher(Supervision):
         patience = Patience(flags.settle, flags.failure_grace(), grace)
         super().__init__(launch, loop, recorder, observer, Policy(patience, delegates=True))
         self.flags = flags
-        self.environ = dict(environ) | {LAUNCH_VARIABLE: launch}
+        self.environ = launched_environment(environ, launch)
         self.on_failure = on_failure
         self.folder = os.path.abspath(flags.log_dir)
         self.sizes = self.sizes_after = _sizes_in(self.folder)

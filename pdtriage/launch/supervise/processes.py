@@ -9,8 +9,8 @@ import signal
 import time
 from collections.abc import Collection, Iterator, Mapping
 
-from pdtriage.launch.plan.process_plan import ProcessPlan
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
+from pdtriage.launch.plan.process_plan import ProcessPlan
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 
