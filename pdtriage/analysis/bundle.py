@@ -30,8 +30,8 @@ from pdtriage.reading.local import SIDE_KINDS
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.masking.secrets import masked_text
 from pdtriage.report.words import VERDICTS
+from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
 from pdtriage.scan.lines import clean, shown
-from pdtriage.scan.side_files import MOST_BYTES, side_facts
 from pdtriage.sources import Source
 
 OWN = "pdtriage"

@@ -16,9 +16,15 @@ from pdtriage.collect.selection import Selection, events_of
 from pdtriage.collect.wording import not_collected
 from pdtriage.scan.kubernetes import MANIFEST as SCHEMA
 from pdtriage.scan.kubernetes import as_text
-from pdtriage.scan.kubernetes.allowed import reduced, withheld_variables
-from pdtriage.scan.kubernetes.pod import pod_of
-from pdtriage.scan.kubernetes.values import items, mapping, number, text
+from pdtriage.scan.kubernetes.documents import (
+    items,
+    mapping,
+    number,
+    reduced,
+    text,
+    withheld_variables,
+)
+from pdtriage.scan.kubernetes.pods import pod_of
 from pdtriage.support.language import Text
 
 MANIFEST = "pdtriage-k8s.json"

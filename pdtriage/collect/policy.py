@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdtriage.scan.kubernetes.paddle_jobs import phase_of
-from pdtriage.scan.kubernetes.values import mapping, text
+from pdtriage.scan.kubernetes.documents import mapping, text
+from pdtriage.scan.kubernetes.pods import phase_of
 from pdtriage.support.language import Text
 
 ENDED_WELL = frozenset({"Completed", "Succeed", "Succeeded"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pdtriage.collect.kubectl import HOPELESS, Kubectl, KubectlError
-from pdtriage.scan.kubernetes.values import items, text
+from pdtriage.scan.kubernetes.documents import items, text
 
 OPERATORS = {
     "paddlejobs.batch.paddlepaddle.org": "paddle-res-type",

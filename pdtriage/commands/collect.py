@@ -216,7 +216,7 @@ def _no_pods(job: str, selection: Selection) -> UserError:
 
 
 def _about(job: str, selection: Selection, context: str | None) -> dict[str, object]:
-    from pdtriage.scan.kubernetes.values import text
+    from pdtriage.scan.kubernetes.documents import text
 
     return {
         "tool": {"name": "pdtriage", "version": __version__},

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pdtriage.model import FileFacts, Text
 from pdtriage.scan import Engine, scan, side_facts
+from pdtriage.scan.launcher_output import MOST_BYTES
 from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
-from pdtriage.scan.side_files import MOST_BYTES
 from pdtriage.sources import Found, Source
 from pdtriage.sources.read_ahead import any_remote, fetched_ahead
 

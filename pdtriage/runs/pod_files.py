@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
 from pdtriage.model import Event, FileFacts, Pod, PodJob, Role, Text
-from pdtriage.scan.kubernetes.pod_names import named_like_a_pod
+from pdtriage.scan.kubernetes.pods import named_like_a_pod
 from pdtriage.support.lazy_regex import late
 
 MOST_EXPECTED = 10_000

@@ -1,8 +1,8 @@
 """Bytes to typed events, one file at a time."""
 
 from pdtriage.scan.engine import Engine
+from pdtriage.scan.launcher_output import side_facts
 from pdtriage.scan.scan_file import events_of, scan
 from pdtriage.scan.scanner import FileScanner
-from pdtriage.scan.side_files import side_facts
 
 __all__ = ["Engine", "FileScanner", "events_of", "scan", "side_facts"]

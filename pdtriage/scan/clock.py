@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 
-from pdtriage.scan.patterns import Groups, Patterns
-from pdtriage.scan.shapes import Kind
+from pdtriage.scan.patterns import Groups, Kind, Patterns
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160

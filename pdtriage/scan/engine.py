@@ -9,9 +9,8 @@ from pdtriage.scan.clock import STAMP_GROUPS
 from pdtriage.scan.detect import Detector, literals_of
 from pdtriage.scan.lines import Prefixes
 from pdtriage.scan.patterns import Patterns
-from pdtriage.scan.progress import STEP_GROUPS
 from pdtriage.scan.signature_match import Claims
-from pdtriage.scan.step_lines import MarkDetector
+from pdtriage.scan.step_lines import STEP_GROUPS, MarkDetector
 from pdtriage.support.multi_pattern import EngineName
 
 

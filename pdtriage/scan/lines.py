@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from pdtriage.knowledge.signature import Format
-from pdtriage.scan.shapes import Kind, Shapes
+from pdtriage.scan.patterns import Kind, Shapes
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 CR = ord("\r")

@@ -1,16 +1,265 @@
-"""What is kept of the many: samples of progress, a cap on events, regions worth a look."""
+"""Which of a file's many lines are read for progress, and what is kept of what was read.
+
+Places depend on offsets in the file alone, so that it does not matter how a file is fed.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect
-from itertools import pairwise
+from bisect import bisect, bisect_left
+from collections.abc import Callable, Sequence
+from itertools import pairwise, starmap
+from operator import itemgetter
+from typing import Protocol
 
 from pdtriage.model import Event, LogFile, Progress, Stamp, Text
+from pdtriage.scan.clock import Clock
+from pdtriage.scan.lines import Lines
+from pdtriage.scan.step_lines import Mark, Marks
+from pdtriage.support.fast_namedtuple import NamedTuple
 
+DENSE = 1 << 12
+"""Bytes at both ends of a file that are looked at …"""
+GLANCE, LAST_GLANCE = 1 << 10, 1 << 9
+"""… but these first: where they tell a step, the others need not."""
+FARTHEST = 1 << 18
+"""Bytes at the end that are looked at for a step if none was told before; many ranks tell none."""
+WINDOW, STRIDE = 1 << 12, 1 << 20
+"""Elsewhere there is a window of this size at every stride."""
+NEAR_BEFORE, NEAR_AFTER = 1 << 12, 1 << 14
+"""Around an event: did training go on?"""
+MOST_NEAR = 64
+READ_OF_SMALL, READ_OF_END, READ_OF_WINDOW = 24, 2, 1
+"""Lines read of a file that is one region, of the end of a longer one, of a mere window."""
+READ_OF_PART = 4
+"""… and of what stands around an event, or is gone through for the last step."""
+READ_BETWEEN = 2
+READ_AFTER = 4
+"""Lines read behind an event."""
+MOST_REFINED = 8
 MOST_EVENTS = 400
 """Per signature and file; further ones are counted only."""
 MOST_PROGRESS = 400
 MOST_STAMPS = 400
+FAILING = frozenset({"cause", "symptom", "victim", "end"})
+"""Events behind which steps are read one by one: did training go on?"""
+TELLING = FAILING | {"start"}
+
+
+class Region(NamedTuple):
+    begin: int
+    end: int
+    most: int
+    """Lines that are read of it, if nothing else happens there."""
+
+
+class Find(Protocol):
+    """`MarkDetector.find` in some buffer."""
+
+    def __call__(self, begin: int, end: int, first_only: bool = False) -> Marks: ...
+
+
+Read = Callable[[Mark], Progress | None]
+
+
+def regions(
+    base: int, begin: int, upto: int, events: Sequence[Event], is_end: bool
+) -> list[Region]:
+    """The parts of buffer[begin:upto] to look at; `base` is where the buffer begins in the file."""
+    low, high = base + begin, base + upto
+    wanted = [(0, DENSE)]
+    wanted += [(at, at + WINDOW) for at in range(low - low % STRIDE, high, STRIDE)]
+    if is_end:
+        wanted.append((high - DENSE, high))
+    near = [event.offset for event in events if event.role in TELLING]
+    if len(near) > MOST_NEAR:
+        near = near[: MOST_NEAR // 2] + near[-MOST_NEAR // 2 :]
+    wanted += [(offset - NEAR_BEFORE, offset + NEAR_AFTER) for offset in near]
+    return [
+        Region(start - base, end - base, _most(start, end, is_end and end == high))
+        for start, end in merged(wanted, low, high)
+    ]
+
+
+def _most(start: int, end: int, is_last: bool) -> int:
+    if end - start > DENSE:
+        return READ_OF_SMALL if is_last and start == 0 else READ_OF_PART
+    if is_last:
+        return READ_OF_SMALL if start == 0 else READ_OF_END
+    return READ_OF_WINDOW
+
+
+class Sampled(NamedTuple):
+    steps: list[Progress]
+    writers: list[Mark]
+    """Every line of glog that was looked at."""
+
+
+class _Look(NamedTuple):
+    """What was seen in one stretch: marks, and the steps read at some of their counters."""
+
+    marks: Marks
+    told: dict[int, Progress]
+
+
+def sample(
+    wanted: Sequence[Region],
+    begin: int,
+    is_end: bool,
+    told_before: bool,
+    near: Sequence[int],
+    find: Find,
+    read: Read,
+) -> Sampled:
+    """The steps told in these regions; where a counter falls back, the very line is looked for.
+
+    `told_before` says whether there was a step before `begin`.
+    """
+    looks = [_look(region, is_end and region is wanted[-1], near, find, read) for region in wanted]
+    if is_end and looks and not looks[-1].told:
+        any_told = told_before or any(look.told for look in looks)
+        lowest = begin if any_told else max(begin, wanted[-1].end - FARTHEST)
+        _look_back(looks, wanted, lowest, near, find, read)
+    places: list[Mark] = []
+    steps: dict[int, Progress] = {}
+    writers: list[Mark] = []
+    for (counters, glog), told in looks:
+        for place, step in told.items():
+            steps[len(places) + place] = step
+        places += counters
+        writers += glog
+    return Sampled(_refined(steps, places, read), writers)
+
+
+def glance(size: int, find: Find, read: Read) -> Sampled | None:
+    """The same for a file in which nothing happened, if both its ends tell steps at once.
+
+    None for one that must be looked at more closely.
+    """
+    if not 2 * DENSE < size <= STRIDE:
+        return None
+    early, first = _first_step(0, find, read)
+    late = find(size - LAST_GLANCE, size)
+    last = [step for mark in late.counters[-READ_OF_END:] if (step := read(mark))]
+    if first is None or not last or any(starmap(_falls, pairwise([first, *last]))):
+        return None
+    return Sampled([first, *last], [*early.writers, *late.writers])
+
+
+def _first_step(begin: int, find: Find, read: Read) -> tuple[Marks, Progress | None]:
+    """What a glance sees up to the first step; farther, where that has no time but glog may."""
+    seen = find(begin, begin + GLANCE, first_only=True)
+    step = read(seen.counters[0]) if seen.counters else None
+    if step and step.time is None:
+        seen = find(begin, begin + GLANCE)
+    return seen, step
+
+
+def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
+    """A glance first, where nothing happened and few lines are read."""
+    inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
+    if region.most <= READ_OF_END and not inside and region.end - region.begin > GLANCE:
+        if is_last:
+            look = _read(find(region.end - LAST_GLANCE, region.end), inside, region.most, read)
+        else:
+            seen, step = _first_step(region.begin, find, read)
+            look = _Look(seen, {0: step} if step else {})
+        if look.told:
+            return look
+    return _read(find(region.begin, region.end), inside, region.most, read)
+
+
+def _look_back(
+    looks: list[_Look],
+    wanted: Sequence[Region],
+    lowest: int,
+    near: Sequence[int],
+    find: Find,
+    read: Read,
+) -> None:
+    """A file may end with much that is no step: back to the last one, but not below `lowest`.
+
+    By turns what lies between two regions, and what a glance at a region left out.
+    """
+    for at in reversed(range(len(wanted))):
+        start, end = max(lowest, wanted[at - 1].end if at else lowest), wanted[at].begin
+        if start < end:
+            looks.insert(at, _read(find(start, end), (), READ_OF_END, read))
+            if looks[at].told:
+                return
+        if at and wanted[at - 1].end > lowest:
+            before = wanted[at - 1]
+            whole = before._replace(most=max(READ_OF_PART, before.most))
+            looks[at - 1] = _look(whole, False, near, find, read)
+            if looks[at - 1].told:
+                return
+
+
+def _read(marks: Marks, near: Sequence[int], most: int, read: Read) -> _Look:
+    told = {}
+    for place in chosen(marks.counters, near, most):
+        if step := read(marks.counters[place]):
+            told[place] = step
+    return _Look(marks, told)
+
+
+def chosen(places: Sequence[Mark], near: Sequence[int], most: int) -> list[int]:
+    """Which of the places of one region to read: both ends, some between, those next to events."""
+    count = len(places)
+    if count <= most:
+        return list(range(count))
+    if most == READ_OF_WINDOW:
+        return [0]
+    if most == READ_OF_END:
+        return [count - 2, count - 1]
+    picked = {*range(most // 4), *range(count - most // 2, count)}
+    picked.update(range(0, count, count // READ_BETWEEN + 1))
+    for position in near:
+        after = bisect_left(places, position, key=itemgetter(1))
+        picked.update(range(max(0, after - 1), min(count, after + READ_AFTER)))
+    return sorted(picked)
+
+
+def _refined(steps: dict[int, Progress], places: Sequence[Mark], read: Read) -> list[Progress]:
+    """These steps, whose places rise, and those around a fall that were read now."""
+    for _ in range(MOST_REFINED):
+        gap = _fall(steps)
+        if gap is None:
+            break
+        middle = sum(gap) // 2
+        steps[middle] = read(places[middle]) or steps[gap[0]]
+        steps = dict(sorted(steps.items()))
+    return list({id(step): step for step in steps.values()}.values())
+
+
+def _fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
+    """Two places with others between them where the later step is the smaller one."""
+    for earlier, later in pairwise(steps):
+        if later - earlier > 1 and _falls(steps[earlier], steps[later]):
+            return earlier, later
+    return None
+
+
+def _falls(earlier: Progress, later: Progress) -> bool:
+    """Of one counter; many logs have two, of all steps and of those of an epoch."""
+    if later.total != earlier.total:
+        return False
+    return (later.epoch or 0, later.step) < (earlier.epoch or 0, earlier.step)
+
+
+def glog_stamps(lines: Lines, writers: Sequence[Mark], clock: Clock, base: int) -> list[Stamp]:
+    """The first glog line, the last one, and those on both sides of a new process."""
+    pids = [raw.split(None, 3)[2] for _, _, raw, _ in writers]
+    kept = {0, len(pids) - 1} if pids else set()
+    if len(set(pids)) > 1:
+        for place, (earlier, later) in enumerate(pairwise(pids)):
+            kept |= {place, place + 1} if earlier != later else set()
+    stamps = []
+    for place in sorted(kept):
+        number, start, raw, kind = writers[place]
+        text, _, kind = lines.told(raw, kind)
+        if moment := clock.read_kind(text, kind):
+            stamps.append(Stamp(number, base + start, *moment))
+    return stamps
 
 
 def spread(lines: list[int], most: int) -> list[int]:

@@ -12,13 +12,11 @@ from pdtriage.scan.clock import Clock
 from pdtriage.scan.detect import Hit, Stream
 from pdtriage.scan.engine import Engine
 from pdtriage.scan.lines import Lines, last_start, newlines, tail_of
-from pdtriage.scan.prefetch import ahead
-from pdtriage.scan.progress import Counters
 from pdtriage.scan.restart_detection import Opening
-from pdtriage.scan.samples import DENSE, glance, glog_stamps, regions, sample
-from pdtriage.scan.sampling import sampled
+from pdtriage.scan.sampling import DENSE, glance, glog_stamps, regions, sample, sampled
 from pdtriage.scan.scanner import PIECE, FileScanner
-from pdtriage.scan.step_lines import Mark
+from pdtriage.scan.step_lines import Counters, Mark
+from pdtriage.sources.read_ahead import ahead
 
 WORTH_A_THREAD = 4 << 20
 

@@ -10,34 +10,31 @@ from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
 from pdtriage.scan.blocks import Passage, find_passages
 from pdtriage.scan.budget import Budget, Worth, unread_note
 from pdtriage.scan.clock import Clock
-from pdtriage.scan.console_tables import console_blocks
 from pdtriage.scan.detect import Hit, Stream
 from pdtriage.scan.engine import Engine
+from pdtriage.scan.launcher_output import console_blocks
 from pdtriage.scan.lines import Lines, Prefix, last_start, tail_of
-from pdtriage.scan.progress import Counters
 from pdtriage.scan.restart_detection import Opening
-from pdtriage.scan.samples import (
+from pdtriage.scan.sampling import (
     DENSE,
     FAILING,
     GLANCE,
     LAST_GLANCE,
-    READ_OF_END,
-    glog_stamps,
-    regions,
-    sample,
-)
-from pdtriage.scan.sampling import (
     MOST_EVENTS,
     MOST_PROGRESS,
     MOST_STAMPS,
+    READ_OF_END,
     added,
     capped,
     dropped_notes,
+    glog_stamps,
+    regions,
+    sample,
     sampled,
     turning,
 )
 from pdtriage.scan.signature_match import Candidate, Stamps, build_event, fold
-from pdtriage.scan.step_lines import Mark
+from pdtriage.scan.step_lines import Counters, Mark
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 PIECE = 1 << 20

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.knowledge.signature import detecting_form
+from pdtriage.model import Progress
+from pdtriage.scan.clock import Clock
 from pdtriage.scan.lines import CR, LONGEST, Lines, near_end, near_start
-from pdtriage.scan.shapes import Kind, Shapes
+from pdtriage.scan.patterns import Cut, Kind, Patterns, Shapes
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import EngineName, database_of
 
+STEP_GROUPS = ("step", "epoch", "total", "loss")
+LONGEST_COUNTER = 12
+"""Digits; a longer number is an id, not a step."""
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 
 
@@ -92,3 +97,67 @@ class MarkDetector:
 def _parts(raw: bytes) -> list[bytes]:
     """What carriage returns left standing, each by itself; of what is too long the beginning."""
     return [part[:LONGEST] for part in raw.split(b"\r") if part]
+
+
+class Counters:
+    """Reads one line as progress, by the [[counter]] tables."""
+
+    def __init__(self, patterns: Patterns) -> None:
+        self._patterns = patterns
+        self._last: int | None = None
+
+    def read(self, lines: Lines, mark: Mark, base: int, clock: Clock) -> Progress | None:
+        """The step a line tells; `base` is where the buffer begins in the file."""
+        number, start, raw, kind = mark
+        text, stamp, kind = lines.told(raw, kind)
+        fits = kind.fits
+        for counter in fits if len(fits) == 1 else self._order(fits):
+            cut = self._cut(kind, counter, text)
+            if cut is None:
+                continue
+            step, epoch, total, loss = cut(text)
+            if (count := _whole(step)) is None:
+                continue
+            self._last = counter
+            moment = clock.read_kind(stamp or text, kind)
+            return Progress(
+                number,
+                base + start,
+                count,
+                _whole(epoch) if epoch else None,
+                _whole(total) if total else None,
+                _real(loss) if loss else None,
+                moment[0] if moment else None,
+            )
+        return None
+
+    def copy(self) -> Counters:
+        """One that reads on from here by itself: which counter fits depends on the last one."""
+        copy = Counters(self._patterns)
+        copy._last = self._last
+        return copy
+
+    def _cut(self, kind: Kind, number: int, text: str) -> Cut | None:
+        try:
+            return kind.steps[number]
+        except KeyError:
+            cut = kind.steps[number] = self._patterns.cut(number, text)
+            return cut
+
+    def _order(self, likely: Sequence[int]) -> Sequence[int]:
+        """As they come, but what fitted the last time comes first."""
+        last = self._last
+        if last is None or last not in likely[1:]:
+            return likely
+        return [last, *(number for number in likely if number != last)]
+
+
+def _whole(value: str | None) -> int | None:
+    return int(value) if value and value.isdecimal() and len(value) <= LONGEST_COUNTER else None
+
+
+def _real(value: str | None) -> float | None:
+    try:
+        return float(value) if value else None
+    except ValueError:
+        return None

@@ -9,7 +9,7 @@ from hypothesis.strategies import DataObject
 
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, SignatureRole, Stamp
 from pdtriage.runs.folders import Log
-from pdtriage.runs.run_boundaries import split
+from pdtriage.runs.run_boundaries import before, split
 
 FILE = LogFile("log/workerlog.0", "worker", "log", 0)
 LINE = 80
@@ -48,3 +48,19 @@ def test_a_log_of_one_piece_is_split_where_one_of_two_pieces_is(
     assert [[(s.begin, s.end) for s in segment] for segment in alone] == [
         [(s.begin, s.end) for s in segment if s.facts is facts] for segment in behind
     ]
+
+
+def test_what_stands_where_the_first_recorded_run_begins_belongs_to_that_run() -> None:
+    at = (10, 10 * LINE)
+    facts = FileFacts(
+        FILE,
+        events=(Event("x", "cause", None, 9, 9 * LINE, ""), Event("x", "cause", None, *at, "")),
+        progress=(Progress(9, 9 * LINE, 1), Progress(*at, 2)),
+        stamps=(Stamp(9, 9 * LINE, START), Stamp(*at, START)),
+        echoes=(Echo(9, 9 * LINE, 2), Echo(*at, 2)),
+    )
+    earlier = before(Log("worker", 0, [facts]), 10 * LINE)
+    assert earlier is not None
+    [piece] = earlier.pieces
+    found = (*piece.events, *piece.progress, *piece.stamps, *piece.echoes)
+    assert [it.line for it in found] == [9, 9, 9, 9]

@@ -1,10 +1,14 @@
-"""Literals become expressions that mean exactly themselves."""
+"""Given literals, when a text is scanned for them, then each is found once, where it stands."""
 
 from __future__ import annotations
 
 import re
 
-from pdtriage.scan.detect import FATAL, Detector, _escaped
+import pytest
+
+from pdtriage.scan.detect import FATAL, Detector, Stream, _escaped
+
+from .builders import engine
 
 
 def test_literals_are_escaped_as_by_the_standard_library() -> None:
@@ -28,3 +32,24 @@ def test_whatever_a_parser_looks_for_is_found_where_it_stands() -> None:
         ("(x", "(x)"),
         ("F0", FATAL),
     ]
+
+
+@pytest.mark.parametrize("size", [1, 3, 17, 200])
+def test_literals_across_the_border_of_chunks_are_found_once(size: int) -> None:
+    text = b"x Traceback (most recent call last) Killed OSError: [Errno 5]\n"
+    text = (text + b"Traceback (most recent\ncall last)\n" + b"quiet " * 20) * 3
+    stream, hits = Stream(engine().detector, 100), []
+    for start in range(0, len(text), size):
+        hits += stream.take(text[start : start + size])
+    expected = [(100 + at, literal) for at, literal in engine().detector.find(text)]
+    assert sorted(hits) == expected
+    assert len(set(hits)) == len(hits)
+
+
+def test_the_longest_literal_is_found_wherever_two_chunks_meet_in_it() -> None:
+    detector = Detector(["short", "the longest of them"])
+    text = b"before the longest of them behind"
+    for border in range(1, len(text)):
+        stream = Stream(detector, 0)
+        hits = stream.take(text[:border]) + stream.take(text[border:])
+        assert hits == [(text.index(b"the longest"), 1)], border

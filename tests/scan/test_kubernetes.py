@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pdtriage.model import FileFacts, LogFile
 from pdtriage.scan.kubernetes import kubernetes_facts
-from pdtriage.scan.kubernetes.allowed import LONGEST, reduced
+from pdtriage.scan.kubernetes.documents import LONGEST, reduced
 from tests.collect.pods import SECRET, ended, event, job, pod, running
 from tests.scan.builders import facts_of
 

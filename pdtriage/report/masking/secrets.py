@@ -14,7 +14,7 @@ from collections.abc import Callable
 from math import log2
 from string import ascii_letters, digits
 
-from pdtriage.scan.side_files import ALLOWED
+from pdtriage.scan.launcher_output import ALLOWED
 from pdtriage.support.lazy_regex import late
 
 MASK = "***"

@@ -1,27 +1,57 @@
 """What kubectl says of a job's pods, in any of the forms people save it, to facts.
 
 JSON of pods, events and PaddleJobs (single, lists, or our own collection), `kubectl describe pod`,
-and the tables of `kubectl get`.
+and the tables of `kubectl get`. A spec holds secrets, and a secret may contain any word. So a line
+is shown as evidence only where it is nothing but a field of a status with the very word, or a row
+of a table that kubectl prints.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pdtriage.model import FileFacts, LogFile, Pod, PodJob, Text
-from pdtriage.scan.kubernetes.allowed import reduced
-from pdtriage.scan.kubernetes.cluster_events import sign_of_event
-from pdtriage.scan.kubernetes.describe import described_pods
-from pdtriage.scan.kubernetes.evidence import placed
-from pdtriage.scan.kubernetes.paddle_jobs import job_of, manifest_notes
-from pdtriage.scan.kubernetes.pod import Sign, pod_of, signs_of
-from pdtriage.scan.kubernetes.tables import EVENTS, PODS, listed_events, listed_pods
-from pdtriage.scan.kubernetes.values import items, text
-from pdtriage.scan.lines import clean
+from pdtriage.model import Event, FileFacts, LogFile, Pod, PodJob, Text
+from pdtriage.scan.kubernetes.documents import items, reduced, text
+from pdtriage.scan.kubernetes.pods import job_of, manifest_notes, pod_of, signs_of
+from pdtriage.scan.kubernetes.printed import (
+    EVENTS,
+    PODS,
+    described_pods,
+    listed_events,
+    listed_pods,
+)
+from pdtriage.scan.kubernetes.reasons import Sign, sign_of_event
+from pdtriage.scan.lines import clean, shown
 
 MANIFEST = "pdtriage.k8s/1"
 MOST_SIGNS = 2_000
+LONGEST_LINE = 300
+CONTEXT = 2
+"""Lines shown around the one that carries the evidence."""
+
+_FIELD = re.compile(
+    rb"""(?mx)^(?:
+    [ \t]*"name"[ \t]*:[ \t]*"(?P<pod>[^"\\\n]+)"
+    | Name:[ \t]+(?P<described>\S+)
+    | [ \t]*"(?:reason|phase|type)"[ \t]*:[ \t]*"(?P<word>[^"\\\n]+)"
+    | [ \t]*(?:Reason|Status):[ \t]+(?P<said>[\w./]+)
+    | [ \t]*(?:"exitCode"[ \t]*:|Exit[ ]Code:)[ \t]*(?P<code>\d{1,9})
+    | [ \t]*(?P<mounts>"volumeMounts"[ \t]*:[ \t]*\[\]?|Mounts:(?:[ \t]+<none>)?)
+    | [ ]{2}(?P<condition>\w+)[ ]+(?:True|False|Unknown)
+    | [ ]{2}(?:Normal|Warning)[ ]+(?P<happened>\w+)[ ]+\S[^\n]*
+    | (?:\S+[ ]+)??(?P<row>[a-z0-9][a-z0-9.-]*)[ ]+\d+/\d+[ ]+(?P<state>\S+)[ ]+\d[^\n]*
+    | (?:\S+[ ]+)??\S+[ ]+(?:Normal|Warning)[ ]+(?P<reason>\w+)[ ]+pod/(?P<about>\S+)[ ][^\n]*
+    )[ \t]*,?[ \t]*\r?$"""
+)
+_STATUS = re.compile(
+    rb'\s*(?:"(?:terminated|waiting|running|state|lastState|exitCode|reason|message|phase|type'
+    rb'|status|startedAt|finishedAt|lastTimestamp|count)"|(?:Last )?State|Reason|Message|Exit Code'
+    rb"|Started|Finished|Status)\s*:"
+)
+"""Lines that may be shown beside evidence: the neighbours of a spec hold secrets."""
 
 
 def kubernetes_facts(file: LogFile, raw: bytes) -> FileFacts:
@@ -100,3 +130,77 @@ def _flat(document: object) -> Iterator[Mapping[str, object]]:
         yield document
     elif isinstance(document, list):
         yield from items(document)
+
+
+def placed(signs: Sequence[Sign], raw: bytes) -> Iterator[Event]:
+    """Each with the line it stands on; where none is found, the pod's, and the word alone."""
+    places = _places(signs, raw) if signs else {}
+    for sign in signs:
+        place = places.get((sign.pod, sign.needle))
+        near = place or places.get((sign.pod, "")) or _Place(0, 1)
+        above, line, below = _around(raw, near.start) if place else ([], b"", [])
+        margin = len(line) - len(line.lstrip(b" "))
+        whole = place is not None and len(line) <= LONGEST_LINE
+        yield Event(
+            signature=sign.signature,
+            role=sign.role,
+            category=None,
+            line=near.number,
+            offset=near.start,
+            text=_shown(line, margin) if whole else sign.needle,
+            fields=sign.fields,
+            time=sign.time,
+            before=tuple(_shown(line, margin) for line in above if _STATUS.match(line)),
+            after=tuple(_shown(line, margin) for line in below if _STATUS.match(line)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    start: int
+    number: int
+
+
+def _places(signs: Sequence[Sign], raw: bytes) -> dict[tuple[str, str], _Place]:
+    """The first line of each word behind the name of its pod; with "" that of the name."""
+    pods = {sign.pod for sign in signs}
+    wanted = {(sign.pod, sign.needle) for sign in signs} | {(pod, "") for pod in pods}
+    found: dict[tuple[str, str], _Place] = {}
+    pod, at, number = "", 0, 1
+    for line in _FIELD.finditer(raw):
+        number += raw.count(b"\n", at, line.start())
+        at = line.start()
+        owner, word = _told(line)
+        if owner in pods and not word:
+            pod = owner
+        key = (owner or pod, word)
+        if key in wanted:
+            found.setdefault(key, _Place(at, number))
+    return found
+
+
+def _told(line: re.Match[bytes]) -> tuple[str, str]:
+    """The pod that the line itself names, and the word it says of one, as `Sign.needle` has it."""
+    kind = line.lastgroup or ""
+    value = line[kind].decode("utf-8", "replace")
+    if kind in ("pod", "described"):
+        return value, ""
+    if kind == "state":
+        return line["row"].decode(), value
+    if kind == "about":
+        return value, line["reason"].decode("utf-8", "replace")
+    if kind == "code":
+        return "", f'"exitCode": {int(value)}'
+    return "", '"volumeMounts"' if kind == "mounts" else value
+
+
+def _around(raw: bytes, start: int) -> tuple[list[bytes], bytes, list[bytes]]:
+    above = raw[max(0, start - 4_000) : start].splitlines()[-CONTEXT:]
+    line, *below = raw[start : start + 8_000].split(b"\n")
+    return above, line, below[:CONTEXT]
+
+
+def _shown(line: bytes, margin: int) -> str:
+    """A line as far to the left as the one that matters."""
+    indent = len(line) - len(line.lstrip(b" "))
+    return shown(clean(line[min(indent, margin) :])).rstrip()

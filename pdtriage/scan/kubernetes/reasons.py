@@ -6,6 +6,11 @@ Each leads to a signature of parsers/k8s.toml, which has the title, the category
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pdtriage.model import SignatureRole
+from pdtriage.scan.kubernetes.documents import mapping, moment, text
 
 TERMINATED = {
     "OOMKilled": "k8s.oom-killed",
@@ -99,6 +104,22 @@ _PROBE = re.compile(r"failed (?P<probe>liveness|startup) probe, will be restarte
 _PULL = re.compile(r"(?:Failed to pull|Back-off pulling|Error: (?:ErrImagePull|ImagePullBackOff))")
 
 
+_EVENT_TIMES = ("lastTimestamp", "eventTime", "firstTimestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something Kubernetes says that explains an end, or a start that never came."""
+
+    signature: str
+    pod: str
+    needle: str
+    """What stands on the line that carries the evidence."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    time: float | None = None
+    role: SignatureRole = "cause"
+
+
 def of_eviction(message: str, shm_volume: str | None) -> str:
     """An eviction has many reasons, and the message alone says which."""
     volume = _EMPTY_DIR.search(message)
@@ -122,3 +143,28 @@ def of_event(reason: str, message: str) -> tuple[str | None, bool]:
     if reason in ("Failed", "BackOff") and _PULL.search(message):
         return "k8s.image", True
     return None, False
+
+
+def sign_of_event(document: Mapping[str, object]) -> Iterator[Sign]:
+    """At most one sign; most events are the ordinary life of a pod."""
+    about = mapping(document, "involvedObject") or mapping(document, "regarding")
+    if text(about, "kind") not in ("Pod", ""):
+        return
+    reason = text(document, "reason")
+    message = text(document, "message") or text(document, "note")
+    signature, hindered = of_event(reason, message)
+    pod = text(about, "name")
+    if signature is None or not pod:
+        return
+    if signature == "k8s.evicted":
+        signature = of_eviction(message, None)
+    fields = {
+        "pod": pod,
+        "reason": reason,
+        "message": message,
+        "machine": text(document, "source", "host"),
+        "hindered": "yes" if hindered else "",
+    }
+    times = (moment(document, name) for name in _EVENT_TIMES)
+    when = next((time for time in times if time is not None), None)
+    yield Sign(signature, pod, reason, {n: v for n, v in fields.items() if v}, when)

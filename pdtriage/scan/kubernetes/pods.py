@@ -1,15 +1,32 @@
-"""A pod to what matters of it: which node of the job it is, its lives, and what ended them."""
+"""Pods and their jobs: which node of the job a pod is, its lives, and what ended them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
-from pdtriage.model import Life, Pod, Role, SignatureRole
+from pdtriage.model import Life, Pod, PodJob, Role, Text
 from pdtriage.scan.kubernetes import reasons
-from pdtriage.scan.kubernetes.allowed import VARIABLES
-from pdtriage.scan.kubernetes.pod_names import ROLES, named_like_a_pod
-from pdtriage.scan.kubernetes.values import items, mapping, moment, number, text
+from pdtriage.scan.kubernetes.documents import VARIABLES, items, mapping, moment, number, text
+from pdtriage.scan.kubernetes.reasons import Sign
+from pdtriage.support.lazy_regex import late
+
+ROLES: dict[str, Role] = {
+    "worker": "worker",
+    "trainer": "worker",
+    "ps": "server",
+    "pserver": "server",
+    "server": "server",
+    "master": "server",  # of the training operator: it holds the servers
+    "heter": "heter",
+}
+_NAME = late(rf"(?P<job>.+?)-(?P<role>{'|'.join(ROLES)})-(?P<index>\d{{1,6}})")
+
+
+def named_like_a_pod(name: str) -> tuple[str, Role, int] | None:
+    """Job, role and index of `train-worker-0`."""
+    found = _NAME.fullmatch(name)
+    return (found["job"], ROLES[found["role"]], int(found["index"])) if found else None
+
 
 _TOLD_ROLES: dict[str, Role] = {
     "TRAINER": "worker",
@@ -18,19 +35,6 @@ _TOLD_ROLES: dict[str, Role] = {
     "HETER_TRAINER": "heter",
 }
 _SHM = "/dev/shm"
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """Something Kubernetes says that explains an end, or a start that never came."""
-
-    signature: str
-    pod: str
-    needle: str
-    """What stands on the line that carries the evidence."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    time: float | None = None
-    role: SignatureRole = "cause"
 
 
 def pod_of(document: Mapping[str, object]) -> Pod | None:
@@ -228,3 +232,46 @@ def _lacks_shm(document: Mapping[str, object], pod: Pod) -> bool:
 def _fields(pod: Pod, **told: str) -> dict[str, str]:
     fields = {"pod": pod.name, "machine": pod.machine or "", **told}
     return {name: value for name, value in fields.items() if value}
+
+
+_GROUPS: tuple[tuple[Role, tuple[str, ...]], ...] = (
+    ("worker", ("worker",)),
+    ("server", ("ps",)),
+    ("heter", ("heter",)),
+    ("worker", ("paddleReplicaSpecs", "Worker")),
+    ("server", ("paddleReplicaSpecs", "Master")),
+)
+
+
+def job_of(document: Mapping[str, object]) -> PodJob | None:
+    name = text(document, "metadata", "name")
+    if not name:
+        return None
+    replicas: dict[Role, int] = {}
+    for role, path in _GROUPS:
+        count = number(mapping(document, "spec", *path), "replicas")
+        if count is not None:
+            replicas[role] = count
+    return PodJob(name, phase_of(document), replicas)
+
+
+def phase_of(document: Mapping[str, object]) -> str:
+    """paddle-operator has a phase; the training operator the newest condition that holds."""
+    phase = text(document, "status", "phase")
+    if phase:
+        return phase
+    holding = [
+        text(condition, "type")
+        for condition in items(document, "status", "conditions")
+        if text(condition, "status") == "True"
+    ]
+    return holding[-1] if holding else ""
+
+
+def manifest_notes(document: Mapping[str, object]) -> Iterator[Text]:
+    """What could not be collected, in the words the manifest has for it."""
+    for group in ("left_out", "warnings"):
+        for entry in items(document, group):
+            en, zh = text(entry, "en"), text(entry, "zh")
+            if en and entry.get("report") is not False:
+                yield Text(en, zh or en)

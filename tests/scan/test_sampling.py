@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.scan.samples import GLANCE
+from pdtriage.scan.sampling import GLANCE
 
 from .builders import facts_of
 

@@ -1,15 +1,16 @@
-"""The small files a launcher leaves beside the logs: environment, peers, endpoints.
+"""What a launcher tells of the launch: small files beside the logs, and tables on its console.
 
-They hold the whole environment of the job, secrets included: only variables on the allow-list
+The files hold the whole environment of the job, secrets included: only variables on the allow-list
 ever leave this module.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
-from pdtriage.scan.lines import clean
+from pdtriage.scan.lines import clean, visible
 from pdtriage.support.lazy_regex import late
 
 MOST_BYTES = 16 << 20
@@ -51,9 +52,47 @@ ALLOWED = frozenset(
     }
 )
 
+CONFIGURATION = frozenset(
+    {
+        "devices",
+        "elastic_level",
+        "gpus",
+        "host",
+        "ips",
+        "job_id",
+        "legacy",
+        "master",
+        "max_restart",
+        "nnodes",
+        "nproc_per_node",
+        "np",
+        "rank",
+        "run_mode",
+        "server_num",
+        "servers",
+        "trainer_num",
+        "trainers",
+        "worker_num",
+        "workers",
+    }
+)
+"""Settings of a launch that its console tells, and which matter."""
+TABLE = 4_000
+"""Bytes; a table on a console is no longer."""
+
 _ASSIGNMENT = late(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _ENDPOINT = late(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
 _PEERS = late(r"^\[\{.*\}\]\s*$")
+_PEER_KEYS = frozenset({"name", "rank", "replicas", "dtype", "candidate", "endpoints"})
+_ROW = late(  # what may be blank is told in one place only: a page of blanks must cost no time
+    rb"(?m)^[ \t]*(?:\|[ \t]*)?([A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*)\|?[ \t\r]*$"
+)
+_SETTING = late(
+    rb"(?m)^(?:LAUNCH INFO \d{4}-\d\d-\d\d [\d:,]+ )?([a-z_]{2,24}): ?([^\r\n]{0,300})$"
+)
+_TABLE_BEGINS = late(
+    rb"(?m)^.*-----------  Configuration(?:  -----|\s+Arguments -----).*$|^.*Distributed Envs .*$"
+)
 
 
 def side_facts(file: LogFile, raw: bytes) -> FileFacts:
@@ -135,8 +174,47 @@ def _pod_blocks(text: str) -> Iterator[EnvBlock]:
                 yield EnvBlock(number, {**values, "place": str(place)})
 
 
-_PEER_KEYS = frozenset({"name", "rank", "replicas", "dtype", "candidate", "endpoints"})
-
-
 def _allowed(values: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if name in ALLOWED}
+
+
+def console_blocks(raw: bytes) -> list[EnvBlock]:
+    """One block per table on a console, in its order; settings are prefixed with `--`.
+
+    Long values are cut by Paddle to `... ` and their last 41 characters; a cut value is left out,
+    because a host read from it would be wrong.
+    """
+    blocks = []
+    for opening in _TABLE_BEGINS.finditer(raw):
+        region = raw[opening.end() : opening.end() + TABLE]
+        is_table = b"Distributed Envs" in opening[0]
+        region = _until_rule(region, skip=1 if is_table else 0)
+        values = _table(region) if is_table else _settings(region)
+        if values:
+            line = raw.count(b"\n", 0, opening.start()) + 1
+            blocks.append(EnvBlock(line, values, opening.start()))
+    return blocks
+
+
+def _until_rule(region: bytes, skip: int) -> bytes:
+    """Up to the line of dashes or equal signs that closes the block."""
+    rules = [m.start() for m in re.finditer(rb"(?m)^.{0,60}?[-=]{30,}.*$", region)]
+    return region[: rules[skip]] if len(rules) > skip else region
+
+
+def _table(region: bytes) -> dict[str, str]:
+    values = {}
+    for found in _ROW.finditer(region):
+        name, value = found[1].decode("ascii", "replace"), clean(visible(found[2])).strip()
+        if name in ALLOWED and value and not value.startswith("..."):
+            values[name] = value
+    return values
+
+
+def _settings(region: bytes) -> dict[str, str]:
+    values = {}
+    for found in _SETTING.finditer(region):
+        name, value = found[1].decode("ascii", "replace"), clean(found[2]).strip()
+        if name in CONFIGURATION and value not in ("", "None"):
+            values["--" + name] = value
+    return values

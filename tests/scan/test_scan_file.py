@@ -3,7 +3,8 @@ are those that `FileScanner` tells."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from .builders import MODIFIED, engine
 
 SCENARIOS = Path(__file__).parents[1] / "fixtures/scenarios"
 STEP = b"[2023-11-14 22:13:25,266] [    INFO] - loss: 2.5, learning_rate: 0.1, global_step: %d"
+LOG = SCENARIOS / "data-errno5-worker/log/workerlog.1"
 LINES = (
     b"I1114 22:13:20.114021  8805 tcp_utils.cc:181] The server starts to listen",
     b"I1114 22:13:21.114021  8806 tcp_utils.cc:181] Another process",
@@ -137,3 +139,22 @@ def test_steps_without_a_time_do_not_hide_the_time_of_a_later_one() -> None:
     text = b"step: 1, loss: 1.0\n" * 4 + b"[2023-11-14 22:13:20,000] step: 5, loss: 1.0\n"
     file = LogFile("workerlog.0", "worker", "", 0, size=len(text), modified=MODIFIED)
     assert scan(file, [text], engine()).progress[-1].time == MODIFIED
+
+
+@pytest.mark.parametrize("size", [1, 50, 1000, 1 << 20])
+def test_a_log_scanned_ahead_has_the_same_facts(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[int] = set()
+    monkeypatch.setattr(scanning, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(scanning, "PIECE", 0)
+
+    def chunks() -> Iterator[bytes]:
+        threads.add(threading.get_ident())
+        yield from (raw[start : start + size] for start in range(0, len(raw), size))
+
+    raw = LOG.read_bytes()
+    file = LogFile("workerlog.1", "worker", "", 1, size=len(raw))
+    told: list[int] = []
+    expected: FileFacts = scan(file, [raw], engine())
+    assert repr(scan(file, chunks(), engine(), told.append)) == repr(expected)
+    assert sum(told) == len(raw)
+    assert threads != {threading.get_ident()}
