@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -14,13 +14,18 @@ from pdtriage.verdict.rank_reading import Observation, RankReading
 _ENDPOINT = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})")
 _HOST = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
 
-PEER_ROLES: dict[str, Role] = {"ps.worker-lost": "worker", "ps.bad-response": "server"}
-"""Whom a number means that does not mean one of the writer's own kind."""
 FEW = 2
 """Two ranks of one host are told apart by who of them speaks."""
 
 
+RankKey = tuple[str, int, int, str]
+Accusers = Mapping[RankKey, tuple[int, ...]]
+"""By the key of a rank those who name it."""
+
+
 class Accusation(NamedTuple):
+    """One rank says that it lost another one."""
+
     accuser: RankReading
     found: Observation
     accused: tuple[Rank, ...]
@@ -34,7 +39,7 @@ class Directory:
 
     def __init__(self, ranks: Sequence[Rank]) -> None:
         self._ranks = ranks
-        self._asked: dict[str, tuple[Rank, ...]] = {}
+        self._known: dict[str, tuple[Rank, ...]] = {}
 
     @cached_property
     def _by_rank(self) -> dict[tuple[Role, int | None], tuple[Rank, ...]]:
@@ -56,31 +61,80 @@ class Directory:
         return self._by_rank.get((role, number), ())
 
     def at(self, address: str) -> tuple[Rank, ...]:
-        """By endpoint; a host alone names everybody on it, and `narrowed` says who is left."""
-        if address not in self._asked:
+        """By endpoint; a host alone names everybody on it, and `_narrowed` says who is left."""
+        if address not in self._known:
             named = _ENDPOINT.findall(address)
-            found = _of(self._by_endpoint, {f"{host}:{port}" for host, port in named})
-            self._asked[address] = found or _of(
+            ranks = _of(self._by_endpoint, {f"{host}:{port}" for host, port in named})
+            self._known[address] = ranks or _of(
                 self._by_host, {host for host, _ in named} or set(_HOST.findall(address))
             )
-        return self._asked[address]
+        return self._known[address]
 
 
-def accusations_of(reading: RankReading, directory: Directory) -> list[Accusation]:
+def accusations_in(readings: Sequence[RankReading]) -> list[Accusation]:
+    """Whom the ranks of a run accuse."""
+    complaining = [reading for reading in readings if reading.symptoms]
+    directory = Directory([reading.rank for reading in readings])
+    return _narrowed([a for reading in complaining for a in _accusations_of(reading, directory)])
+
+
+def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
+    """By the key of the accused: the ranks that name it alone."""
+    accusers: dict[RankKey, set[int]] = {}
+    for accusation in accusations:
+        if len(accusation.accused) == 1 and accusation.accuser.rank.rank is not None:
+            key = accusation.accused[0].key
+            accusers.setdefault(key, set()).add(accusation.accuser.rank.rank)
+    return {key: tuple(sorted(ranks)) for key, ranks in accusers.items()}
+
+
+def unseen(accusation: Accusation) -> Rank | None:
+    """Whom it names by number, though nothing of that process is here."""
+    number = accusation.found.event.fields.get("peer_rank", "")
+    if accusation.accused or not number.isdecimal():
+        return None
+    return Rank(role=_role_of_peer(accusation.accuser, accusation.found), rank=int(number))
+
+
+def _accusations_of(reading: RankReading, directory: Directory) -> list[Accusation]:
     """One per symptom that points at a peer; the newest of equal ones stands for all."""
     latest: dict[str, Observation] = {}
     for found in reading.symptoms:
         key = found.event.fields.get("peer_rank") or found.event.signature
         latest[key] = found
-    all_said = [_accusation(reading, found, directory) for found in latest.values()]
-    return [said for said in all_said if said.accused or said.address] or all_said[-1:]
+    every = [_accusation(reading, found, directory) for found in latest.values()]
+    return [one for one in every if one.accused or one.address] or every[-1:]
 
 
-def narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
+def _accusation(reading: RankReading, found: Observation, directory: Directory) -> Accusation:
+    fields = found.event.fields
+    number = fields.get("peer_rank", "")
+    if number.isdecimal():
+        role = _role_of_peer(reading, found)
+        named = directory.numbered(role, int(number))
+        address = f"{'rank' if role == 'worker' else role} {int(number)}"
+        return Accusation(reading, found, named, None if named else address)
+    address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host") or ""
+    if not address:
+        return Accusation(reading, found, ())
+    accused = directory.at(address)
+    if len(accused) <= FEW:  # of more, `_narrowed` leaves out all who complain, as this one does
+        accused = tuple(rank for rank in accused if rank.key != reading.rank.key)
+    return Accusation(reading, found, accused, address)
+
+
+def _role_of_peer(accuser: RankReading, found: Observation) -> Role:
+    """Whom the number means: one of the writer's own kind, unless the line is about others."""
+    if found.says("peer-is-worker"):
+        return "worker"
+    return "server" if found.says("peer-is-server") else accuser.rank.role
+
+
+def _narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
     """Of several who may be meant, those who complain themselves are not: they lost somebody."""
     complaining = {a.accuser.rank.key for a in accusations}
     quiet: dict[int, tuple[Rank, ...]] = {}  # whole hosts are accused by whole hosts
-    found = []
+    narrowed = []
     for accusation in accusations:
         accused = accusation.accused
         if len(accused) > 1:
@@ -89,38 +143,8 @@ def narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
                 meant = tuple(rank for rank in accused if rank.key not in complaining)
                 quiet[id(accused)] = meant
             accusation = accusation._replace(accused=meant if len(meant) == 1 else ())
-        found.append(accusation)
-    return found
-
-
-def _accusation(reading: RankReading, found: Observation, directory: Directory) -> Accusation:
-    fields = found.event.fields
-    told = fields.get("peer_rank", "")
-    if told.isdecimal():
-        number = int(told)
-        role = PEER_ROLES.get(found.event.signature, reading.rank.role)
-        named = directory.numbered(role, number)
-        return Accusation(reading, found, named, None if named else f"{called(role)} {number}")
-    address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host")
-    if not address:
-        return Accusation(reading, found, ())
-    accused = directory.at(address)
-    if len(accused) <= FEW:  # of more, `narrowed` leaves out all who complain, as this one does
-        accused = tuple(rank for rank in accused if rank.key != reading.rank.key)
-    return Accusation(reading, found, accused, address)
-
-
-def called(role: Role) -> str:
-    return "rank" if role == "worker" else role
-
-
-def unseen(accusation: Accusation) -> Rank | None:
-    """Whom it names by number, though nothing of that process is here."""
-    told = accusation.found.event.fields.get("peer_rank", "")
-    if accusation.accused or not told.isdecimal():
-        return None
-    role = PEER_ROLES.get(accusation.found.event.signature, accusation.accuser.rank.role)
-    return Rank(role=role, rank=int(told))
+        narrowed.append(accusation)
+    return narrowed
 
 
 _Name = TypeVar("_Name", bound=Hashable)

@@ -1,78 +1,44 @@
-"""What is known of one run, put side by side for those who look for the culprit."""
+"""What is known of one run, put side by side for the rules that look for the culprit."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
-from pdtriage.knowledge import Signature
-from pdtriage.model import RunFacts
-from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.verdict.accusations import Accusation
-from pdtriage.verdict.rank_reading import SAYS_FAILED, Observation, RankReading
-from pdtriage.verdict.silent_suspects import others_are_missing
-from pdtriage.verdict.suspects import NEVER, Accusers, Suspect, own_suspects
-
-OWN_VERDICT = "launch.own-verdict"
-OWN_HEADLINE = "launch.own-headline"
-
-NAMES_ONE = frozenset(
-    {
-        "launch.crashed-by",
-        "launch.killed-by",
-        "launch.mpi-first-exit",
-        "launch.spawn-crashed",
-        "launch.spawn-exit",
-        "launch.spawn-killed",
-        "launch.srun-bus-error",
-        "launch.srun-crashed",
-        "launch.srun-exit",
-        "launch.srun-memory",
-    }
-)
+from pdtriage.knowledge import Knowledge
+from pdtriage.model import Event, RunFacts
+from pdtriage.verdict.accusations import accusations_in, accusers_of
+from pdtriage.verdict.rank_reading import Observation, RankReading, read_rank
 
 
-class RunEvidence(NamedTuple):
+class RunEvidence:
     """Everything there is to know of one run."""
 
-    facts: RunFacts
-    readings: Sequence[RankReading]
-    accusations: Sequence[Accusation]
-    accusers: Accusers
-    launcher: Sequence[Observation]
-    kernel: Sequence[Observation]
-    cluster: Sequence[Observation] = ()
-    """What Kubernetes says of the pods."""
-    signatures: Mapping[str, Signature] = {}
+    def __init__(self, facts: RunFacts, knowledge: Knowledge) -> None:
+        self.facts = facts
+        self.signatures = knowledge.signatures
+        self.readings = [read_rank(rank, knowledge) for rank in facts.ranks]
+        self.accusations = accusations_in(self.readings)
+        self.accusers = accusers_of(self.accusations)
+        self.launcher = _observations(facts.launcher, knowledge)
+        self.kernel = _observations(facts.kernel, knowledge)
+        self.cluster = _observations(facts.cluster, knowledge)
+        """What Kubernetes says of the pods."""
 
     @property
-    def own(self) -> list[Suspect]:
-        """Ranks with a cause of their own, without what a console shows after Ctrl-C."""
-        stops = {
-            f.file: f.event.line
-            for f in reversed(self.launcher)
-            if f.event.signature == "launch.signal"
-        }
-        return [
-            suspect
-            for suspect in own_suspects(self.readings, self.accusers)
-            if not (
-                suspect.found and suspect.found.event.line > stops.get(suspect.found.file, NEVER)
-            )
-        ]
+    def is_over(self) -> bool:
+        """Nothing says that the job still runs."""
+        return not self.facts.running and self.facts.ended_by_cluster != "running"
 
     @property
     def interrupted(self) -> bool:
-        return any(f.event.signature == "launch.signal" for f in self.launcher)
+        return any(f.says("launcher-stopped") for f in self.launcher)
 
     @property
     def says_failed(self) -> list[Observation]:
-        return [
-            f
-            for f in self.launcher
-            if f.event.signature in SAYS_FAILED
-            or (f.event.signature == "launch.exit-code" and f.event.fields["exit_code"] != "0")
-        ]
+        return [f for f in self.launcher if f.says("failed") or f.is_bad_end]
 
     @property
     def is_one_process(self) -> bool:
@@ -80,31 +46,81 @@ class RunEvidence(NamedTuple):
         started = {f.event.fields.get("replicas", "") for f in self.launcher} - {""}
         return self.facts.world_size == 1 and started <= {"1"}
 
-    @property
+    @cached_property
     def named(self) -> tuple[int, ...]:
         """The ranks that the launcher found dead first, by its own word."""
-        aborted = [f.event.fields for f in self.launcher if f.event.signature == "launch.abort"]
-        found = {int(n) for fields in aborted for n in re.findall(r"\d+", fields.get("ranks", ""))}
-        for one in self.launcher:
-            told = one.event.fields.get("rank", "")
-            if not found and one.event.signature in NAMES_ONE and told.isdecimal():
-                return (int(told),)
-        return tuple(sorted(found))
+        lists = [f.event.fields.get("ranks", "") for f in self.launcher if f.says("lists-failed")]
+        listed = {int(number) for ranks in lists for number in re.findall(r"\d+", ranks)}
+        if listed:
+            return tuple(sorted(listed))
+        culprits = [
+            f.event.fields.get("rank", "") for f in self.launcher if f.says("names-culprit")
+        ]
+        return tuple([int(rank) for rank in culprits if rank.isdecimal()][:1])
 
-    @property
+    @cached_property
     def went_well(self) -> bool:
-        if self.facts.ended_by_cluster is not None:
-            return self.facts.ended_by_cluster == "completed"
-        if self.facts.ended_by_record is not None:
-            return self.facts.ended_by_record == "completed"
+        """The run ended, and well: by the cluster, the record, the launcher, or all its ranks."""
+        for ended in (self.facts.ended_by_cluster, self.facts.ended_by_record):
+            if ended is not None:
+                return ended == "completed"
         if self.says_failed:  # "Local processes completed" is printed after ABORT!!! too
             return False
-        ends = ("launch.completed", "launch.exit-code")
-        if any(f.event.signature in ends for f in self.launcher):
+        if any(f.says("completed") for f in self.launcher):
             return True
+        return self._all_ended_well()
+
+    def _all_ended_well(self) -> bool:
         spoken = [r for r in self.readings if r.rank.lines]
-        well = [bool(r.ended or (r.rank.exit and r.rank.exit.code == 0)) for r in spoken]
-        if not spoken or all(well):
+        doubtful = [r for r in spoken if not r.ended_well]
+        if not spoken or not doubtful:
             return bool(spoken)
-        said = all(done or r.says_finished for done, r in zip(well, spoken, strict=True))
-        return said and not others_are_missing(self.readings)
+        return all(r.says_finished for r in doubtful) and not self.others_are_missing
+
+    @property
+    def others_are_missing(self) -> bool:
+        """Ranks of the job that left no log here: by its size, by gaps, by what the logs say."""
+        if any(not reading.rank.files for reading in self.readings):
+            return True
+        for node in by_node(self.readings).values():
+            numbers = {r.rank.local_rank for r in node if r.rank.local_rank is not None}
+            if numbers and max(numbers) >= len(numbers):
+                return True
+        events = [event for reading in self.readings for _, event in reading.rank.events]
+        sizes = [e.fields.get("world_size", "") for e in events if "own-rank" in e.says]
+        if any(size.isdecimal() and int(size) > len(self.readings) for size in sizes):
+            return True
+        return len(self.readings) == 1 and any(map(_is_between_ranks, events))
+
+
+def _observations(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Observation]:
+    return [
+        Observation(file, event, knowledge.signatures[event.signature])
+        for file, event in events
+        if event.signature in knowledge.signatures
+    ]
+
+
+def _is_between_ranks(event: Event) -> bool:
+    return event.role in ("cause", "symptom") and "between-ranks" in event.says
+
+
+def by_node(readings: Iterable[RankReading]) -> dict[int | str, list[RankReading]]:
+    """What one launcher started together: by its number, else by the folder of the logs."""
+    nodes: dict[int | str, list[RankReading]] = {}
+    for reading in readings:
+        rank = reading.rank
+        node: int | str | None = rank.node
+        if node is None:
+            node = rank.files[0].rpartition("/")[0] if rank.files else ""
+        nodes.setdefault(node, []).append(reading)
+    return nodes
+
+
+def launcher_pids(facts: RunFacts, readings: Sequence[RankReading]) -> frozenset[int]:
+    """Pids that are the launcher's: recorded, or the one sender two or more ranks share."""
+    if facts.launcher_pids:
+        return facts.launcher_pids
+    senders = Counter(r.sender for r in readings if r.sender is not None)
+    shared = [pid for pid, count in senders.most_common() if count > 1]
+    return frozenset(shared[:1])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.model import Event, Progress, Rank
+from pdtriage.model import Event, Progress, Rank, Says
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
 from pdtriage.support.lazy_regex import late
 
@@ -18,17 +18,6 @@ LAST_WORDS = 2
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 _GROUP = re.compile(r"ExceptionGroup: .*\(\d+ sub-exceptions?\)$")
-SAYS_FAILED = frozenset(
-    {
-        "launch.abort",
-        "launch.child-failed",
-        "launch.container-failed",
-        "launch.pod-failed",
-        "launch.spawn-exit",
-    }
-)
-
-
 _FINISHED = late(
     r"(?i)\btrain(?:ing)? (?:is |has |was |been ){0,2}(?:all )?"
     r"(?:finished|completed?|done|ended|over|successful)\b"
@@ -46,6 +35,19 @@ class Observation(NamedTuple):
     @property
     def category(self) -> str:
         return self.event.category or "unknown"
+
+    @property
+    def where(self) -> tuple[str, int]:
+        return (self.file, self.event.line)
+
+    @property
+    def is_bad_end(self) -> bool:
+        """The job ended, and not with 0."""
+        return self.event.role == "end" and self.event.fields.get("exit_code", "0") != "0"
+
+    def says(self, *words: Says) -> bool:
+        """Its signature carries one of these words."""
+        return any(word in self.signature.says for word in words)
 
 
 class RankReading(NamedTuple):
@@ -92,6 +94,11 @@ class RankReading(NamedTuple):
         return not (self.causes or self.symptoms or self.inner)
 
     @property
+    def ended_well(self) -> bool:
+        """By its own word, or by its parent's."""
+        return bool(self.ended or (self.rank.exit and self.rank.exit.code == 0))
+
+    @property
     def says_finished(self) -> bool:
         """By its last words, and nothing speaks against them."""
         last = self.rank.tail[-1:]
@@ -107,30 +114,17 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     """Sorts the events of a rank by what they mean for it."""
     if not rank.events:  # as most ranks of a big job
         return _made((rank, *_NOTHING_TOLD))
-    errors: list[Observation] = []
-    stops: list[Observation] = []
-    context: list[Observation] = []
-    ended, failed = None, False
-    for file, event in rank.events:
-        signature = knowledge.signatures.get(event.signature)
-        if signature is None:
-            continue
-        if event.role in ("cause", "symptom"):
-            errors.append(Observation(file, event, signature))
-        elif event.role == "victim":
-            stops.append(Observation(file, event, signature))
-        elif event.role == "end":
-            failed = failed or event.fields.get("exit_code", "0") != "0"
-            ended = Observation(file, event, signature)
-        elif event.role == "context" and event.category:
-            context.append(Observation(file, event, signature))
-        failed = failed or event.signature in SAYS_FAILED
-    if failed:  # a launcher in the same log saw it fail: that it ended is no success
-        ended = None
-    stopped = _stopped(stops, rank)
-    telling = _telling(errors, rank, stopped)
+    known = [
+        Observation(file, event, knowledge.signatures[event.signature])
+        for file, event in rank.events
+        if event.signature in knowledge.signatures
+    ]
+    stopped = _stopped([f for f in known if f.event.role == "victim"], rank)
+    context = tuple([f for f in known if f.event.role == "context" and f.event.category])
+    ended = _good_end(known)
+    telling = _telling([f for f in known if f.event.role in ("cause", "symptom")], rank, stopped)
     if not telling:
-        return RankReading(rank, context=tuple(context), stopped=stopped, ended=ended)
+        return RankReading(rank, context=context, stopped=stopped, ended=ended)
     unsurvived = _not_survived(telling, rank.progress, knowledge)
     alive = _not_explained(unsurvived, knowledge)
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
@@ -142,11 +136,19 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         symptoms=symptoms,
         inner=tuple([f for f in alive if f.signature.points == "earlier"]),
         explained=tuple(_without(unsurvived, alive)),
-        context=tuple(context),
+        context=context,
         survived=tuple([f for f in survived if f.event.role == "cause"]),
         stopped=stopped,
         ended=ended,
     )
+
+
+def _good_end(known: Sequence[Observation]) -> Observation | None:
+    """Where a launcher in the same log saw it fail, that it ended is no success."""
+    ends = [f for f in known if f.event.role == "end"]
+    if not ends or any(f.is_bad_end or f.says("failed") for f in known):
+        return None
+    return ends[-1]
 
 
 def _stopped(said: Sequence[Observation], rank: Rank) -> Observation | None:
@@ -170,20 +172,16 @@ def _telling(
     telling = _often_enough(errors, rank)
     if stopped is None or rank.mixed:
         return telling
-    at = _place(stopped)
-    return [f for f in telling if _place(f) < at]
+    at = stopped.where
+    return [f for f in telling if f.where < at]
 
 
-def _without(found: list[Observation], others: Sequence[Observation]) -> list[Observation]:
-    """Those that are not among `others`, which are some of them."""
-    if len(others) == len(found):
+def _without(found: list[Observation], subset: Sequence[Observation]) -> list[Observation]:
+    """The observations that are not in `subset`, in their order."""
+    if len(subset) == len(found):
         return []
-    left_out = {id(f) for f in others}
+    left_out = {id(f) for f in subset}
     return [f for f in found if id(f) not in left_out]
-
-
-def _place(found: Observation) -> tuple[str, int]:
-    return (found.file, found.event.line)
 
 
 def _sender(found: Observation) -> str:
@@ -231,7 +229,7 @@ def _not_survived(
     if len(dead) == len(found):
         return dead
     for f in _without(found, dead):
-        follows = [d for d in dead if _place(d) > _place(f)]
+        follows = [d for d in dead if d.where > f.where]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
             dead.append(f)
     fatal = {passage(d) for d in dead}  # the words of one traceback stand and fall together
@@ -259,7 +257,7 @@ def _is_explained(f: Observation, found: Sequence[Observation], knowledge: Knowl
     return any(
         g is not f
         and not knowledge.explains(f.event.signature, g.event.signature)
-        and (g.event.block == f.event.block or _place(g) <= _place(f))
+        and (g.event.block == f.event.block or g.where <= f.where)
         for g in found
         if g.event.signature in explaining
     )
@@ -291,7 +289,7 @@ def _first_failure(causes: list[Observation]) -> list[Observation]:
     if len(causes) <= 1:
         return causes
     clusters: list[list[Observation]] = []
-    for cause in sorted(causes, key=_place):
+    for cause in sorted(causes, key=lambda f: f.where):
         if clusters and _together(clusters[-1][-1], cause, NEAR):
             clusters[-1].append(cause)
         else:
@@ -300,7 +298,7 @@ def _first_failure(causes: list[Observation]) -> list[Observation]:
     while chosen > 0 and _together(clusters[chosen - 1][-1], clusters[chosen][0], FAR):
         chosen -= 1
     rest = [cause for cluster in clusters[chosen + 1 :] for cause in cluster]
-    first = sorted(clusters[chosen], key=lambda f: (f.signature.generic, _is_group(f), _place(f)))
+    first = sorted(clusters[chosen], key=lambda f: (f.signature.generic, _is_group(f), f.where))
     return first + rest
 
 

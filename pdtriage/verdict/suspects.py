@@ -2,55 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from pdtriage.model import Rank, Text
-from pdtriage.verdict import wording
-from pdtriage.verdict.accusations import Accusation
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
 CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
 """Categories that often only follow from another rank's failure."""
-Accusers = Mapping[tuple[str, int, int, str], tuple[int, ...]]
-"""By the key of a rank those who name it."""
+LAUNCHER_CATEGORIES = ("config.launch", "elastic")
 NEVER = 1 << 30
 SIGKILL = 9
-PREPARED_STEPS = 32
-"""A DataLoader has no more batches than this in its queue when its reader dies."""
 
 
-class Suspect:
-    """One process and what speaks against it."""
+class Suspect(NamedTuple):
+    """One process, or the launcher, and what speaks against it."""
 
-    def __init__(
-        self, signature: str, category: str, rank: Rank | None, support: list[Observation]
-    ) -> None:
-        self.signature = signature
-        self.category = category
-        self.rank = rank
-        """None for the launcher, or for a peer that is known by its address only."""
-        self.support = support
-        """Lines of others that speak of it."""
-        self.found: Observation | None = None
-        """Its own words; None for a silent one."""
-        self.accusers: tuple[int, ...] = ()
-        self.why: list[Text] = []
-        self.certain = False
-        self.role: str = rank.role if rank else "worker"
-        self.host = rank.host if rank else None
-        self.fields: dict[str, str] = {}
-        self.position = (-1, -1)
-        self.last_words: tuple[Rank, ...] = ()
-        """Ranks whose last line is evidence: where a log without an error stops."""
-        self.first_to_fail = False
-        """Its parent saw nobody fail before it."""
-        self.named: tuple[int, ...] = ()
-        """Whom the launcher names, where a console does not tell whose words it shows."""
+    signature: str
+    category: str
+    rank: Rank | None = None
+    """None for the launcher, or for a peer that is known by its address only."""
+    found: Observation | None = None
+    """Its own words; None for a silent one."""
+    support: tuple[Observation, ...] = ()
+    """Lines of others that speak of it."""
+    why: tuple[Text, ...] = ()
+    certain: bool = False
+    accusers: tuple[int, ...] = ()
+    position: tuple[int, int] = (-1, -1)
+    """Epoch and step of its last progress."""
+    last_words: tuple[Rank, ...] = ()
+    """Ranks whose last line is evidence: where a log without an error stops."""
+    role: str = "worker"
+    host: str | None = None
+    fields: Mapping[str, str] = {}
+    first_to_fail: bool = False
+    """Its parent saw nobody fail before it."""
+    named: tuple[int, ...] = ()
+    """Whom the launcher names, where a console does not tell whose words it shows."""
+
+    def because(self, *why: Text, certain: bool | None = None) -> Suspect:
+        """The same with more reasons."""
+        certain = self.certain if certain is None else certain
+        return self._replace(why=(*self.why, *why), certain=certain)
 
     @property
     def is_consequence(self) -> bool:
         general = bool(self.found and self.found.signature.generic)
         return self.category in CONSEQUENCES or (general and self.category == "code.crash")
+
+    @property
+    def is_clear(self) -> bool:
+        """It says what went wrong in words of that failure alone."""
+        return bool(self.found and not self.found.signature.generic)
+
+    @property
+    def is_launchers(self) -> bool:
+        """What a console shows of it is the launcher's own failure, no process's."""
+        found = self.found
+        if found is None:
+            return False
+        launching = self.category in LAUNCHER_CATEGORIES or found.says("launcher-failed")
+        shown = found.says("by-launcher") or "console" in found.file or self.rank is None
+        return launching and shown
 
     @property
     def order(self) -> int:
@@ -87,25 +102,100 @@ class Suspect:
         )
 
 
-def own_suspects(readings: Sequence[RankReading], accusers: Accusers) -> list[Suspect]:
-    """Ranks whose own log holds a cause."""
-    suspects = []
-    for reading in readings:
-        primary = reading.primary
-        if primary is not None:
-            support = [*reading.causes[1:3], *reading.inner[:2], *_near(primary, reading)]
-            suspects.append(_by_own_words(primary, reading, support, accusers))
+def silent_suspect(
+    signature: str, category: str, rank: Rank | None, support: Iterable[Observation], *why: Text
+) -> Suspect:
+    """One that says nothing itself; `support` are the lines of others about it."""
+    if rank is None:
+        return Suspect(signature, category, support=(*support,), why=why)
+    return Suspect(
+        signature,
+        category,
+        rank,
+        support=(*support,),
+        why=why,
+        last_words=(rank,),
+        role=rank.role,
+        host=rank.host,
+    )
+
+
+def launcher_suspect(
+    signature: str, category: str, support: Iterable[Observation], *why: Text
+) -> Suspect:
+    """The launcher, or whoever called it."""
+    return Suspect(signature, category, support=(*support,), why=why, role="launcher")
+
+
+def speaking_suspect(
+    found: Observation,
+    rank: Rank | None,
+    support: Iterable[Observation],
+    *why: Text,
+    accusers: tuple[int, ...] = (),
+    position: tuple[int, int] = (-1, -1),
+    last_words: tuple[Rank, ...] = (),
+) -> Suspect:
+    """One judged by a single line: of its own log, or what others print about it."""
+    return Suspect(
+        found.event.signature,
+        found.category,
+        rank,
+        found,
+        support=(*support,),
+        why=why,
+        accusers=accusers,
+        position=position,
+        last_words=last_words,
+        role=rank.role if rank else "worker",
+        host=rank.host if rank else None,
+        fields=dict(found.event.fields),
+    )
+
+
+def own_suspects(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks whose own log holds a cause, without what a console shows after Ctrl-C."""
+    stopped_at = {
+        f.file: f.event.line for f in reversed(evidence.launcher) if f.says("launcher-stopped")
+    }
+    suspects = [
+        by_own_words(
+            primary,
+            reading,
+            [*reading.causes[1:3], *reading.inner[:2], *_near(primary, reading)],
+            evidence,
+        )
+        for reading in evidence.readings
+        if (primary := reading.primary) is not None
+        and primary.event.line <= stopped_at.get(primary.file, NEVER)
+    ]
     return sorted(suspects, key=Suspect.strength)
 
 
-def _by_own_words(
-    found: Observation, reading: RankReading, support: list[Observation], accusers: Accusers
+def strong_suspects(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks whose own cause does not usually follow from another rank's failure."""
+    return [suspect for suspect in own_suspects(evidence) if not suspect.is_consequence]
+
+
+def by_own_words(
+    found: Observation,
+    reading: RankReading,
+    support: Iterable[Observation],
+    evidence: RunEvidence,
+    *why: Text,
 ) -> Suspect:
-    suspect = Suspect(found.event.signature, found.category, reading.rank, support)
-    suspect.found, suspect.position = found, reading.position
-    suspect.accusers = accusers.get(reading.rank.key, ())
-    suspect.fields = dict(found.event.fields)
-    return suspect
+    """A rank judged by a line of its own log."""
+    accusers = evidence.accusers.get(reading.rank.key, ())
+    return speaking_suspect(
+        found, reading.rank, support, *why, accusers=accusers, position=reading.position
+    )
+
+
+def by_hint(reading: RankReading) -> Suspect:
+    """A rank that says what broke it and not why: that came earlier, and is not in its log."""
+    first, *others = reading.inner
+    rank = reading.rank
+    return speaking_suspect(first, rank, others[:2], position=reading.position, last_words=(rank,))
 
 
 def _near(primary: Observation, reading: RankReading) -> list[Observation]:
@@ -117,66 +207,3 @@ def _near(primary: Observation, reading: RankReading) -> list[Observation]:
     followed = [f for f in reading.explained if f.file == primary.file]
     hinted = [f for f in reading.context if f.category == primary.category]
     return sorted(followed, key=distance)[:2] + sorted(hinted, key=distance)[:1]
-
-
-def revived_suspects(
-    readings: Sequence[RankReading], accusations: Sequence[Accusation], accusers: Accusers
-) -> list[Suspect]:
-    """Ranks that went on for a few steps after an error and then stopped for good.
-
-    A reader thread that died leaves its queue behind: the steps it had prepared are still made.
-    """
-    went_on = [reading for reading in readings if reading.survived]
-    if not went_on:
-        return []
-    named = {rank.key for accusation in accusations for rank in accusation.accused}
-    suspects = []
-    for reading in went_on:
-        steps = [f for f in reading.survived if not _went_on(f, reading)]
-        wanted = reading.rank.key in named if named else True
-        if not steps or reading.symptoms or reading.causes or not wanted:
-            continue
-        first = min(steps, key=lambda f: (f.signature.generic, f.event.line))
-        support = [f for f in steps if f is not first][:2]
-        suspect = _by_own_words(first, reading, support, accusers)
-        suspect.why.append(wording.went_on(_steps_after(first, reading)))
-        suspects.append(suspect)
-    return sorted(suspects, key=Suspect.strength)
-
-
-def _went_on(found: Observation, reading: RankReading) -> bool:
-    """More steps came after the error than a queue can hold; steps are sampled, lines are not."""
-    end = max(found.event.last_line, found.event.last_seen, found.event.line)
-    lines = reading.rank.progress[-1].line - end if reading.rank.progress else 0
-    return lines > 2 * PREPARED_STEPS or _steps_after(found, reading) > PREPARED_STEPS
-
-
-def _steps_after(found: Observation, reading: RankReading) -> int:
-    return sum(step.line > found.event.line for step in reading.rank.progress)
-
-
-def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
-    """By the key of the accused: the ranks that name it alone."""
-    found: dict[tuple[str, int, int, str], set[int]] = {}
-    for accusation in accusations:
-        if len(accusation.accused) == 1 and accusation.accuser.rank.rank is not None:
-            key = accusation.accused[0].key
-            found.setdefault(key, set()).add(accusation.accuser.rank.rank)
-    return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
-
-
-def fold_equal(suspects: Sequence[Suspect], shape: dict[int, str]) -> list[list[Suspect]]:
-    """Suspects with the same cause together, groups in the order of their strongest member."""
-    groups: dict[str, list[Suspect]] = {}
-    for suspect in suspects:
-        groups.setdefault(shape[id(suspect)], []).append(suspect)
-    return list(groups.values())
-
-
-def suspect_of(
-    signature: str, category: str, rank: Rank | None, support: list[Observation]
-) -> Suspect:
-    """One that says nothing itself; `support` are the lines of others about it."""
-    suspect = Suspect(signature, category, rank, support)
-    suspect.last_words = (rank,) if rank else ()
-    return suspect

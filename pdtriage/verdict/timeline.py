@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict.judgement import Judgement
-from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rank_timelines import ending
 
 MOST = 40
@@ -36,7 +36,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
             moments.extend(_seen_of(reading, blamed, launchers))
     for _, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
-        if signature and event.signature in _TOLD:
+        if signature and "milestone" in signature.says:
             moments.append(Moment(event.time, None, "launcher", signature.title, "launcher"))
     moments = list(dict.fromkeys(moments))
     guilty: set[tuple[str, int | None]] = {
@@ -52,14 +52,14 @@ def _seen_of(reading: RankReading, blamed: set[Place], launchers: set[Place]) ->
     launcher says of itself is the launcher's, although its console counts as a rank's log.
     """
     rank = reading.rank
-    said = [("error", f) for f in (*reading.survived, *reading.inner) if _place(f) in blamed]
+    said = [("error", f) for f in (*reading.survived, *reading.inner) if f.where in blamed]
     said += [("error", f) for f in reading.causes[:2]]
     said += [("symptom", f) for f in reading.symptoms[:1]]
     if reading.stopped:
         said.append(("signal", reading.stopped))
     for kind, found in said:
         title = found.signature.title
-        if _place(found) in launchers:
+        if found.where in launchers:
             yield Moment(found.event.time, None, kind, title, "launcher")
         else:
             yield Moment(found.event.time, rank.rank, kind, title, rank.role)
@@ -67,24 +67,20 @@ def _seen_of(reading: RankReading, blamed: set[Place], launchers: set[Place]) ->
         yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
 
 
-def _place(found: Observation) -> Place:
-    return (found.file, found.event.line)
-
-
 def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:
     """In their order, at most `MOST`: culprits and launchers, then a few of each kind."""
     if len(moments) <= MOST:
         return tuple(moments)
     guilty = {*guilty, ("launcher", None)}
-    kept = [place for place, m in enumerate(moments) if (m.role, m.rank) in guilty][:MOST]
+    chosen = [place for place, m in enumerate(moments) if (m.role, m.rank) in guilty][:MOST]
     seen: Counter[tuple[str, Text]] = Counter()
     for place, moment in enumerate(moments):
-        if len(kept) == MOST:
+        if len(chosen) == MOST:
             break
         seen[moment.kind, moment.text] += 1
-        if place not in kept and seen[moment.kind, moment.text] <= OF_A_KIND:
-            kept.append(place)
-    return tuple(moments[place] for place in sorted(kept))
+        if place not in chosen and seen[moment.kind, moment.text] <= OF_A_KIND:
+            chosen.append(place)
+    return tuple(moments[place] for place in sorted(chosen))
 
 
 def _order(
@@ -98,22 +94,13 @@ def _order(
     fallen = [m.t for m in moments if m.kind in _FALLS and m.t is not None]
     first = min(fallen, default=None)
 
-    def place(moment: Moment) -> tuple[bool, float, bool, bool]:
+    def key(moment: Moment) -> tuple[bool, float, bool, bool]:
         who = (moment.role, moment.rank)
         caused = moment.t is None and moment.kind == "error" and who in guilty
         time = first if caused else deaths.get(who) if moment.t is None else moment.t
         return time is None, time or 0.0, moment.t is not None, not caused
 
-    return place
+    return key
 
 
 _FALLS = ("symptom", "signal", "exit")
-_TOLD = frozenset(
-    {
-        "launch.abort",
-        "launch.container-failed",
-        "launch.signal",
-        "launch.restart",
-        "launch.killed-by",
-    }
-)

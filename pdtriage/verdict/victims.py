@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from pdtriage.model import Cause, RunFacts, VerdictWord, Victim, VictimReason
+from pdtriage.model import Cause, VerdictWord, Victim, VictimReason
 from pdtriage.support.fast_namedtuple import maker
+from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
 from pdtriage.verdict.rank_reading import RankReading
-from pdtriage.verdict.silent_suspects import by_node, launcher_pids
+from pdtriage.verdict.suspects import Suspect
 
 _made = maker(Victim)
 
 
 def victims_of(
-    readings: Sequence[RankReading],
+    evidence: RunEvidence,
+    suspects: Sequence[Suspect],
     causes: Sequence[Cause],
-    facts: RunFacts,
     verdict: VerdictWord,
-    accused: Collection[tuple[str, int, int, str]] = (),
 ) -> tuple[Victim, ...]:
-    """Ranks that ended only because another one did; nobody of those whose key is `accused`."""
+    """Ranks that ended only because another one did."""
     if verdict not in ("failed", "hung", "interrupted") or not causes:
         return ()
-    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
-    removed = {cause.host for cause in causes if cause.signature.startswith("k8s.")}
-    launchers = {
-        id(reading): pids
-        for node in by_node([r for r in readings if r.stopped]).values()
-        for pids in (launcher_pids(facts, node),)
-        for reading in node
-    }
+    others = _bystanders(evidence, suspects, causes)
+    launchers = _launchers_of_the_stopped(evidence)
     because_of = causes[0].rank
     victims = []
-    for reading in readings:
-        rank = reading.rank
-        role, number, local, _, host = rank[:5]
-        if (role, number) in guilty or not rank.files or host in removed:
-            continue
-        if accused and (number is None or rank.mixed) and rank.key in accused:
-            continue
+    for reading in others:
         reason = _reason(reading, launchers.get(id(reading)))
         if reason is not None:
+            role, number, local, _, host = reading.rank[:5]
             victims.append(_made((number, role, host, reason, because_of, local)))
     return tuple(victims)
+
+
+def _bystanders(
+    evidence: RunEvidence, suspects: Sequence[Suspect], causes: Sequence[Cause]
+) -> list[RankReading]:
+    """Ranks that left a log, are blamed for nothing, and were not in a pod that was taken away."""
+    guilty = {(cause.role, rank) for cause in causes for rank in cause.ranks}
+    by_cluster = (c for c in causes if "by-cluster" in evidence.signatures[c.signature].says)
+    removed = {cause.host for cause in by_cluster}
+    accused = {suspect.rank.key for suspect in suspects if suspect.rank}
+    return [
+        reading
+        for reading in evidence.readings
+        for rank in (reading.rank,)
+        if rank.files
+        and (rank.role, rank.rank) not in guilty
+        and rank.host not in removed
+        and not ((rank.rank is None or rank.mixed) and rank.key in accused)
+    ]
+
+
+def _launchers_of_the_stopped(evidence: RunEvidence) -> dict[int, frozenset[int]]:
+    """By the id of a reading the pids of those that may have stopped it, where that is known."""
+    return {
+        id(reading): pids
+        for node in by_node([r for r in evidence.readings if r.stopped]).values()
+        for pids in (launcher_pids(evidence.facts, node),)
+        for reading in node
+    }
 
 
 def _reason(reading: RankReading, launchers: frozenset[int] | None) -> VictimReason | None:

@@ -19,6 +19,7 @@ KINDS: dict[str, FileKind] = {
     "endpoints": "endpoints",
     "console": "console",
     "dmesg": "kernel",
+    "pods": "k8s",
 }
 
 

@@ -5,44 +5,24 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.model import Rank, RankRow, Victim
-from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import Judgement, judge
 from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rows import rank_rows
 
 from ..runs.builders import environment, runs_of
 from ..scan.builders import engine
-
-HOST = "10.0.0.1"
-ENDPOINTS = ",".join(f"{HOST}:{port}" for port in (1, 2, 3))
-STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
-ERROR = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'
-
-
-def lost(own: int, peer: int) -> str:
-    return (
-        f"  what():  [/paddle/gloo/pair.cc:584] TIMEOUT self_rank = {own} pair_rank = {peer} "
-        f"peer_str = [{HOST}]:40001\n"
-    )
-
-
-def stopped(pid: int, sender: int) -> str:
-    return (
-        f"  [SignalInfo: *** SIGTERM (@0x3fe) received by PID {pid} (TID 0x7f6c) "
-        f"from PID {sender} ***]\n"
-    )
-
-
-def judged(*logs: str, console: str = "", records: list[RunRecord] | None = None) -> Judgement:
-    """The newest run of one node whose rank N wrote `logs[N]`."""
-    files = {f"log/workerlog.{rank}": text for rank, text in enumerate(logs)}
-    if not records:
-        for rank in range(len(logs)):
-            files[f"log/envlog.{rank}"] = environment(rank, len(logs), "pod", ENDPOINTS)
-    if console:
-        files["console.log"] = console
-    runs = runs_of(files, [("log", record) for record in records or []])
-    return judge(runs[-1], engine().knowledge)
+from .builders import (
+    DISK,
+    ERROR,
+    HOST,
+    STEPS,
+    XID,
+    death,
+    judged,
+    lost,
+    recorded,
+    stopped,
+)
 
 
 def test_the_accused_with_an_error_of_its_own_is_the_cause() -> None:
@@ -178,7 +158,7 @@ def test_a_reader_that_died_leaves_a_few_prepared_steps() -> None:
 def test_a_rank_missing_from_the_folder_can_be_accused() -> None:
     files = {
         "log/workerlog.0": STEPS + lost(0, 2),
-        "log/envlog.0": environment(0, 3, "pod", ENDPOINTS),
+        "log/envlog.0": environment(0, 3, "pod", f"{HOST}:1,{HOST}:2,{HOST}:3"),
     }
     found = judge(runs_of(files)[-1], engine().knowledge)
     assert (found.causes[0].rank, found.causes[0].host) == (2, HOST)
@@ -215,17 +195,9 @@ def test_completed_after_abort_is_no_success() -> None:
 def test_the_parents_word_names_a_silent_one(
     code: int | None, signal: int | None, category: str
 ) -> None:
-    processes = tuple(_process(rank, STEPS) for rank in (0, 1))
-    deaths = (_death(0, 1, code, signal), _death(1, 0, 1, None))
-    record = RunRecord(
-        "run-1.jsonl", 1, "L", pid=60, world_size=2, processes=processes, deaths=deaths,
-        ended=9.0, reason="failed",
-    )  # fmt: skip
+    record = recorded(death(0, 1, code, signal), death(1, 0, 1, None))
     found = judged(STEPS + lost(0, 1), STEPS, records=[record])
     assert (found.causes[0].rank, found.causes[0].category) == (1, category)
-
-
-DISK = ERROR.replace("KeyError: 1", "OSError: [Errno 28] No space left on device")
 
 
 @pytest.mark.parametrize(
@@ -239,24 +211,24 @@ DISK = ERROR.replace("KeyError: 1", "OSError: [Errno 28] No space left on device
         pytest.param(7, None, DISK, [1], id="an exit code, a clear cause elsewhere"),
     ],
 )
-def test_who_shows_an_error_and_lives_on_is_not_blamed_for_a_silent_death(
+def test_who_shows_an_error_and_lives_on_is_not_blamed_for_a_silentdeath(
     code: int | None, signal: int | None, shown: str, ranks: list[int]
 ) -> None:
-    deaths = (_death(0, 0, code, signal), _death(1, 1, None, 15)._replace(stopped=True))
-    found = judged(STEPS, STEPS + shown, records=[_recorded(deaths)])
+    deaths = (death(0, 0, code, signal), death(1, 1, None, 15)._replace(stopped=True))
+    found = judged(STEPS, STEPS + shown, records=[recorded(*deaths)])
     assert [cause.rank for cause in found.causes] == ranks
     assert "proven" not in {cause.confidence for cause in found.causes}
 
 
 def test_who_dies_of_its_error_is_blamed_although_another_one_died_in_silence_before() -> None:
-    deaths = (_death(0, 0, 7, None), _death(1, 1, 1, None))
-    found = judged(STEPS, STEPS + ERROR, records=[_recorded(deaths)])
+    deaths = (death(0, 0, 7, None), death(1, 1, 1, None))
+    found = judged(STEPS, STEPS + ERROR, records=[recorded(*deaths)])
     assert found.causes[0].rank == 1
 
 
 def test_the_first_to_fail_is_not_the_first_to_die_where_others_had_finished() -> None:
-    deaths = (_death(0, 0, 0, None), _death(1, 1, 4, None))
-    (cause,) = judged(STEPS, STEPS, records=[_recorded(deaths)]).causes
+    deaths = (death(0, 0, 0, None), death(1, 1, 4, None))
+    (cause,) = judged(STEPS, STEPS, records=[recorded(*deaths)]).causes
     assert (cause.rank, cause.confidence) == (1, "likely")
     said = " ".join(why.en for why in cause.why)
     assert "nobody fail before it" in said
@@ -264,9 +236,9 @@ def test_the_first_to_fail_is_not_the_first_to_die_where_others_had_finished() -
 
 
 def test_an_end_whose_status_nobody_saw_says_less_than_an_error_code() -> None:
-    deaths = (_death(0, 0, None, None), _death(1, 1, 3, None))
-    assert [c.rank for c in judged(STEPS, STEPS, records=[_recorded(deaths)]).causes] == [1]
-    complains = judged(STEPS, STEPS + lost(1, 0), records=[_recorded(deaths)])
+    deaths = (death(0, 0, None, None), death(1, 1, 3, None))
+    assert [c.rank for c in judged(STEPS, STEPS, records=[recorded(*deaths)]).causes] == [1]
+    complains = judged(STEPS, STEPS + lost(1, 0), records=[recorded(*deaths)])
     assert [cause.rank for cause in complains.causes] == [0]
 
 
@@ -287,8 +259,8 @@ def test_the_only_process_of_a_job_is_the_cause_beyond_doubt() -> None:
     ("signal", "category"), [(7, "memory.shm"), (11, "code.crash"), (9, "external.kill")]
 )
 def test_who_dies_without_a_word_is_told_by_its_signal(signal: int, category: str) -> None:
-    deaths = (_death(0, 1, None, signal), _death(1, 0, None, 6))
-    (cause,) = judged(STEPS, STEPS, records=[_recorded(deaths)]).causes
+    deaths = (death(0, 1, None, signal), death(1, 0, None, 6))
+    (cause,) = judged(STEPS, STEPS, records=[recorded(*deaths)]).causes
     assert (cause.rank, cause.category) == (1, category)
 
 
@@ -308,10 +280,10 @@ def test_what_a_scheduler_ends_was_interrupted(console: str) -> None:
 
 
 def test_an_error_code_is_told_in_the_title() -> None:
-    deaths = (_death(0, 1, 3, None), _death(1, 0, None, 6))
-    (cause,) = judged(STEPS, STEPS, records=[_recorded(deaths)]).causes
+    deaths = (death(0, 1, 3, None), death(1, 0, None, 6))
+    (cause,) = judged(STEPS, STEPS, records=[recorded(*deaths)]).causes
     assert cause.title.en == "Ended by itself with an error code (3)"
-    (cause,) = judged(STEPS, "", records=[_recorded(deaths)]).causes
+    (cause,) = judged(STEPS, "", records=[recorded(*deaths)]).causes
     assert cause.title.zh == "自行以错误码退出（3），没有任何信息"
 
 
@@ -319,31 +291,6 @@ def test_a_bus_error_that_srun_tells_of_is_the_named_tasks() -> None:
     console = "srun: error: node07: task 1: Bus error (core dumped)\n"
     (cause,) = judged(STEPS, STEPS, console=console).causes
     assert (cause.rank, cause.host, cause.category) == (1, "node07", "memory.shm")
-
-
-def _recorded(deaths: tuple[DeathRecord, ...]) -> RunRecord:
-    processes = tuple(_process(rank, STEPS) for rank in (0, 1))
-    return RunRecord(
-        "run-1.jsonl", 1, "L", pid=60, world_size=2, processes=processes, deaths=deaths,
-        ended=9.0, reason="failed",
-    )  # fmt: skip
-
-
-def _process(rank: int, _text: str) -> ProcessRecord:
-    return ProcessRecord(
-        role="worker", rank=rank, local_rank=rank, device=None, endpoint=f"{HOST}:{rank + 1}",
-        pid=70 + rank, log=f"workerlog.{rank}", offset=0, started=1.0, monotonic=1.0,
-    )  # fmt: skip
-
-
-def _death(order: int, rank: int, code: int | None, signal: int | None) -> DeathRecord:
-    return DeathRecord(
-        order=order, role="worker", rank=rank, local_rank=rank, pid=70 + rank, time=2.0,
-        monotonic=2.0, code=code, signal=signal, core=False, stopped=False,
-    )  # fmt: skip
-
-
-XID = "[71.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"
 
 
 def judged_with_kernel(error: str, kernel: str = XID) -> Judgement:

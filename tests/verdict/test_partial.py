@@ -8,7 +8,7 @@ from pdtriage.verdict import Judgement, judge
 
 from ..runs.builders import runs_of
 from ..scan.builders import engine
-from .test_judgement import ERROR, STEPS, stopped
+from .builders import ERROR, STEPS, stopped
 
 
 def without_environment(files: dict[str, str]) -> Judgement:

@@ -6,75 +6,63 @@ from collections.abc import Sequence
 
 from pdtriage.model import Event
 from pdtriage.verdict import wording
-from pdtriage.verdict.rank_reading import Observation, RankReading
-from pdtriage.verdict.suspects import Suspect, suspect_of
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation
+from pdtriage.verdict.rules.rule import Rule, kernel_log
+from pdtriage.verdict.suspects import Suspect, silent_suspect, speaking_suspect
 
+OOM_KILL = "verdict.oom-kill"
 LONG_AGO = 3600.0
 """Seconds; a rank may need minutes to notice, and the kernel's clock wanders."""
 FAULTS_OF_CARDS = frozenset({"device.cuda", "device.hardware"})
 
 
-def killed(readings: Sequence[RankReading], kernel: Sequence[Observation]) -> list[Suspect]:
+def killed_for_memory(evidence: RunEvidence) -> list[Suspect]:
     """Ranks whose pid the kernel names as killed for memory."""
     by_pid: dict[str, list[Observation]] = {}
-    for found in kernel:
+    for found in evidence.kernel:
         if found.category == "memory.host" and "pid" in found.event.fields:
             by_pid.setdefault(found.event.fields["pid"], []).append(found)
     suspects = []
-    for reading in readings if by_pid else ():
+    for reading in evidence.readings if by_pid else ():
         named = [found for pid in reading.rank.pids for found in by_pid.get(str(pid), ())]
         if named:
-            suspect = suspect_of("verdict.oom-kill", "memory.host", reading.rank, named)
-            suspect.why.append(wording.kernel_says())
-            suspects.append(suspect)
+            why = wording.kernel_says()
+            suspects.append(silent_suspect(OOM_KILL, "memory.host", reading.rank, named, why))
     return suspects
 
 
-def faults(readings: Sequence[RankReading], kernel: Sequence[Observation]) -> list[Suspect]:
-    """What the kernel says of the machine, and of a rank where it names its process."""
-    suspects = []
-    for found in kernel:
-        if found.event.role == "cause":
-            pid = found.event.fields.get("pid")
-            named = [r.rank for r in readings if pid in map(str, r.rank.pids)] if pid else []
-            suspect = suspect_of(found.event.signature, found.category, next(iter(named), None), [])
-            suspect.found = found
-            if suspect.rank is None:
-                suspect.role = "launcher"
-            suspect.fields = dict(found.event.fields)
-            suspect.why.append(wording.kernel_tells())
-            suspects.append(suspect)
-    return suspects[:1]
+def faults(evidence: RunEvidence) -> list[Suspect]:
+    """The first fault of the machine, and whose it is where the kernel names a process."""
+    found = next((f for f in evidence.kernel if f.event.role == "cause"), None)
+    if found is None:
+        return []
+    pid = found.event.fields.get("pid")
+    ranks = [r.rank for r in evidence.readings if pid and pid in map(str, r.rank.pids)][:1]
+    rank = ranks[0] if ranks else None
+    suspect = speaking_suspect(found, rank, (), wording.kernel_tells(), last_words=tuple(ranks))
+    return [suspect if rank else suspect._replace(role="launcher")]
 
 
-def with_memory(gone: list[Suspect], kernel: Sequence[Observation]) -> list[Suspect]:
-    """A process that vanished on a machine whose kernel killed for memory at some time."""
-    memory = [f for f in kernel if f.category == "memory.host" and f.event.role == "cause"]
-    for suspect in gone:
-        if memory and suspect.signature in ("verdict.silent", "verdict.killed"):
-            suspect.signature, suspect.category = "verdict.oom-kill", "memory.host"
-            suspect.support = [*memory[:2], *suspect.support]
-            suspect.why.append(wording.kernel_killed_somebody())
-    return gone
-
-
-def with_hardware(strong: list[Suspect], kernel: Sequence[Observation]) -> list[Suspect]:
+def with_hardware(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
     """A rank whose card failed in its hands, on a machine whose kernel says that a card broke.
 
     An error that comes back every time (`retry = "no"`) is the program's, whatever the card did.
     """
+    own = suspect.found
+    if not own or own.category not in FAULTS_OF_CARDS or own.signature.retry == "no":
+        return suspect
     broken = [f for f in kernel if f.category == "device.hardware" and f.event.role == "cause"]
-    for suspect in strong if broken else ():
-        own = suspect.found
-        if not own or own.category not in FAULTS_OF_CARDS or own.signature.retry == "no":
-            continue
-        then = next((f for f in broken if _about_then(f.event, own.event)), None)
-        if then:
-            suspect.signature, suspect.category = then.signature.id, then.category
-            suspect.found, suspect.support = then, [own, *suspect.support]
-            suspect.fields = dict(then.event.fields)
-            suspect.why.append(wording.kernel_tells())
-    return strong
+    then = next((f for f in broken if _about_then(f.event, own.event)), None)
+    if then is None:
+        return suspect
+    return suspect._replace(
+        signature=then.signature.id,
+        category=then.category,
+        found=then,
+        support=(own, *suspect.support),
+        fields=dict(then.event.fields),
+    ).because(wording.kernel_tells())
 
 
 def _about_then(event: Event, other: Event) -> bool:
@@ -82,3 +70,19 @@ def _about_then(event: Event, other: Event) -> bool:
     if event.time is None or other.time is None:
         return True
     return abs(event.time - other.time) < LONG_AGO
+
+
+RULES = (
+    Rule(
+        "kernel-kill",
+        kernel_log,
+        killed_for_memory,
+        {"own-cause": "that one names whom the kernel killed, and who failed besides"},
+    ),
+    Rule(
+        "kernel-fault",
+        kernel_log,
+        faults,
+        {"elsewhere": "which rank was not with the others says more than a fault of a machine"},
+    ),
+)

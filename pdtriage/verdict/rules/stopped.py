@@ -1,38 +1,160 @@
-"""A launcher that was gone before it had ended its run: killed from outside, or its host lost."""
+"""Suspects told by who was stopped, by whom, and who was not; and launchers that were gone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from pdtriage.model import Text, Vanished
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
+from pdtriage.verdict.rank_reading import Observation
+from pdtriage.verdict.rules.accused import OUTSIDER, awaited_peers
+from pdtriage.verdict.rules.deaths import SILENT
+from pdtriage.verdict.rules.launcher import cause_of_launcher
+from pdtriage.verdict.rules.rule import Rule, console, no_success
+from pdtriage.verdict.rules.waiting import fell_behind, never_joined
+from pdtriage.verdict.suspects import Suspect, launcher_suspect, silent_suspect
 
-from pdtriage.model import RunFacts, Text, Vanished
-from pdtriage.verdict.rank_reading import RankReading
-from pdtriage.verdict.suspects import Suspect, suspect_of
-
-LAUNCHER_GONE = "verdict.launcher-gone"
 MOST_NAMED = 4
+"""Launchers that vanished; of more the rest goes without saying."""
 
 
-def launcher_gone(facts: RunFacts, readings: Sequence[RankReading]) -> list[Suspect]:
-    """The launchers that vanished as one suspect; the furthest log shows where the job was."""
+def stopped_by_outsiders(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks that got SIGTERM from somebody else than all the others of their node did."""
+    if all(reading.stopped is None for reading in evidence.readings):
+        return []
+    suspects = []
+    for node in by_node(evidence.readings).values():
+        here = [reading for reading in node if reading.sender is not None]
+        launchers = launcher_pids(evidence.facts, here)
+        for reading in here:
+            own = (*launchers, *reading.rank.pids)
+            if launchers and reading.stopped and reading.sender not in own:
+                why = wording.outsider(reading.sender)
+                support = [reading.stopped]
+                suspects.append(
+                    silent_suspect(OUTSIDER, "external.kill", reading.rank, support, why)
+                )
+    return suspects
+
+
+def interruption(evidence: RunEvidence) -> list[Suspect]:
+    """Stopped by hand; perhaps because somebody kept the others waiting."""
+    stop = cause_of_launcher(evidence)
+    if stop is None or stop.category != "external.kill":
+        return []
+    return _reason_to_stop(evidence) or [stop]
+
+
+def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
+    """Killed, perhaps because somebody kept the others waiting; not because they miss its ranks."""
+    facts = evidence.facts
+    if not facts.vanished:
+        return []
+    if len(facts.vanished) == len(facts.nodes) and (hung := _reason_to_stop(evidence)):
+        return hung  # no launcher was left that could have told of the others
     nodes = {gone.node for gone in facts.vanished}
-    here = [r for r in readings if r.rank.lines and (None in nodes or r.rank.node in nodes)]
-    suspect = suspect_of(LAUNCHER_GONE, "external.kill", None, [])
-    suspect.role, suspect.host = "launcher", facts.vanished[0].host
-    suspect.why.extend(_said(gone) for gone in facts.vanished[:MOST_NAMED])
-    suspect.last_words = tuple(r.rank for r in sorted(here, key=lambda r: r.position)[-1:])
-    suspect.first_to_fail = True
-    return [suspect]
+    here = [
+        r for r in evidence.readings if r.rank.lines and (None in nodes or r.rank.node in nodes)
+    ]
+    furthest = sorted(here, key=lambda r: r.position)[-1:]
+    why = [_vanished(gone) for gone in facts.vanished[:MOST_NAMED]]
+    suspect = launcher_suspect("verdict.launcher-gone", "external.kill", (), *why)
+    return [
+        suspect._replace(
+            host=facts.vanished[0].host,
+            last_words=tuple(r.rank for r in furthest),
+            first_to_fail=True,
+        )
+    ]
 
 
-def is_whole_job(facts: RunFacts) -> bool:
-    """No launcher was left that could have told of the others."""
-    return len(facts.vanished) == len(facts.nodes)
+def _reason_to_stop(evidence: RunEvidence) -> list[Suspect]:
+    """Who kept the others waiting until somebody lost patience."""
+    return fell_behind(evidence) or never_joined(evidence) or awaited_peers(evidence)
 
 
-def _said(gone: Vanished) -> Text:
+def _vanished(gone: Vanished) -> Text:
     where = "" if gone.node is None else f" of node {gone.node}"
     zh = "" if gone.node is None else f"节点 {gone.node} 的"
     return Text(
         f"the launcher{where} (pid {gone.pid}) vanished without ending the run",
         f"{zh}启动器（pid {gone.pid}）未结束运行就消失了",
     )
+
+
+def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:
+    """Every rank was stopped: by whoever stopped the job, or for a rank that is not here."""
+    stopped = _stops(evidence)
+    if not stopped or not all(r.stopped or not r.rank.files for r in evidence.readings):
+        return []
+    if not evidence.launcher and evidence.others_are_missing:
+        return [_stopped_for_others(stopped)]
+    why = wording.all_stopped()
+    return [launcher_suspect("verdict.interrupted", "external.kill", stopped[:1], why)]
+
+
+def not_stopped(evidence: RunEvidence) -> list[Suspect]:
+    """Some were stopped; who was not may have ended before, without a word."""
+    stopped = _stops(evidence)
+    if not stopped:
+        return []
+    return _ended_before_others(evidence) or [_stopped_for_others(stopped)]
+
+
+def _ended_before_others(evidence: RunEvidence) -> list[Suspect]:
+    """The launcher stopped the others of its node and not this one, whose log just ends."""
+    for node in by_node(evidence.readings).values():
+        stopped = [r.stopped for r in node if r.stopped]
+        left = [r for r in node if not r.stopped and r.rank.local_rank is not None]
+        if not stopped or len(left) != 1:
+            continue
+        gone = left[0]
+        if not gone.rank.files or not gone.quiet or gone.ended or gone.rank.exit:
+            continue
+        why = wording.not_stopped()
+        suspect = silent_suspect(SILENT, "unknown", gone.rank, stopped[:2], why)
+        return [suspect._replace(position=gone.position)]
+    return []
+
+
+def _stops(evidence: RunEvidence) -> list[Observation]:
+    return [reading.stopped for reading in evidence.readings if reading.stopped]
+
+
+def _stopped_for_others(stopped: list[Observation]) -> Suspect:
+    """They were stopped, and whatever made the launcher do so is not here."""
+    why = wording.only_victims()
+    return silent_suspect("verdict.victims-only", "unknown", None, stopped[:2], why)
+
+
+RULES = (
+    Rule(
+        "outsider",
+        no_success,
+        stopped_by_outsiders,
+        {"own-report": "a report that was printed had all the logs to judge by"},
+    ),
+    Rule(
+        "interruption",
+        console,
+        interruption,
+        {"never-met": "who ends a job by hand that never came together only lost patience"},
+    ),
+    Rule(
+        "launcher-gone",
+        no_success,
+        launcher_gone,
+        {"interruption": "the console says who ended the launcher"},
+    ),
+    Rule(
+        "all-stopped",
+        no_success,
+        all_were_stopped,
+        {"unnamed-peer": "who lost a peer before it was stopped says why the job was stopped"},
+    ),
+    Rule(
+        "not-stopped",
+        no_success,
+        not_stopped,
+        {"all-stopped": "where all were stopped nobody had ended before"},
+    ),
+)

@@ -10,8 +10,8 @@ import sys
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import Judgement, judge
 
-from ..runs.builders import runs_of
-from ..scan.builders import engine
+from ...runs.builders import runs_of
+from ...scan.builders import engine
 
 STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
 ERROR = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'

@@ -6,34 +6,11 @@ import pytest
 
 from pdtriage.verdict import judge
 
-from ..runs.builders import runs_of
-from ..scan.builders import engine
-from .test_judgement import ERROR, HOST, STEPS, judged, lost, stopped
+from ...runs.builders import runs_of
+from ...scan.builders import engine
+from ..builders import ERROR, STEPS, glog, judged, lost, raised_at, summary, waited
 
-BUFFER = "/paddle/gloo/unbound_buffer.cc"
 LAUNCHER = 50
-TERMINATED = "FatalError: `Termination signal` is detected by the operating system.\n"
-
-
-def summary(pid: int, sender: int) -> str:
-    """What Paddle's signal handler prints."""
-    dashes = 22 * "-"
-    return f"\n{dashes}\nError Message Summary:\n{dashes}\n{TERMINATED}{stopped(pid, sender)}\n"
-
-
-def waited(peer: str) -> str:
-    return f"  what():  [{BUFFER}:80] TIMEOUT self_rank = none pair_rank = {peer} peer_str = none\n"
-
-
-def raised_at(line: int, words: str) -> str:
-    return (
-        f'Traceback (most recent call last):\n  File "t.py", line {line}, in f\n    g()\n'
-        f"RuntimeError: {words.partition('what():')[2].strip()}\n"
-    )
-
-
-def glog(pid: int) -> str:
-    return f"I0115 10:00:00.000000 {pid} tcp_utils.cc:132] Successfully connected to {HOST}:1\n"
 
 
 def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:

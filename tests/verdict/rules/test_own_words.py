@@ -8,8 +8,8 @@ from pdtriage.model import Cause
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import judge
 
-from ..runs.builders import environment, runs_of
-from ..scan.builders import engine
+from ...runs.builders import environment, runs_of
+from ...scan.builders import engine
 
 LAST = "config file base.yaml has no key lr"
 

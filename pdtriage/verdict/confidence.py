@@ -1,0 +1,114 @@
+"""Why a suspect is believed to be the culprit, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.model import Confidence
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rules.kernel_log import OOM_KILL
+from pdtriage.verdict.suspects import Suspect
+
+
+class Lineup(NamedTuple):
+    """All suspects of a run, as far as they matter for one of them."""
+
+    suspects: int
+    shapes: int
+    """How many different things they say."""
+    ranks: int
+    all_alike: bool
+    """All ranks of the run are suspects, and they say the same."""
+    is_only_log: bool
+
+
+def lineup_of(suspects: Sequence[Suspect], shapes: Sequence[str], evidence: RunEvidence) -> Lineup:
+    ranks = len(evidence.readings)
+    different = len(set(shapes))
+    spoken = sum(1 for reading in evidence.readings if reading.rank.lines)
+    all_alike = different == 1 and len(suspects) == ranks > 1 and _are_several(suspects)
+    return Lineup(len(suspects), different, ranks, all_alike, spoken == ranks == 1)
+
+
+def _are_several(suspects: Sequence[Suspect]) -> bool:
+    """A console may show one rank twice: its output, and the end of its log."""
+    known = [(s.role, s.rank.rank) for s in suspects if s.rank and s.rank.rank is not None]
+    return len(set(known)) == len(known)
+
+
+def with_reasons(suspect: Suspect, lineup: Lineup, evidence: RunEvidence) -> Suspect:
+    """The suspect with all that makes it the culprit, beyond what its rule has found."""
+    suspect = _by_death(suspect, evidence)
+    suspect = _by_accusers(suspect)
+    found = suspect.found
+    if found is None:
+        return suspect
+    if suspect.rank is None:
+        unnamed = suspect.why or suspect.role != "worker"
+        return suspect if unnamed else suspect.because(wording.named_by_launcher())
+    if suspect.is_launchers and found.event.role == "cause":
+        return suspect.because(wording.launcher_itself(), certain=True)
+    if suspect.named:
+        return suspect  # many wrote into one console
+    return _among_others(suspect, lineup, alone=evidence.is_one_process)
+
+
+def _by_death(suspect: Suspect, evidence: RunEvidence) -> Suspect:
+    """Where a node had fallen silent before, who died first elsewhere proves little."""
+    if suspect.order != 0 or not suspect.found:
+        return suspect
+    unanswered = evidence.facts.unanswered
+    if unanswered and not (suspect.rank and suspect.rank.node in unanswered):
+        return suspect.because(wording.died_first(), wording.after_a_silence(unanswered))
+    return suspect.because(wording.died_first(), certain=True)
+
+
+def _by_accusers(suspect: Suspect) -> Suspect:
+    found = suspect.found
+    if not suspect.accusers or not found or not suspect.rank:
+        return suspect
+    raised = found.event.block > 0 and suspect.category != "code.crash"
+    clear = raised or not found.signature.generic
+    certain = suspect.certain or (clear and found.event.role == "cause")
+    return suspect.because(wording.accused_by(suspect.accusers), certain=certain)
+
+
+def _among_others(suspect: Suspect, lineup: Lineup, *, alone: bool) -> Suspect:
+    """Whose log is the only one here is `alone` only where the job is known to have no other."""
+    if lineup.is_only_log:
+        why = wording.only_process() if alone else wording.only_log()
+        # a symptom is no reason, however certain it is who shows it
+        cause = suspect.found is not None and suspect.found.event.role == "cause"
+        return suspect.because(why, certain=alone and cause and not _was_seen_once(suspect))
+    if lineup.all_alike:
+        return suspect.because(wording.same_on_all(lineup.ranks), certain=True)
+    if lineup.suspects == 1:
+        return suspect.because(wording.only_with_error())
+    if suspect.why:
+        return suspect
+    several = lineup.shapes > 1
+    return suspect.because(wording.several_suspects() if several else wording.own_error())
+
+
+def _was_seen_once(suspect: Suspect) -> bool:
+    """What has to come again and again came too seldom: the log ended first."""
+    found, rank = suspect.found, suspect.rank
+    if found is None or rank is None or found.signature.repeats <= 1:
+        return False
+    seen = sum(event.count for _, event in rank.events if event.signature == found.signature.id)
+    return seen < found.signature.repeats
+
+
+def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
+    """How sure it is that this suspect is the culprit, and of this."""
+    if suspect.certain and "why-is-guessed" not in evidence.signatures[suspect.signature].says:
+        return "proven"
+    if suspect.found is not None and suspect.found.event.role == "cause":
+        return "likely"
+    watched = any(found.says("own-verdict") for found in suspect.support)
+    died_first = suspect.order == 0 or suspect.first_to_fail
+    if watched or suspect.accusers or died_first or suspect.signature == OOM_KILL:
+        return "likely"
+    return "guess"

@@ -1,0 +1,148 @@
+"""Suspects whom others accuse: of a lost connection, of not coming, or by elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.verdict import wording
+from pdtriage.verdict.accusations import RankKey, unseen
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.rules.deaths import LOST_LOG, SILENT, by_exit, with_memory
+from pdtriage.verdict.rules.rule import Rule, complaints, doubtful_success
+from pdtriage.verdict.suspects import Suspect, by_hint, silent_suspect, speaking_suspect
+
+HANG = "verdict.hang"
+OUTSIDER = "verdict.outsider"
+
+
+def lost_peers(evidence: RunEvidence) -> list[Suspect]:
+    """Accused by name, or left over when everybody else complains; silent themselves."""
+    lost = _accused_and_silent(evidence) or _left_over(evidence)
+    return [with_memory(suspect, evidence.kernel) for suspect in lost]
+
+
+def awaited_peers(evidence: RunEvidence) -> list[Suspect]:
+    """Lost peers whom the others gave up waiting for, and who may live."""
+    return [suspect for suspect in lost_peers(evidence) if suspect.category == "comm.timeout"]
+
+
+def unnamed_peer(evidence: RunEvidence) -> list[Suspect]:
+    """Somebody is missing, and nobody here can say which rank it is."""
+    if not evidence.accusations:
+        return []
+    best = max(evidence.accusations, key=lambda a: (bool(a.address), a.found.event.count))
+    known = best.accused[0] if len(best.accused) == 1 else unseen(best)
+    others = [f for f in best.accuser.symptoms if f is not best.found][:3]
+    support = [*others, *best.accuser.explained[:2]]
+    why = wording.accused_address(best.address) if best.address else wording.nobody_named()
+    return [speaking_suspect(best.found, known, support, why)._replace(host=None)]
+
+
+def servers_lost(evidence: RunEvidence) -> list[Suspect]:
+    """Trainers that raised because a server was gone; the launcher only counts that they ended."""
+    raised = [a for a in evidence.accusations if a.found.event.block and not a.accuser.ended]
+    if not any(a.accuser.rank.role == "worker" for a in raised):
+        return []
+    return lost_peers(evidence) or unnamed_peer(evidence)
+
+
+def _accused_and_silent(evidence: RunEvidence) -> list[Suspect]:
+    """Where the arrows end: accused by name, accusing nobody, no error of its own."""
+    accusing = {a.accuser.rank.key for a in evidence.accusations}
+    words: dict[RankKey, list[Observation]] = {}
+    for accusation in evidence.accusations:
+        for accused in accusation.accused[:1]:
+            words.setdefault(accused.key, []).append(accusation.found)
+    known: dict[RankKey, RankReading] = {}
+    for reading in evidence.readings:
+        known.setdefault(reading.rank.key, reading)
+    suspects = []
+    for key, ranks in evidence.accusers.items():
+        reading = known[key]
+        timed_out = all(f.category == "comm.timeout" for f in words[key])
+        if key in accusing or reading.causes or (timed_out and reading.waited_in):
+            continue  # who was stopped while it waited as well is not the one they waited for
+        suspect = _of_accused(reading, words[key])
+        why = (wording.accused_by(ranks), *suspect.why)
+        suspects.append(suspect._replace(accusers=ranks, why=why, position=reading.position))
+    return sorted(suspects, key=lambda s: (-len(s.accusers), s.order, s.position))
+
+
+def _left_over(evidence: RunEvidence) -> list[Suspect]:
+    """By elimination: everybody lost a peer nobody names, and one rank did not.
+
+    Who is named and complains itself only passes on what it waits for, as in a ring.
+    """
+    readings, accusations = evidence.readings, evidence.accusations
+    complaining = {a.accuser.rank.key for a in accusations}
+    complaining.update(r.rank.key for r in readings if r.waited_in)
+    named = {rank.key for a in accusations for rank in a.accused}
+    if not accusations or not named <= complaining:
+        return []
+    addresses = [a.address for a in accusations if a.address and not a.accused]
+    waited = any(a.found.category == "comm.timeout" for a in accusations)
+    quiet = [r for r in readings if _may_be_missing(r, addresses, waited)]
+    least = min((r.position for r in quiet), default=None)
+    quiet = [r for r in quiet if r.position == least]
+    if len(quiet) != 1 or len(readings) < 2:
+        return []
+    suspect = _of_accused(quiet[0], [a.found for a in accusations])
+    why = (wording.only_quiet_one(), *suspect.why)
+    return [suspect._replace(why=why, position=quiet[0].position)]
+
+
+def _may_be_missing(reading: RankReading, addresses: Sequence[str], waited: bool) -> bool:
+    """It complains of nobody, and nothing speaks against that the others miss it."""
+    rank = reading.rank
+    if not reading.quiet or reading.waited_in or not rank.files or rank.local_rank is None:
+        return False
+    if rank.exit and rank.exit.stopped and not waited:
+        return False  # who was alive when the launcher stopped it has broken no connection
+    return all(rank.host and rank.host in address for address in addresses)
+
+
+def _of_accused(reading: RankReading, words: list[Observation]) -> Suspect:
+    """What became of a rank that others miss; `words` are theirs."""
+    rank, ending = reading.rank, reading.rank.exit
+    if reading.inner:  # not silent: it says what broke it, though not why that happened
+        suspect = by_hint(reading)
+        return suspect._replace(support=(*suspect.support, *words))
+    if ending and not ending.stopped and (ending.code, ending.signal) != (None, None):
+        return by_exit(rank, words)
+    if reading.stopped is not None:
+        if not any(f.category == "comm.timeout" for f in words):
+            why = wording.stopped_before_others()
+            support = [reading.stopped, *words]
+            return silent_suspect(OUTSIDER, "external.kill", rank, support, why)
+        # it was still there when the others gave up waiting for it
+        return silent_suspect(HANG, "comm.timeout", rank, [*words, reading.stopped])
+    if not rank.files:
+        return silent_suspect(LOST_LOG, words[0].category, rank, words, wording.log_missing())
+    if all(f.category == "comm.timeout" for f in words):
+        # nobody saw a connection break: it may be gone, or just not come
+        return silent_suspect(HANG, "comm.timeout", rank, words, wording.silent())
+    category = "ps.server" if rank.role == "server" else "unknown"
+    return silent_suspect(SILENT, category, rank, words, wording.silent())
+
+
+RULES = (
+    Rule(
+        "server-lost-unseen",
+        doubtful_success,
+        servers_lost,
+        {"trainer-failed-unseen": "a cause of its own says more than that a server was gone"},
+    ),
+    Rule(
+        "lost-peer",
+        complaints,
+        lost_peers,
+        {"launcher-gone": "ranks whose launcher was killed are missed for that"},
+    ),
+    Rule(
+        "unnamed-peer",
+        complaints,
+        unnamed_peer,
+        {"kernel-fault": "a broken machine is a reason for a lost peer"},
+    ),
+)

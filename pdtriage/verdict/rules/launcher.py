@@ -1,0 +1,136 @@
+"""What the launcher's console says by itself: its own failure, whom it saw fail, that it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.model import Rank, Text
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation, RankReading, passage
+from pdtriage.verdict.rules.deaths import LOST_LOG, named_by_console
+from pdtriage.verdict.rules.rule import Rule, console
+from pdtriage.verdict.suspects import SIGKILL, Suspect, launcher_suspect, speaking_suspect
+
+
+def launcher_cause(evidence: RunEvidence) -> list[Suspect]:
+    """The first cause that the launcher itself, or mpirun, tells; no stop by hand."""
+    suspect = cause_of_launcher(evidence)
+    return [suspect] if suspect and suspect.category != "external.kill" else []
+
+
+def cause_of_launcher(evidence: RunEvidence) -> Suspect | None:
+    """The first cause in the console that is of this run."""
+    earlier = _of_an_earlier_run(evidence)
+    for found in evidence.launcher:
+        if found.event.role == "cause" and passage(found) not in earlier:
+            return _by_console(found, evidence)
+    return None
+
+
+def _of_an_earlier_run(evidence: RunEvidence) -> set[tuple[str, int, int]]:
+    """A console whose beginning is cut off may show the end of a process of the run before."""
+    pids = {str(pid) for reading in evidence.readings for pid in reading.rank.pids}
+    if not pids or not evidence.facts.run.index:
+        return set()
+    known = {"", *pids}
+    return {passage(f) for f in evidence.launcher if f.event.fields.get("pid", "") not in known}
+
+
+def _by_console(found: Observation, evidence: RunEvidence) -> Suspect:
+    """Whom a line of the console is about: a rank it names, or the launcher."""
+    told = found.event.fields.get("rank", "")
+    number = int(told) if told.isdecimal() else None
+    fields = dict(found.event.fields)
+    if found.says("rank-is-local"):
+        rank = _of_container(found, evidence.readings)
+        fields["rank"] = str(rank.rank) if rank and rank.rank is not None else ""
+    else:
+        numbered = (r.rank for r in evidence.readings if number is not None)
+        rank = next((rank for rank in numbered if rank.rank == number), None)
+    nobody = number is None and rank is None
+    # a script's words, shown by the console
+    named = evidence.named if nobody and found.event.frame is not None else ()
+    suspect = speaking_suspect(found, rank, (), *_signal_received(found))
+    return suspect._replace(
+        role="worker" if number is not None or named else "launcher",
+        host=fields.get("host") or suspect.host,
+        fields=fields,
+        named=named,
+    )
+
+
+def _signal_received(found: Observation) -> list[Text]:
+    if not found.says("launcher-stopped"):
+        return []
+    signal = found.event.fields.get("signal", "")
+    return [wording.launcher_was_stopped(int(signal) if signal.isdecimal() else None)]
+
+
+def _of_container(found: Observation, readings: Sequence[RankReading]) -> Rank | None:
+    """The process a launcher calls by its number on its own node."""
+    number = found.event.fields.get("rank", "")
+    killed = [
+        r.rank
+        for r in readings
+        if r.rank.exit and r.rank.exit.seen_by == "console" and r.rank.exit.signal == SIGKILL
+    ]
+    here = [rank for rank in killed if str(rank.local_rank) == number]
+    return here[0] if len(here) == 1 else killed[0] if len(killed) == 1 else None
+
+
+def own_report(evidence: RunEvidence) -> list[Suspect]:
+    """A console of `pdtriage run` ends with what it saw; of a pod that is often all there is."""
+    verdicts = [f for f in evidence.launcher if f.says("own-verdict")][-1:]
+    symbol = verdicts[0].event.fields.get("symbol", "") if verdicts else ""
+    known = evidence.signatures.get(symbol)
+    if known is None or known.category is None:
+        return []
+    heads = [f for f in evidence.launcher if f.says("own-headline")][-1:]
+    named = named_by_console(evidence)
+    if not named and heads and "ranks" not in heads[0].event.fields:
+        named = [launcher_suspect(known.id, known.category, ())]
+    host = heads[0].event.fields.get("host") if heads else None
+    return [
+        suspect._replace(
+            signature=known.id,
+            category=known.category,
+            host=suspect.host or host,
+            support=(*suspect.support, *heads, *verdicts),
+            why=(wording.said_by_run(),),
+        )
+        for suspect in named
+    ]
+
+
+def failed_somehow(evidence: RunEvidence) -> list[Suspect]:
+    """The launcher says that the job failed, and nothing here says why."""
+    words = evidence.says_failed[:2]
+    if not words:
+        return []
+    return [launcher_suspect(LOST_LOG, "unknown", words, wording.named_by_launcher())]
+
+
+RULES = (
+    Rule(
+        "launcher-cause",
+        console,
+        launcher_cause,
+        {"survived-error": "an error of a rank's own says why; the launcher only how it ended"},
+    ),
+    Rule(
+        "own-report",
+        console,
+        own_report,
+        {"first-death": "the record that was read here says more than what was printed of another"},
+    ),
+    Rule(
+        "failed-somehow",
+        console,
+        failed_somehow,
+        {
+            "not-stopped": "who was not stopped with the others is a name; a failed job is none",
+            "stuck": "where the logs stop says more than that the job failed",
+        },
+    ),
+)

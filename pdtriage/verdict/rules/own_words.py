@@ -1,0 +1,193 @@
+"""Suspects told by words of their own log: causes, errors they survived for a while, last words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.support.lazy_regex import late
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.rules.deaths import first_to_fail
+from pdtriage.verdict.rules.kernel_log import killed_for_memory, with_hardware
+from pdtriage.verdict.rules.launcher import cause_of_launcher
+from pdtriage.verdict.rules.pods import ended_by_cluster, with_words_of_their_own
+from pdtriage.verdict.rules.rule import (
+    Rule,
+    doubtful_success,
+    no_success,
+    no_success_and_over,
+)
+from pdtriage.verdict.suspects import (
+    Suspect,
+    by_hint,
+    by_own_words,
+    own_suspects,
+    silent_suspect,
+    strong_suspects,
+)
+
+PREPARED_STEPS = 32
+"""A DataLoader has no more batches than this in its queue when its reader dies."""
+_EXCEPTION = late(
+    r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
+)
+
+
+def own_causes(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks with a cause of their own, beside those that the kernel or the cluster ended."""
+    strong = strong_suspects(evidence)
+    if not strong or _lived_on(evidence, strong):
+        return []
+    killed = killed_for_memory(evidence)
+    named = {suspect.rank.key for suspect in killed if suspect.rank}
+    strong = [s for s in strong if not (s.rank and s.rank.key in named)]
+    if evidence.cluster and strong:
+        strong = with_words_of_their_own(ended_by_cluster(evidence), strong)
+    return [*killed, *(with_hardware(suspect, evidence.kernel) for suspect in strong)]
+
+
+def _lived_on(evidence: RunEvidence, strong: Sequence[Suspect]) -> bool:
+    """All who show an error were alive until they were stopped, and somebody else was not.
+
+    The parent's word is the strongest: who died without a word comes first, unless it may have
+    died of what another one says clearly.
+    """
+    if any(suspect.accusers or not suspect.stopped_by_launcher for suspect in strong):
+        return False
+    gone = first_to_fail(evidence)
+    if gone is None:
+        return False
+    return gone.was_killed or not any(suspect.is_clear for suspect in strong)
+
+
+def survived_errors(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks that went on for a few steps after an error and then stopped for good.
+
+    A reader thread that died leaves its queue behind: the steps it had prepared are still made.
+    """
+    went_on = [reading for reading in evidence.readings if reading.survived]
+    stop = cause_of_launcher(evidence) if went_on else None
+    if not went_on or (stop and stop.category == "external.kill"):
+        return []
+    accused = {rank.key for accusation in evidence.accusations for rank in accusation.accused}
+    suspects = [
+        suspect
+        for reading in went_on
+        if not (reading.symptoms or reading.causes)
+        and (not accused or reading.rank.key in accused)
+        and (suspect := _by_survived_error(reading, evidence))
+    ]
+    suspects.sort(key=Suspect.strength)
+    gone = None if evidence.accusations else first_to_fail(evidence)
+    if gone is None:
+        return suspects
+    return [] if gone.was_killed else [s for s in suspects if s.rank is gone.rank]
+
+
+def _by_survived_error(reading: RankReading, evidence: RunEvidence) -> Suspect | None:
+    late_errors = [f for f in reading.survived if not _is_outlived(f, reading)]
+    if not late_errors:
+        return None
+    first = min(late_errors, key=lambda f: (f.signature.generic, f.event.line))
+    others = [f for f in late_errors if f is not first][:2]
+    why = wording.went_on(_steps_after(first, reading))
+    return by_own_words(first, reading, others, evidence, why)
+
+
+def _is_outlived(found: Observation, reading: RankReading) -> bool:
+    """More steps came after the error than a queue can hold; steps are sampled, lines are not."""
+    end = max(found.event.last_line, found.event.last_seen, found.event.line)
+    lines = reading.rank.progress[-1].line - end if reading.rank.progress else 0
+    return lines > 2 * PREPARED_STEPS or _steps_after(found, reading) > PREPARED_STEPS
+
+
+def _steps_after(found: Observation, reading: RankReading) -> int:
+    return sum(step.line > found.event.line for step in reading.rank.progress)
+
+
+def consequences(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks whose own cause may follow from another one's failure, where no other is known."""
+    return [suspect for suspect in own_suspects(evidence) if not _only_follows(suspect, evidence)]
+
+
+def _only_follows(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """A crash without a word of its own, below the complaint of another one in the same console.
+
+    A connection breaks when its process is gone, and that one has told of its crash before.
+    """
+    found = suspect.found
+    if found is None or found.category != "code.crash" or not found.signature.generic:
+        return False
+    own = suspect.rank.key if suspect.rank else None
+    return any(
+        complaint.found.file == found.file
+        and complaint.found.event.line < found.event.line
+        and (
+            complaint.accuser.rank.rank is None
+            if found.says("by-shell")
+            else own is not None and complaint.accuser.rank.key != own
+        )
+        for complaint in evidence.accusations
+    )
+
+
+def hints(evidence: RunEvidence) -> list[Suspect]:
+    """Ranks with a symptom that points at an earlier event which is not in the log."""
+    hinting = [r for r in evidence.readings if r.inner and not _points_at_a_lost_peer(r)]
+    return sorted(map(by_hint, hinting), key=Suspect.strength)
+
+
+def _points_at_a_lost_peer(reading: RankReading) -> bool:
+    """What the first hint points at is here: before it the rank says that it lost somebody."""
+    first = reading.inner[0]
+    return any(s.file == first.file and s.event.line < first.event.line for s in reading.symptoms)
+
+
+def bare_exceptions(evidence: RunEvidence) -> list[Suspect]:
+    """Who copied a log may have left the traceback behind and kept the line below it."""
+    return [
+        silent_suspect(
+            "verdict.bare-exception", "code.python", reading.rank, (), wording.traceback_missing()
+        )._replace(position=reading.position)
+        for reading in evidence.readings
+        if reading.quiet
+        and not (reading.stopped or reading.ended)
+        and reading.rank.tail
+        and _EXCEPTION.match(reading.rank.tail[-1])
+    ]
+
+
+RULES = (
+    Rule("trainer-failed-unseen", doubtful_success, strong_suspects),
+    Rule(
+        "own-cause",
+        no_success,
+        own_causes,
+        {"hosts-order": "ranks that are numbered in two ways fail in many ways"},
+    ),
+    Rule(
+        "survived-error",
+        no_success,
+        survived_errors,
+        {"pod-end": "an error it went on after is weaker than an end the cluster saw"},
+    ),
+    Rule(
+        "consequence",
+        no_success,
+        consequences,
+        {"pod-exit": "who died of an error code without a word broke the others' connections"},
+    ),
+    Rule(
+        "hint",
+        no_success,
+        hints,
+        {"consequence": "a cause says more than a hint at something that is not in the log"},
+    ),
+    Rule(
+        "bare-exception",
+        no_success_and_over,
+        bare_exceptions,
+        {"hint": "a recognised line says more than one that only looks like an exception"},
+    ),
+)
