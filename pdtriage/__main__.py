@@ -1,4 +1,4 @@
-"""The command line's front door: quick answers first, typer only when it is needed."""
+"""The entry of the command line: quick answers first, typer only when it is needed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from pdtriage import __version__
 from pdtriage.support import exit_codes, streams
-from pdtriage.support.errors import DEBUG_VARIABLE, debugging
+from pdtriage.support.errors import DEBUG_VARIABLE, UserError, debugging
 from pdtriage.support.gc_pause import collector_at_rest, leave, rest_until_exit, rests_until_exit
+from pdtriage.support.language import Text, language_of_words
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     streams.make_usable()
     try:
         try:
-            _obey(arguments)
+            _run(arguments)
         finally:
             sys.stdout.flush()  # at exit it would be too late to say what went wrong
     except SystemExit as end:
@@ -39,41 +40,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if isinstance(error, OSError) and streams.is_full(error):
             streams.forget_output()
-            sys.exit(_complaint(error))
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            sys.exit(_too_few_files(error))
-        if debugging():
+        sentence, code = _explained(error, arguments)
+        if code == exit_codes.INTERNAL and debugging():
             raise
-        sys.exit(_apology(error))
+        with contextlib.suppress(OSError):  # stderr may be as full as stdout
+            print(sentence.in_(language_of_words(arguments)), file=sys.stderr)
+        sys.exit(code)
 
 
-def _obey(arguments: Sequence[str]) -> None:
+def _run(arguments: Sequence[str]) -> None:
+    """What must start faster than typer is imported does not wait for it."""
     if arguments in (["--version"], ["-V"]):
         print(f"pdtriage {__version__}")
         return
-    if arguments[:1] == ["run"]:
+    verb, words = "".join(arguments[:1]), arguments[1:]
+    if verb == "run":
         end_at_ctrl_c()
-        from pdtriage.commands.run import run  # a launcher starts without waiting for typer
+        from pdtriage.commands.run import run
 
-        sys.exit(run(arguments[1:]))
-    if arguments[:1] == ["doctor"]:
-        from pdtriage.commands.doctor import doctor  # its flags are those of run
+        sys.exit(run(words))
+    if verb == "doctor":
+        from pdtriage.commands.doctor import doctor
 
-        sys.exit(doctor(arguments[1:]))
-    if arguments[:1] == ["analyze"]:
+        sys.exit(doctor(words))
+    if verb == "analyze":
         rest_until_exit()
         from pdtriage.commands.analyze import analyze
-        from pdtriage.commands.quick import understood
-        from pdtriage.commands.speech import refusals_said
+        from pdtriage.commands.options import plain_options
 
-        options = understood(analyze, arguments[1:])
+        options = plain_options(analyze, words)
         if options is not None:
-            with refusals_said():
-                sys.exit(analyze(**options))
+            sys.exit(analyze(**options))
     with collector_at_rest():  # imports make many objects, and none to collect
-        from pdtriage.commands.app import obey  # typer is slow to import
+        from pdtriage.commands.app import run_command
 
-    obey(arguments)
+    sys.exit(run_command(arguments))
 
 
 def end_at_ctrl_c() -> None:
@@ -88,45 +89,38 @@ def end_at_ctrl_c() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _complaint(error: OSError) -> int:
-    _say(
-        f"pdtriage: the output cannot be written: {error.strerror}",
-        f"pdtriage：无法写出输出：{error.strerror}",
-    )
-    return exit_codes.USAGE
-
-
-def _too_few_files(error: OSError) -> int:
-    if error.errno == errno.ENFILE:
-        _say(
+def _explained(error: Exception, arguments: Sequence[str]) -> tuple[Text, int]:
+    """What to say when something cannot be done or goes wrong, and what to exit with."""
+    if isinstance(error, UserError):
+        who = " ".join(["pdtriage", *(word for word in arguments[:1] if word in ("run", "doctor"))])
+        return Text(*(f"{who}: {text}" for text in error.text)), error.exit_code
+    if isinstance(error, OSError) and streams.is_full(error):
+        sentence = Text(
+            f"pdtriage: the output cannot be written: {error.strerror}",
+            f"pdtriage：无法写出输出：{error.strerror}",
+        )
+        return sentence, exit_codes.USAGE
+    if isinstance(error, OSError) and error.errno == errno.ENFILE:
+        sentence = Text(
             "pdtriage: the machine has no open file left (sysctl fs.file-max)",
             "pdtriage：本机可打开的文件数已用尽（sysctl fs.file-max）",
         )
-        return exit_codes.USAGE
-    import resource  # there is no such error where there is no such module
+        return sentence, exit_codes.USAGE
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:
+        import resource  # there is no such error where there is no such module
 
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    _say(
-        f"pdtriage: {limit} open files are not enough; raise the limit: ulimit -n 65535",
-        f"pdtriage：可打开的文件数上限 {limit} 不够；请提高上限：ulimit -n 65535",
-    )
-    return exit_codes.USAGE
-
-
-def _apology(error: Exception) -> int:
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        sentence = Text(
+            f"pdtriage: {limit} open files are not enough; raise the limit: ulimit -n 65535",
+            f"pdtriage：可打开的文件数上限 {limit} 不够；请提高上限：ulimit -n 65535",
+        )
+        return sentence, exit_codes.USAGE
     what = f"{type(error).__name__}: {error}".replace("\n", " ")
-    _say(
+    sentence = Text(
         f"pdtriage: internal error: {what} (set {DEBUG_VARIABLE}=1 to see where)",
         f"pdtriage：内部错误：{what}（设置 {DEBUG_VARIABLE}=1 可查看位置）",
     )
-    return exit_codes.INTERNAL
-
-
-def _say(en: str, zh: str) -> None:
-    from pdtriage.support.language import Text, language_of
-
-    with contextlib.suppress(OSError):  # stderr may be as full as stdout
-        print(Text(en, zh).in_(language_of()), file=sys.stderr)
+    return sentence, exit_codes.INTERNAL
 
 
 if __name__ == "__main__":

@@ -10,9 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pdtriage.commands.options import Argument, LanguageOption, Option, Parsers
+from pdtriage.commands.options import (
+    Argument,
+    LanguageOption,
+    Option,
+    Parsers,
+    answer_language,
+)
 from pdtriage.commands.progress import reading_bar
-from pdtriage.commands.speech import LANGUAGE, said
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
 from pdtriage.report.delivery import Target, refuse_unwritable, targets_of
@@ -41,7 +46,7 @@ Paths = Annotated[
     list[str] | None,
     Argument(
         metavar="PATH",
-        help=said(
+        help=Text(
             "Folders, files, archives or URLs of logs; - for standard input. Without one: ./log",
             "日志文件夹、文件、压缩包或 URL；- 表示标准输入。不写则为 ./log",
         ),
@@ -52,7 +57,7 @@ RunOption = Annotated[
     Option(
         "--run",
         metavar="N|last",
-        help=said(
+        help=Text(
             "Which run, where a folder holds several. Default: the last.",
             "文件夹里有多次运行时分析哪一次。默认：最后一次。",
         ),
@@ -60,7 +65,7 @@ RunOption = Annotated[
 ]
 AllRuns = Annotated[
     bool,
-    Option("--all-runs", help=said("Every run, oldest first.", "从旧到新，每次运行都分析。")),
+    Option("--all-runs", help=Text("Every run, oldest first.", "从旧到新，每次运行都分析。")),
 ]
 Formats = Annotated[
     list[str] | None,
@@ -68,7 +73,7 @@ Formats = Annotated[
         "--format",
         "-f",
         metavar="FORMAT[=FILE]",
-        help=said(
+        help=Text(
             "Output format, with a file of its own after =. May be repeated. Default: as the name "
             f"of FILE says, else text. One of {', '.join(FORMATS)}.",
             "输出格式，= 后可指定文件。可多次给出。默认按 FILE 的文件名判断，否则为 text。"
@@ -82,27 +87,27 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help=said("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
+        help=Text("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
     ),
 ]
-Quiet = Annotated[bool, Option("--quiet", "-q", help=said("One line only.", "只输出一行。"))]
+Quiet = Annotated[bool, Option("--quiet", "-q", help=Text("One line only.", "只输出一行。"))]
 ExitZero = Annotated[
     bool,
     Option(
         "--exit-zero",
-        help=said("Exit with 0 even if a failure was found.", "即使发现失败也以 0 退出。"),
+        help=Text("Exit with 0 even if a failure was found.", "即使发现失败也以 0 退出。"),
     ),
 ]
 NoRedact = Annotated[
     bool,
-    Option("--no-redact", help=said("Do not mask secrets.", "不遮盖敏感信息。")),
+    Option("--no-redact", help=Text("Do not mask secrets.", "不遮盖敏感信息。")),
 ]
 BaselineOption = Annotated[
     str | None,
     Option(
         "--baseline",
         metavar="RUN|PATH",
-        help=said(
+        help=Text(
             "A good run to compare with. Default: the last earlier run that succeeded.",
             "用作对比的正常运行。默认：此前最近一次成功的运行。",
         ),
@@ -112,7 +117,7 @@ EngineOption = Annotated[
     Reader,
     Option(
         "--engine",
-        help=said(
+        help=Text(
             "Who reads the logs: this machine, or a Ray cluster.",
             "由谁读取日志：本机，或 Ray 集群。",
         ),
@@ -123,7 +128,7 @@ Address = Annotated[
     Option(
         "--address",
         metavar="HOST:PORT",
-        help=said(
+        help=Text(
             "The Ray cluster. Default: RAY_ADDRESS, else one on this machine.",
             "Ray 集群的地址。默认：RAY_ADDRESS，否则在本机启动一个。",
         ),
@@ -133,7 +138,7 @@ NoCache = Annotated[
     bool,
     Option(
         "--no-cache",
-        help=said(
+        help=Text(
             "Read every log anew, and keep nothing of it for the next time.",
             "重新读取所有日志，也不为下次保留结果。",
         ),
@@ -143,7 +148,7 @@ ColorOption = Annotated[
     When,
     Option(
         "--color",
-        help=said(
+        help=Text(
             "auto: on a terminal, unless NO_COLOR is set.",
             "auto：输出到终端且未设置 NO_COLOR 时着色。",
         ),
@@ -185,7 +190,7 @@ def analyze(
     reports = _reports(
         tuple(paths) if paths else DEFAULT_PATHS,
         which,
-        lang.language if lang else LANGUAGE,
+        answer_language(lang),
         tuple(parsers or ()),
         not no_redact,
         baseline,

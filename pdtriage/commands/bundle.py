@@ -6,33 +6,30 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pdtriage.commands.analyze import DEFAULT_PATHS, Paths
-from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.commands.options import LanguageOption, Option, Parsers, answer_language
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
 DEFAULT_OUTPUT = "pdtriage-bundle.tar.zst"
 Output = Annotated[
     Path,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         metavar="FILE",
-        help=said(
+        help=Text(
             "Where to write: .tar.zst, .tar.gz or .tar.", "输出文件：.tar.zst、.tar.gz 或 .tar。"
         ),
     ),
 ]
 MaxMegabytes = Annotated[
     int,
-    typer.Option(
+    Option(
         "--max-mb",
         metavar="N",
         min=1,
-        help=said("At most this much, before compression.", "压缩前最多这么多 MB。"),
+        help=Text("At most this much, before compression.", "压缩前最多这么多 MB。"),
     ),
 ]
 
@@ -54,7 +51,7 @@ def bundle(
                 f"--output {output}：文件名须以 {allowed} 之一结尾",
             )
         )
-    language = lang.language if lang else LANGUAGE
+    language = answer_language(lang)
     try:
         contents = write_bundle(
             list(paths) if paths else DEFAULT_PATHS,
@@ -69,11 +66,10 @@ def bundle(
             Text(f"cannot write the bundle: {error}", f"无法写出打包文件：{error}")
         ) from error
     size, count, left = output.stat().st_size, len(contents.members), len(contents.left_out)
-    typer.echo(
-        said(
-            f"{output}: {count} files, {size:,} bytes, secrets masked; {left} left out or "
-            "shortened (pdtriage/left-out.json). Look into it before you send it.",
-            f"{output}：{count} 个文件，{size:,} 字节，敏感信息已遮盖；{left} 项被省略或截短"
-            "（见 pdtriage/left-out.json）。发送前请自行检查。",
-        )
+    summary = Text(
+        f"{output}: {count} files, {size:,} bytes, secrets masked; {left} left out or "
+        "shortened (pdtriage/left-out.json). Look into it before you send it.",
+        f"{output}：{count} 个文件，{size:,} 字节，敏感信息已遮盖；{left} 项被省略或截短"
+        "（见 pdtriage/left-out.json）。发送前请自行检查。",
     )
+    print(summary.in_(language))

@@ -7,29 +7,10 @@ import sys
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from pdtriage import __version__
-from pdtriage.commands.collect_options import (
-    Analyze,
-    Context,
-    JobArgument,
-    LimitBytes,
-    Namespace,
-    Output,
-    Overwrite,
-    Parallel,
-    Selector,
-    Since,
-    Tail,
-    Timeout,
-    Timestamps,
-)
-from pdtriage.commands.options import LanguageOption
-from pdtriage.commands.speech import LANGUAGE, said
-from pdtriage.commands.typed import Command, Group, for_typer
+from pdtriage.commands.options import Argument, LanguageOption, Option, answer_language
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text
@@ -40,23 +21,123 @@ if TYPE_CHECKING:
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+")
 
-app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-
-
-@app.callback()
-def collect() -> None:
-    """Only there so that typer asks for the name of a source."""
-
-
-@app.command(
-    "k8s",
-    cls=Command,
-    help=said(
-        "Fetch logs and statuses of a PaddleJob's pods with kubectl.",
-        "用 kubectl 取回 PaddleJob 各 Pod 的日志与状态。",
+JobArgument = Annotated[
+    str, Argument(metavar="JOB", help=Text("Name of the PaddleJob.", "PaddleJob 的名字。"))
+]
+Namespace = Annotated[
+    str | None,
+    Option(
+        "--namespace",
+        "-n",
+        metavar="NS",
+        help=Text(
+            "Its namespace. Default: that of the context.", "所在命名空间。默认取自 context。"
+        ),
     ),
-)
-@for_typer
+]
+Context = Annotated[
+    str | None,
+    Option(
+        "--context",
+        metavar="NAME",
+        help=Text(
+            "Which cluster of your kubeconfig. Default: the current one.",
+            "kubeconfig 中的哪个集群。默认：当前集群。",
+        ),
+    ),
+]
+Output = Annotated[
+    Path | None,
+    Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help=Text("Folder to fill. Default: ./k8s-JOB", "要写入的文件夹。默认：./k8s-JOB"),
+    ),
+]
+Selector = Annotated[
+    str | None,
+    Option(
+        "--selector",
+        "-l",
+        metavar="LABELS",
+        help=Text(
+            "Take the pods with these labels instead of those the job owns.",
+            "按标签选取 Pod，而不是作业自己的 Pod。",
+        ),
+    ),
+]
+Since = Annotated[
+    str | None,
+    Option(
+        "--since",
+        metavar="DURATION",
+        help=Text("Only lines newer than this: 90m, 6h.", "只取此时长以内的日志：90m、6h。"),
+    ),
+]
+Tail = Annotated[
+    int | None,
+    Option(
+        "--tail",
+        metavar="N",
+        min=1,
+        help=Text("Only the last N lines of each log.", "每份日志只取最后 N 行。"),
+    ),
+]
+LimitBytes = Annotated[
+    int | None,
+    Option(
+        "--limit-bytes",
+        metavar="N",
+        min=1,
+        help=Text("At most N bytes of each log.", "每份日志最多取 N 字节。"),
+    ),
+]
+Timestamps = Annotated[
+    bool,
+    Option(
+        "--timestamps",
+        help=Text("With the time of the node before every line.", "每行前加上节点记录的时间。"),
+    ),
+]
+Parallel = Annotated[
+    int,
+    Option(
+        "--parallel",
+        metavar="N",
+        min=1,
+        max=64,
+        help=Text("How many logs are fetched at once.", "同时获取的日志数。"),
+    ),
+]
+Timeout = Annotated[
+    float,
+    Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=1,
+        help=Text(
+            "Give up on an answer that takes longer, or a log that stands still as long.",
+            "响应超过此时长，或日志停滞这么久，即放弃。",
+        ),
+    ),
+]
+Overwrite = Annotated[
+    bool,
+    Option(
+        "--overwrite",
+        help=Text("Replace a collection that is already there.", "替换已有的收集结果。"),
+    ),
+]
+Analyze = Annotated[
+    bool,
+    Option(
+        "--analyze",
+        help=Text("Analyse the folder at once.", "随后立即分析该文件夹。"),
+    ),
+]
+
+
 def k8s(
     job: JobArgument,
     namespace: Namespace = None,
@@ -72,13 +153,13 @@ def k8s(
     overwrite: Overwrite = False,
     analyze: Analyze = False,
     lang: LanguageOption = None,
-) -> None:
+) -> int:
     from pdtriage.collect.gather import gather, write_manifest
     from pdtriage.collect.kubectl import Kubectl, KubectlError, found_kubectl
     from pdtriage.collect.selection import select
     from pdtriage.collect.wording import why
 
-    language = lang.language if lang else LANGUAGE
+    language = answer_language(lang)
     job = _name("JOB", job.rpartition("/")[2])
     if namespace is not None:
         _name("--namespace", namespace)
@@ -98,7 +179,7 @@ def k8s(
         raise _no_pods(job, selection)
     try:
         _make_room(folder, overwrite)
-        made = gather(selection, kubectl, folder, options, parallel, _told())
+        made = gather(selection, kubectl, folder, options, parallel, _progress())
         if options:
             made.warnings.append(_limited(options))
         write_manifest(made, _about(job, selection, context), selection.pods)
@@ -106,13 +187,13 @@ def k8s(
         raise UserError(
             Text(f"cannot write the collection: {error}", f"无法写出收集结果：{error}")
         ) from error
-    _tell(made, language)
+    _print_summary(made, language)
     if analyze:
-        from pdtriage.commands.analyze import analyze as obey_analyze
+        from pdtriage.commands.analyze import analyze as run_analysis
 
-        raise typer.Exit(obey_analyze(paths=[str(folder)], lang=lang))
-    typer.echo(f"pdtriage analyze {folder}")
-    raise typer.Exit(exit_codes.OK if made.complete else exit_codes.FAILED)
+        return run_analysis(paths=[str(folder)], lang=lang)
+    print(f"pdtriage analyze {folder}")
+    return exit_codes.OK if made.complete else exit_codes.FAILED
 
 
 def _name(what: str, name: str) -> str:
@@ -138,8 +219,8 @@ def _options(
                 f"--since {since}：请给出数字和单位，例如 90m 或 6h",
             )
         )
-    told = {"--since": since, "--tail": tail, "--limit-bytes": limit_bytes}
-    words = [f"{name}={value}" for name, value in told.items() if value is not None]
+    limits = {"--since": since, "--tail": tail, "--limit-bytes": limit_bytes}
+    words = [f"{name}={value}" for name, value in limits.items() if value is not None]
     return [*words, *(["--timestamps"] if timestamps else [])]
 
 
@@ -173,16 +254,16 @@ def _refuse_taken(folder: Path, overwrite: bool) -> None:
     raise UserError(sentence)
 
 
-def _told() -> Callable[[int, int], None] | None:
+def _progress() -> Callable[[int, int], None] | None:
     """How many logs are there so far, on a terminal."""
     if not sys.stderr.isatty():
         return None
 
-    def tell(done: int, whole: int) -> None:
+    def show(done: int, whole: int) -> None:
         sys.stderr.write(f"\r{done}/{whole}{chr(10) if done == whole else ''}")
         sys.stderr.flush()
 
-    return tell
+    return show
 
 
 def _make_room(folder: Path, overwrite: bool) -> None:
@@ -236,21 +317,19 @@ def _limited(options: list[str]) -> dict[str, object]:
     return {"en": whole.en, "zh": whole.zh, "report": bool(asked)}
 
 
-def _tell(made: Collection, language: Language) -> None:
+def _print_summary(made: Collection, language: Language) -> None:
     size = sum(path.stat().st_size for path in made.folder.rglob("*") if path.is_file())
     pods = len(list((made.folder / "pods").iterdir()))
-    typer.echo(
-        said(
-            f"{made.folder}: {_count(pods, 'pod')}, {_count(len(made.logs), 'log')}, "
-            f"{size:,} bytes; {_count(made.withheld, 'environment variable')} left out",
-            f"{made.folder}：{pods} 个 Pod，{len(made.logs)} 份日志，{size:,} 字节；"
-            f"{made.withheld} 个环境变量未保存",
-        ),
-        err=True,
+    summary = Text(
+        f"{made.folder}: {_count(pods, 'pod')}, {_count(len(made.logs), 'log')}, "
+        f"{size:,} bytes; {_count(made.withheld, 'environment variable')} left out",
+        f"{made.folder}：{pods} 个 Pod，{len(made.logs)} 份日志，{size:,} 字节；"
+        f"{made.withheld} 个环境变量未保存",
     )
+    print(summary.in_(language), file=sys.stderr)
     for entry in (*made.left_out, *made.warnings):
         if entry.get("report") is not False:
-            typer.echo(f"  {entry[language]}", err=True)
+            print(f"  {entry[language]}", file=sys.stderr)
 
 
 def _count(number: int, noun: str) -> str:

@@ -8,10 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pdtriage.commands.options import LanguageOption
-from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.commands.options import LanguageOption, Option, answer_language
 from pdtriage.support import exit_codes
 from pdtriage.support.language import Language, Text
 
@@ -19,10 +16,10 @@ PROCESSES = 4
 
 Keep = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--log-dir",
         metavar="DIR",
-        help=said(
+        help=Text(
             "Where to leave the logs. Default: a new folder, which is named at the end.",
             "日志放在哪里。默认：新建一个文件夹，结束时会显示。",
         ),
@@ -30,12 +27,12 @@ Keep = Annotated[
 ]
 
 
-def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
+def demo(log_dir: Keep = None, lang: LanguageOption = None) -> int:
     from pdtriage.commands.run import run
     from pdtriage.demo.train import FAILING_RANK
     from pdtriage.live.preload import tuned
 
-    language = lang.language if lang else LANGUAGE
+    language = answer_language(lang)
     script = str(Path(__file__).parents[1] / "demo" / "train.py")
     logs = log_dir or Path(tempfile.mkdtemp(prefix="pdtriage-demo-")) / "log"
     with tempfile.TemporaryDirectory(prefix="pdtriage-demo-") as scratch:
@@ -55,7 +52,7 @@ def demo(log_dir: Keep = None, lang: LanguageOption = None) -> None:
             ]
         )
     _say_where(logs, language)
-    raise typer.Exit(exit_codes.OK if _culprits(logs) == [FAILING_RANK] else exit_codes.FAILED)
+    return exit_codes.OK if _culprits(logs) == [FAILING_RANK] else exit_codes.FAILED
 
 
 def _say_where(logs: Path, language: Language) -> None:

@@ -58,29 +58,24 @@ _HEAD = Text(
 
 
 def doctor(arguments: Sequence[str]) -> int:
-    """Obey the words after `pdtriage doctor`; the code to exit with."""
-    language = language_of()
-    try:
-        flags = parse_flags(arguments, os.environ, also=_FLAGS, script_needed=False)
-        language = _language(flags, language)
-        refuse_lost_folder()
-    except UserError as refusal:
-        print(f"pdtriage doctor: {refusal.text.in_(language)}", file=sys.stderr)
-        return exit_codes.USAGE
-    _say_unread(flags, language)
+    """Do what the words after `pdtriage doctor` ask for; the code to exit with."""
+    flags = parse_flags(arguments, os.environ, also=_FLAGS, script_needed=False)
+    refuse_lost_folder()
+    language = flags.answer_language(language_of())
+    _warn_of_unread(flags, language)
     if flags.help:
         print(_help(language), end="")
         return exit_codes.OK
     if os.name == "nt":
-        sentence = Text(
-            "`pdtriage doctor` does not work on Windows.", "`pdtriage doctor` 不支持 Windows。"
+        raise UserError(
+            Text(
+                "`pdtriage doctor` does not work on Windows.", "`pdtriage doctor` 不支持 Windows。"
+            )
         )
-        print(f"pdtriage doctor: {sentence.in_(language)}", file=sys.stderr)
-        return exit_codes.USAGE
     return _examine(flags, DoctorFlags(**flags.others), language)
 
 
-def _say_unread(flags: LaunchFlags, language: Language) -> None:
+def _warn_of_unread(flags: LaunchFlags, language: Language) -> None:
     """A flag of ours behind the script is probably not meant for the script."""
     own = ("--lang", *(f"--{flag.name}" for flag in _FLAGS))
     words = [word.partition("=")[0].replace("-", "_") for word in flags.training_script_args]
@@ -107,12 +102,6 @@ def _examine(flags: LaunchFlags, own: DoctorFlags, language: Language) -> int:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         write_text(findings, language, sys.stdout, colour=colour)
     return exit_codes.FAILED if worst(findings) == "failed" else exit_codes.OK
-
-
-def _language(flags: LaunchFlags, otherwise: Language) -> Language:
-    if flags.lang is None:
-        return otherwise
-    return "zh" if flags.lang == "zh" else "en"
 
 
 def _help(language: Language) -> str:

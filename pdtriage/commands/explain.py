@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from pdtriage.commands.knowing import known
-from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.commands.options import (
+    LANGUAGE,
+    Argument,
+    LanguageOption,
+    Parsers,
+    answer_language,
+)
+from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.model import Language, SignatureRole, Text
 from pdtriage.support.errors import UserError
 from pdtriage.support.text_width import padded, wrapped
@@ -34,9 +39,9 @@ ROLES: dict[SignatureRole, Text] = {
 
 Name = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="ID",
-        help=said("A category or a signature, as in a report.", "报告中的类别或特征 id。"),
+        help=Text("A category or a signature, as in a report.", "报告中的类别或特征 id。"),
     ),
 ]
 
@@ -45,7 +50,7 @@ def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) ->
     from pdtriage.knowledge import explain as explaining
     from pdtriage.knowledge import retry
 
-    knowledge = known(parsers)
+    knowledge = knowledge_with(parsers)
     found = explaining.explain(name, knowledge)
     if found is None:
         alike = explaining.similar(name, knowledge)
@@ -57,10 +62,18 @@ def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) ->
     restart = retry.sentence(
         found.signature, found.category.id if found.category else "", knowledge
     )
-    told = [restart] if restart is not None else []
+    restarts = [restart] if restart is not None else []
     if found.signature is None and found.category is not None:
-        told += retry.exceptions(found.category.id, knowledge)
-    typer.echo(_rendered(found, told, lang.language if lang else LANGUAGE))
+        restarts += retry.exceptions(found.category.id, knowledge)
+    print(_rendered(found, restarts, answer_language(lang)))
+
+
+def knowledge_with(parsers: Sequence[Path] | None) -> Knowledge:
+    """What is known, with further folders; what is wrong with a part of it is said."""
+    knowledge = load_knowledge(parsers or ())
+    for problem in knowledge.problems:
+        print(f"pdtriage: {problem.in_(LANGUAGE)}", file=sys.stderr)
+    return knowledge
 
 
 def _rendered(found: explaining.Explanation, restarts: Sequence[Text], language: Language) -> str:

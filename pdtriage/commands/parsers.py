@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pdtriage.commands.knowing import known
-from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, said
-from pdtriage.commands.typed import Command, Group, for_typer
+from pdtriage.commands.explain import knowledge_with
+from pdtriage.commands.options import (
+    LANGUAGE,
+    Argument,
+    LanguageOption,
+    Option,
+    Parsers,
+    answer_language,
+)
 from pdtriage.knowledge import Signature
 from pdtriage.model import CATEGORIES, Language
 from pdtriage.support import exit_codes
@@ -18,23 +21,21 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 from pdtriage.support.text_width import padded
 
-app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-
-Name = Annotated[str, typer.Argument(metavar="ID", help=said("Id of a signature.", "特征的 id。"))]
+Name = Annotated[str, Argument(metavar="ID", help=Text("Id of a signature.", "特征的 id。"))]
 CategoryOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--category",
         metavar="ID",
-        help=said("Only those of one category.", "只列出某一类别。"),
+        help=Text("Only those of one category.", "只列出某一类别。"),
     ),
 ]
 Healthy = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--healthy",
         metavar="PATH",
-        help=said(
+        help=Text(
             "Logs of jobs that went well: no signature may claim a line of them.",
             "正常作业的日志：任何特征都不应匹配其中的行。",
         ),
@@ -42,27 +43,23 @@ Healthy = Annotated[
 ]
 Sample = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--sample",
         metavar="LINE",
-        help=said("A log line it must recognise.", "必须识别的一行日志。"),
+        help=Text("A log line it must recognise.", "必须识别的一行日志。"),
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--output",
         "-o",
         metavar="FILE",
-        help=said("Append to FILE instead of printing.", "追加到 FILE，而不是打印。"),
+        help=Text("Append to FILE instead of printing.", "追加到 FILE，而不是打印。"),
     ),
 ]
 
 
-@app.command(
-    "list", cls=Command, help=said("All signatures, one a line.", "列出全部特征，每行一个。")
-)
-@for_typer
 def list_(
     category: CategoryOption = None, lang: LanguageOption = None, parsers: Parsers = None
 ) -> None:
@@ -73,10 +70,10 @@ def list_(
                 f"没有类别 {category}；可选 {'、'.join(CATEGORIES)}",
             )
         )
-    language = lang.language if lang else LANGUAGE
+    language = answer_language(lang)
     signatures = [
         signature
-        for signature in known(parsers).signatures.values()
+        for signature in knowledge_with(parsers).signatures.values()
         if category is None or signature.category == category
     ]
     widths = [
@@ -86,18 +83,13 @@ def list_(
     for signature in signatures:
         cells = zip(_cells(signature), widths, strict=True)
         row = "  ".join(padded(cell, width) for cell, width in cells)
-        typer.echo(f"{row}  {signature.title.in_(language)}")
+        print(f"{row}  {signature.title.in_(language)}")
 
 
-@app.command(
-    cls=Command,
-    help=said("One signature with its patterns and samples.", "查看一个特征的模式和样例。"),
-)
-@for_typer
 def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
     from pdtriage.knowledge.explain import similar
 
-    knowledge = known(parsers)
+    knowledge = knowledge_with(parsers)
     signature = knowledge.signatures.get(name)
     if signature is None:
         alike = ", ".join(
@@ -109,34 +101,28 @@ def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> No
                 f"没有名为 {name} 的特征" + (f"；是不是 {alike}？" if alike else ""),
             )
         )
-    typer.echo(_shown(signature, lang.language if lang else LANGUAGE))
+    print(_details(signature, answer_language(lang)))
 
 
-@app.command(
-    cls=Command, help=said("Try every signature on its samples.", "用样例检验每一个特征。")
-)
-@for_typer
-def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers = None) -> None:
+def check(healthy: Healthy = None, lang: LanguageOption = None, parsers: Parsers = None) -> int:
     from pdtriage.analysis.authoring import check as checking
     from pdtriage.knowledge.load import shipped_folder
 
-    language = lang.language if lang else LANGUAGE
-    knowledge = known(parsers)
+    language = answer_language(lang)
+    knowledge = knowledge_with(parsers)
     folders = [shipped_folder(), *(parsers or ())]
     problems = checking.check(knowledge, tuple(healthy or ()), folders)
     for problem in problems:
-        typer.echo(f"{problem.where}: {problem.message.in_(language)}")
+        print(f"{problem.where}: {problem.message.in_(language)}")
     total = len(knowledge.signatures)
-    typer.echo(
-        said(
-            f"{total} signatures, {len(problems)} problem{'s' if len(problems) != 1 else ''}",
-            f"{total} 个特征，{len(problems)} 个问题",
-        )
+    summary = Text(
+        f"{total} signatures, {len(problems)} problem{'s' if len(problems) != 1 else ''}",
+        f"{total} 个特征，{len(problems)} 个问题",
     )
-    raise typer.Exit(exit_codes.FAILED if problems else exit_codes.OK)
+    print(summary.in_(language))
+    return exit_codes.FAILED if problems else exit_codes.OK
 
 
-@app.command(cls=Command, help=said("Begin a new signature.", "新建一个特征。"))
 def new(name: Name, sample: Sample = None, output: Output = None) -> None:
     from pdtriage.analysis.authoring.new import IDENTIFIER, literal_of, skeleton
 
@@ -157,7 +143,7 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
         )
     text = skeleton(name, sample)
     if output is None:
-        typer.echo(text, nl=False)
+        print(text, end="")
         return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -165,21 +151,20 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
             file.write(text if file.tell() == 0 else "\n" + text)
     except OSError as error:
         raise UserError(Text(str(error), str(error))) from error
-    typer.echo(
-        said(
-            f"added to {output}; fill it in, then run: pdtriage parsers check --parsers {output}",
-            f"已写入 {output}；填好后运行：pdtriage parsers check --parsers {output}",
-        )
+    added = Text(
+        f"added to {output}; fill it in, then run: pdtriage parsers check --parsers {output}",
+        f"已写入 {output}；填好后运行：pdtriage parsers check --parsers {output}",
     )
+    print(added.in_(LANGUAGE))
 
 
 def _refuse_known(name: str, output: Path | None) -> None:
     """Shipped, in the folders of the environment, or in the file it would be added to."""
     own = [output] if output is not None and output.exists() else []
-    if name not in known(own).signatures:
+    if name not in knowledge_with(own).signatures:
         return
     show = f"pdtriage parsers show {name}"
-    if name not in known([]).signatures:
+    if name not in knowledge_with([]).signatures:
         show += f" --parsers {output}"
     raise UserError(Text(f"{name} exists already: {show}", f"{name} 已存在：{show}"))
 
@@ -188,7 +173,7 @@ def _cells(signature: Signature) -> tuple[str, str, str]:
     return signature.id, signature.role, signature.category or "-"
 
 
-def _shown(signature: Signature, language: Language) -> str:
+def _details(signature: Signature, language: Language) -> str:
     rows = [
         ("id", signature.id),
         ("file", f"{signature.family}.toml"),

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from pdtriage.commands.speech import said
+from pdtriage.commands.options import LANGUAGE
+from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,7 +51,8 @@ class _Bar:
         self._next = now + INTERVAL
         if self._progress is None:
             self._progress = self._begun()
-            self._progress.add_task(said("reading logs", "读取日志"), total=None)
+            what = Text("reading logs", "读取日志").in_(LANGUAGE)
+            self._progress.add_task(what, total=None)
         task = self._progress.task_ids[0]
         # a compressed log is longer than its file: the bar waits at the end, it does not go back
         self._progress.update(task, completed=min(done, whole), total=whole or None)

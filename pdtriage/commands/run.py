@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 
 from pdtriage.commands.launch_checks import launch_checks
 from pdtriage.launch import run as launch
-from pdtriage.launch.console.console import print_refusal
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.live.analyst import LiveAnalyst
 from pdtriage.live.observer import LiveObserver
-from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text, language_of
 
@@ -29,21 +27,16 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Obey the words after `pdtriage run`; the code to exit with."""
-    language = language_of()
-    try:
-        flags = parse_flags(arguments, os.environ)
-        language = _language(flags, language)
-        _refuse_unusable(flags)
-    except UserError as refusal:
-        print_refusal(refusal, language)
-        return exit_codes.USAGE
+    """Do what the words after `pdtriage run` ask for; the code to exit with."""
+    flags = parse_flags(arguments, os.environ)
+    _refuse_unusable(flags)
+    language = flags.answer_language(language_of())
     parsers = (Path(flags.parsers),) if flags.parsers else ()
     observer = LiveObserver(language, parsers=parsers)
     analyst = LiveAnalyst(observer.ears, flags.log_dir, language)
     try:
         outcome = launch(
-            arguments,
+            flags,
             observer=observer,
             analyst=analyst,
             language=language,
@@ -57,12 +50,6 @@ def run(arguments: Sequence[str]) -> int:
     if report is not None:
         _publish(report, flags, language)
     return outcome.exit_code
-
-
-def _language(flags: LaunchFlags, otherwise: Language) -> Language:
-    if flags.lang is None:
-        return otherwise
-    return "zh" if flags.lang == "zh" else "en"
 
 
 def _refuse_unusable(flags: LaunchFlags) -> None:

@@ -7,43 +7,46 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pdtriage.commands.options import LanguageOption, Parsers
-from pdtriage.commands.speech import LANGUAGE, said
+from pdtriage.commands.analyze import FAILURES
+from pdtriage.commands.options import (
+    Argument,
+    LanguageOption,
+    Option,
+    Parsers,
+    answer_language,
+)
+from pdtriage.launch.options.flags import HANG_AFTER
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
-FAILURES = frozenset({"failed", "hung", "interrupted"})
-
 Folder = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="FOLDER",
         show_default=False,
-        help=said(
+        help=Text(
             "The log folder of the job. Without one: ./log", "作业的日志目录。不写则为 ./log"
         ),
     ),
 ]
 RanksOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--ranks",
         metavar="0,3|all",
-        help=said("Whose logs to show. Default: rank 0.", "显示哪些 rank 的日志。默认 rank 0。"),
+        help=Text("Whose logs to show. Default: rank 0.", "显示哪些 rank 的日志。默认 rank 0。"),
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help=said("Show no training log.", "不显示训练日志。"))
+    bool, Option("--quiet", "-q", help=Text("Show no training log.", "不显示训练日志。"))
 ]
 UntilIdle = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--until-idle",
         metavar="SECONDS",
-        help=said(
+        help=Text(
             "End when nothing was written for so long. Default: when the job is gone.",
             "这么久没有输出就结束。默认：作业消失时结束。",
         ),
@@ -51,24 +54,24 @@ UntilIdle = Annotated[
 ]
 HangAfter = Annotated[
     float,
-    typer.Option(
+    Option(
         "--hang-after",
         metavar="SECONDS",
         show_default=False,
-        help=said(
-            "Warn when no rank has written a line for so long; 0: never. Default: 600.",
-            "所有 rank 这么久没有输出时警告；0 表示从不。默认 600。",
+        help=Text(
+            f"Warn when no rank has written a line for so long; 0: never. Default: {HANG_AFTER:g}.",
+            f"所有 rank 这么久没有输出时警告；0 表示从不。默认 {HANG_AFTER:g}。",
         ),
     ),
 ]
 ReportFiles = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--report",
         "--format",
         "-f",
         metavar="[FORMAT=]FILE",
-        help=said(
+        help=Text(
             "Also write the report to FILE, in the format of its name. May be repeated.",
             "同时把报告写入 FILE，格式由文件名决定。可多次给出。",
         ),
@@ -81,11 +84,11 @@ def watch(
     ranks: RanksOption = None,
     quiet: Quiet = False,
     until_idle: UntilIdle = None,
-    hang_after: HangAfter = 600.0,
+    hang_after: HangAfter = HANG_AFTER,
     report: ReportFiles = None,
     lang: LanguageOption = None,
     parsers: Parsers = None,
-) -> None:
+) -> int:
     from pdtriage.live import publish
     from pdtriage.live.view import ranks_asked
     from pdtriage.live.watch import Watcher, Wishes
@@ -110,7 +113,7 @@ def watch(
     files = ",".join(report or ())
     if files:
         refuse_unwritable(targets_named(files))
-    language = lang.language if lang else LANGUAGE
+    language = answer_language(lang)
     wishes = Wishes(*(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ())))
     result = Watcher(wishes).run()
     if result is None:
@@ -125,4 +128,4 @@ def watch(
             raise UserError(
                 Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
             ) from error
-    raise typer.Exit(exit_codes.FAILED if result.verdict in FAILURES else exit_codes.OK)
+    return exit_codes.FAILED if result.verdict in FAILURES else exit_codes.OK

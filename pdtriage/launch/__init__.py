@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pdtriage.launch.options.flags import LaunchFlags
     from pdtriage.launch.plan.devices import Probe
     from pdtriage.launch.supervise.events import Observer
     from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    argv: Sequence[str],
+    argv: Sequence[str] | LaunchFlags,
     *,
     environ: Mapping[str, str] | None = None,
     observer: Observer | None = None,
@@ -27,6 +28,8 @@ def run(
     checks: LaunchChecks | None = None,
 ) -> Outcome:
     """Launch what `argv` (the words after `pdtriage run`) asks for and stay until it has ended.
+
+    Who has parsed the words already hands over the flags.
 
     `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
     it (default: by exit order alone), `checks` warns of what may go wrong (default: nothing).

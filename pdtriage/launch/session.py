@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    argv: Sequence[str],
+    argv: Sequence[str] | LaunchFlags,
     *,
     environ: Mapping[str, str] | None = None,
     observer: Observer | None = None,
@@ -70,9 +70,8 @@ def run(
     variables = dict(os.environ if environ is None else environ)
     flags: LaunchFlags | None = None
     try:
-        flags = parse_flags(argv, variables)
-        if flags.lang in ("en", "zh"):
-            language = "zh" if flags.lang == "zh" else "en"
+        flags = argv if isinstance(argv, LaunchFlags) else parse_flags(argv, variables)
+        language = flags.answer_language(language)
         if flags.help:
             from pdtriage.launch.options.flags import help_text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pdtriage as package
-from pdtriage import __main__ as front_door
+from pdtriage import __main__ as entry
 from pdtriage.support.errors import DEBUG_VARIABLE
 from pdtriage.support.text_width import columns
 from tests.cli.conftest import Command
@@ -87,11 +87,11 @@ def test_help_knows_no_names_of_types(pdtriage: Command) -> None:
 def test_an_unexpected_error_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pdtriage.commands.app.obey", _fall_over)
+    monkeypatch.setattr("pdtriage.commands.app.run_command", _fall_over)
     monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
     with pytest.raises(SystemExit) as left:
-        front_door.main(["explain"])
+        entry.main(["explain"])
     assert left.value.code == 4
     error = capsys.readouterr().err
     assert error == (
@@ -100,10 +100,10 @@ def test_an_unexpected_error_is_one_line(
 
 
 def test_debugging_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdtriage.commands.app.obey", _fall_over)
+    monkeypatch.setattr("pdtriage.commands.app.run_command", _fall_over)
     monkeypatch.setenv(DEBUG_VARIABLE, "1")
     with pytest.raises(ZeroDivisionError):
-        front_door.main(["explain"])
+        entry.main(["explain"])
 
 
 def test_a_closed_pipe_is_no_error(failed_job: Path) -> None:

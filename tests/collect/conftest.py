@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
+from pdtriage.__main__ import main
 from pdtriage.collect.gather import Collection, gather, write_manifest
 from pdtriage.collect.kubectl import Kubectl, found_kubectl
 from pdtriage.collect.selection import select
-from pdtriage.commands.app import obey as obey_words
 from tests.cli.conftest import Answer
 from tests.collect.standin import Cluster, standing_in
 
@@ -70,11 +70,10 @@ def obey(
 ) -> Obey:
     """`pdtriage collect k8s …` in an empty folder, without a process of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pdtriage.commands.speech.LANGUAGE", "en")
 
     def _obey(*words: str) -> Answer:
         with pytest.raises(SystemExit) as ended:
-            obey_words(["collect", "k8s", *words, "--lang", "en"])
+            main(["collect", "k8s", *words, "--lang", "en"])
         told = capsys.readouterr()
         return Answer(int(ended.value.code or 0), told.out, told.err)
 

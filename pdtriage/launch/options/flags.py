@@ -293,6 +293,9 @@ class LaunchFlags(NamedTuple):
     others: Mapping[str, Any] = MappingProxyType({})
     """Values of the flags that only the verb asked for knows."""
 
+    def answer_language(self, otherwise: Language) -> Language:
+        return "zh" if self.lang == "zh" else "en" if self.lang == "en" else otherwise
+
     def failure_grace(self) -> float:
         return FAILURE_GRACE if self.grace is None else self.grace
 

@@ -1,4 +1,4 @@
-"""A plain command line means the same to `quick` as to typer, and the rest is left to typer."""
+"""A plain command line means the same without typer, and the rest is left to typer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdtriage.commands.analyze import Reader, When, analyze
-from pdtriage.commands.options import Lang
-from pdtriage.commands.quick import understood
-from pdtriage.commands.typed import for_typer
+from pdtriage.commands.app import for_typer
+from pdtriage.commands.options import Lang, plain_options
 
 NAMES = (
     *("--run", "--all-runs", "--format", "-f", "--output", "-o", "--lang", "--quiet", "-q"),
@@ -32,11 +31,11 @@ WORDS = st.one_of(
 )
 
 
-def test_options_of_every_kind_are_understood() -> None:
+def test_options_of_every_kind_are_plain_options() -> None:
     words = ["a", "-q", "--format", "json", "-f", "text", "--output=o.txt", "-", "--lang", "zh"]
     words += ["--engine=ray", "--parsers", "p", "--run", "3", "--color", "never"]
 
-    assert understood(analyze, words) == {
+    assert plain_options(analyze, words) == {
         "paths": ["a", "-"],
         "quiet": True,
         "formats": ["json", "text"],
@@ -68,13 +67,13 @@ def test_options_of_every_kind_are_understood() -> None:
     ],
 )
 def test_what_leaves_a_doubt_is_left_to_typer(words: list[str]) -> None:
-    assert understood(analyze, words) is None
+    assert plain_options(analyze, words) is None
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, max_size=6))
 def test_typer_understands_the_same(words: list[str]) -> None:
-    quickly = understood(analyze, words)
+    quickly = plain_options(analyze, words)
 
     if quickly is not None:
         defaults = {
