@@ -25,14 +25,14 @@ import zstandard
 
 import pdtriage
 from pdtriage.analysis.pipeline import job_at
-from pdtriage.model import EnvBlock, Language, LogFile, Report, Text
-from pdtriage.reading.local import SIDE_KINDS
+from pdtriage.model import KINDS, EnvBlock, Language, LogFile, Report, Text
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.masking.secrets import masked_text
 from pdtriage.report.words import VERDICTS
 from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
 from pdtriage.scan.lines import clean, shown
 from pdtriage.sources import Source
+from pdtriage.support.errors import assert_never
 
 OWN = "pdtriage"
 MEGABYTE = 1 << 20
@@ -97,15 +97,16 @@ def write_bundle(
 
 def _add_source(contents: Contents, source: Source, report: Report) -> None:
     file = source.file
-    if file.kind in SIDE_KINDS:
+    reading = KINDS[file.kind].reading
+    if reading == "parse":
         contents.add(_logs(file), _reduce(file, source.read_small(MOST_BYTES)), file)
-    elif file.kind == "record":
+    elif reading == "record":
         text = source.read_small(MOST_BYTES).decode("utf-8", "replace")
         contents.add(f"{OWN}/records/{file.path}", masked_text(text)[0].encode(), file)
-    elif file.kind in ("gpu", "other"):
+    elif reading == "skip":
         unread = Text("not a log that pdtriage reads", "不是 pdtriage 读取的日志")
         contents.leave_out(file.path, file.size, unread)
-    else:
+    elif reading == "scan":
         marks = [
             evidence.line
             for cause in report.root_causes
@@ -120,6 +121,8 @@ def _add_source(contents: Contents, source: Source, report: Report) -> None:
                 f"{part.lines} 行中的 {part.skipped} 行，远离证据",
             )
             contents.leave_out(file.path, file.size, far)
+    else:
+        assert_never(reading)
 
 
 def _logs(file: LogFile) -> str:
@@ -134,9 +137,7 @@ def _urgency(source: Source, report: Report) -> tuple[int, int, str]:
     """The culprit's logs first, then what names the ranks, then consoles, then the others."""
     blamed = {e.file for cause in report.root_causes for e in cause.evidence}
     file = source.file
-    kinds = ("record", "env", "backup_env", "pod", "endpoints", "console", "kernel")
-    rank = kinds.index(file.kind) if file.kind in kinds else len(kinds)
-    return (file.path not in blamed, rank, file.path)
+    return (file.path not in blamed, KINDS[file.kind].bundled, file.path)
 
 
 def _reduce(file: LogFile, raw: bytes) -> bytes:
@@ -146,14 +147,23 @@ def _reduce(file: LogFile, raw: bytes) -> bytes:
 
         return masked_text(reduced_documents(raw))[0].encode()
     facts = side_facts(file, raw)
-    if file.kind == "endpoints":
-        return ("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(facts.endpoints)).encode()
-    if file.kind == "backup_env":
-        return _json({k: v for block in facts.environments for k, v in block.values.items()})
-    if file.kind == "pod":
-        return _peers(facts.environments).encode()
-    lines = [f"{name}={v}" for block in facts.environments for name, v in block.values.items()]
-    return masked_text("\n".join(lines) + "\n")[0].encode()
+    variables = [item for block in facts.environments for item in block.values.items()]
+    match file.kind:
+        case "endpoints":
+            return ("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(facts.endpoints)).encode()
+        case "backup_env":
+            return _json(dict(variables))
+        case "pod":
+            return _peers(facts.environments).encode()
+        case "env":
+            lines = [f"{name}={value}" for name, value in variables]
+            return masked_text("\n".join(lines) + "\n")[0].encode()
+        case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" as scanned:
+            raise ValueError(scanned)
+        case "record" | "gpu" | "other" as kind:
+            raise ValueError(kind)
+        case never:
+            return assert_never(never)
 
 
 def _peers(blocks: Sequence[EnvBlock]) -> str:

@@ -28,7 +28,6 @@ BUDGET = 0.1
 """Seconds of one beat that may go into reading."""
 WARM_UP = 0.4
 """Seconds the job gets to itself before we load what we listen with."""
-_KINDS = {"worker": "worker", "server": "server", "heter": "heter", "coordinator": "coordinator"}
 
 
 class Standing(NamedTuple):
@@ -218,7 +217,7 @@ class Ears:
         """Begin to listen to logs that were added since the last time."""
         from pdtriage.live.folder_watch import FolderWatch
         from pdtriage.live.followed_log import Hearing
-        from pdtriage.model import LogFile
+        from pdtriage.model import LOG_OF_ROLE, LogFile
 
         tuned = self._load()
         while self._added:
@@ -229,10 +228,10 @@ class Ears:
             if known is not None:
                 known.process = process  # started again, into the same file
                 continue
-            kind = _KINDS.get(process.role, "worker")
+            kind = LOG_OF_ROLE.get(process.role, "worker")
             index = process.local_rank
             # glog stamps have no year: they are of now
-            file = LogFile(process.log, kind, "", index, modified=time.time())  # type: ignore[arg-type]
+            file = LogFile(process.log, kind, "", index, modified=time.time())
             begin = process.offset
             self._hearings[path] = Hearing(path, file, tuned, process, begin=begin, news_from=begin)
             if self._watch is None:

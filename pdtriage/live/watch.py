@@ -17,7 +17,7 @@ from pdtriage.live.log_follower import Ears
 from pdtriage.live.status_line import screen_for, status_text
 from pdtriage.live.view import ALL, Ranks, Stage
 from pdtriage.live.writers import Writers
-from pdtriage.model import FileFacts, Rank, Report, RunFacts
+from pdtriage.model import KINDS, FileFacts, Rank, Report, RunFacts
 from pdtriage.reading.local import read_sources
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs import assemble
@@ -25,7 +25,6 @@ from pdtriage.sources import Found, find
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
 
-FOLLOWED = frozenset({"worker", "server", "heter", "coordinator", "console"})
 ALIVE_EVERY = 0.5
 WRITERS_EVERY = 5.0
 SHOWN_LINES = 10
@@ -107,7 +106,7 @@ class Watcher:
         known = len(self._paths)
         for source in found.sources:
             path = source.plain
-            if path is None or source.file.kind not in FOLLOWED:
+            if path is None or not KINDS[source.file.kind].followed:
                 continue
             real = os.path.realpath(path)
             if real in self._paths:

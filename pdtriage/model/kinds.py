@@ -1,9 +1,19 @@
-"""The kinds of files a job leaves behind."""
+"""The kinds of files a job leaves behind: one table with a row for each.
+
+A kind that is added to `FileKind` is a type error until it has a row here, and at every place that
+has to decide about it.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Literal, get_args
 
+from pdtriage.support.errors import assert_never
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.lazy_regex import late
+
+Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[
     "worker",  # workerlog.N
     "server",  # serverlog.N
@@ -20,3 +30,124 @@ FileKind = Literal[
     "record",  # our own run record
     "other",
 ]
+Reading = Literal[
+    "scan",  # line by line for events
+    "parse",  # whole, for the facts of a small file beside the logs
+    "record",  # whole, as our own record
+    "skip",
+]
+RECORD_FOLDER = "pdtriage"
+"""Inside a log folder: our own record of it."""
+LAST_TO_BUNDLE = 7
+
+
+class Opening(NamedTuple):
+    """How a text of some kind begins."""
+
+    pattern: re.Pattern[bytes]
+    further: re.Pattern[bytes] | None = None
+    """And this is found further on."""
+
+
+class Lines(NamedTuple):
+    """Lines that a text of some kind consists of, but for a few."""
+
+    pattern: re.Pattern[bytes]
+    share: float
+    """Of its first lines more than this match."""
+    word: bytes = b""
+    """And this is in it."""
+
+
+class Kind(NamedTuple):
+    """How files of one kind are recognised, read, filed and bundled."""
+
+    reading: Reading
+    """A bundle takes excerpts of what is scanned, of what is parsed only what is allowed, and
+    nothing of what is skipped."""
+    role: Role | None = None
+    """Of the process whose log it is; such a log is filed with its process."""
+    followed: bool = False
+    """Whether it is followed while it grows."""
+    bundled: int = LAST_TO_BUNDLE
+    """Which come first into a bundle, where not all may fit."""
+    bare: str = ""
+    """What launchers call almost all of them, but for the number of the process behind a dot."""
+    name: re.Pattern[str] | None = None
+    """Names that settle it, whatever the content."""
+    folder: str = ""
+    """Only in a folder of this name do they."""
+    openings: tuple[Opening, ...] = ()
+    lines: Lines | None = None
+
+
+def _row(kind: FileKind) -> Kind:
+    match kind:
+        case "worker" | "server" | "heter":
+            log = f"{kind}log"
+            return Kind("scan", kind, True, bare=log, name=_launcher_name(log + _NUMBER))
+        case "coordinator":
+            name = _launcher_name(r"coordinator(?:log)?" + _NUMBER)
+            return Kind("scan", "coordinator", True, name=name)
+        case "console":  # recognised by what launchers, libraries and dying processes print
+            return Kind("scan", followed=True, bundled=5)
+        case "endpoints":
+            opening = Opening(late(rb"PADDLE_TRAINER_ENDPOINTS:"))
+            name = _launcher_name(r"endpoints\.log")
+            return Kind("parse", bundled=4, name=name, openings=(opening,))
+        case "pod":
+            return Kind("parse", bundled=3, openings=(Opening(late(rb"environ\(\{")),))
+        case "env":
+            lines = Lines(late(rb"[A-Za-z_][A-Za-z0-9_]{0,200}="), 0.7, b"PADDLE_")
+            name = _launcher_name("envlog" + _NUMBER)
+            return Kind("parse", bundled=1, bare="envlog", name=name, lines=lines)
+        case "backup_env":
+            name = late(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII)
+            opening = Opening(late(rb"\{"), late(rb'"PADDLE_TRAINER_ID"'))
+            return Kind("parse", bundled=2, name=name, openings=(opening,))
+        case "gpu":
+            return Kind("skip", openings=(Opening(late(rb"index,uuid,driver_version")),))
+        case "kernel":
+            name = late(
+                r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
+                re.IGNORECASE,
+            )
+            line = late(
+                rb"(?:kern  :\w+ *: )?\[ *\d{1,9}\.\d{6}\](?: \[ *T?\d+\])? "
+                rb"|[^\n]{10,80}? kernel: |\[\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\] "
+            )
+            return Kind("scan", bundled=6, name=name, lines=Lines(line, 0.5))
+        case "k8s":  # as JSON, as `describe` shows them, or as a table
+            json = late(
+                rb'"kind":\s*"(?:Pod|Event|PaddleJob)(?:List)?"|"schema":\s*"pdtriage\.k8s/\d'
+            )
+            text = late(
+                rb"Name: +\S+\s*\nNamespace: +\S+\s*\n(?:[^\n]*\n){0,8}?(?:Node|Service Account): "
+                rb"|(?:NAMESPACE +)?NAME +READY +STATUS +RESTARTS +AGE"
+                rb"|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +MESSAGE"
+            )
+            return Kind("parse", openings=(Opening(late(rb"[{\[]"), json), Opening(text)))
+        case "record":
+            name = late(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII)
+            return Kind("record", bundled=0, name=name, folder=RECORD_FOLDER)
+        case "other":
+            return Kind("skip")
+        case _:
+            return assert_never(kind)
+
+
+_NUMBER = r"[._-](?P<index>\d{1,9})"
+
+
+def _launcher_name(pattern: str) -> re.Pattern[str]:
+    # People add .txt or .log because GitHub does not take an upload named workerlog.0.
+    return late(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
+
+
+KINDS: dict[FileKind, Kind] = {kind: _row(kind) for kind in get_args(FileKind)}
+LOG_OF_ROLE: dict[str, FileKind] = {row.role: kind for kind, row in KINDS.items() if row.role}
+
+
+def kinds_to(*readings: Reading) -> frozenset[FileKind]:
+    """Those that are read in one of these ways."""
+    return frozenset(kind for kind, row in KINDS.items() if row.reading in readings)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from pdtriage.model.kinds import FileKind
+from pdtriage.model.kinds import FileKind, Role
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
-Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 SignatureRole = Literal[
     "cause", "symptom", "victim", "context", "start", "progress", "end", "noise"
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pdtriage.model.logs import Frame, Role
+from pdtriage.model.kinds import Role
+from pdtriage.model.logs import Frame
 from pdtriage.model.runs import Launcher, Mode, Node, Run, VerdictWord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pdtriage.model.logs import Event, Progress, Role
+from pdtriage.model.kinds import Role
+from pdtriage.model.logs import Event, Progress
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 

@@ -7,20 +7,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.model import FileFacts, Text
+from pdtriage.model import KINDS, FileFacts, Text, kinds_to
 from pdtriage.scan import Engine, scan, side_facts
 from pdtriage.scan.launcher_output import MOST_BYTES
 from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
 from pdtriage.sources import Found, Source
 from pdtriage.sources.read_ahead import any_remote, fetched_ahead
+from pdtriage.support.errors import assert_never
 
 if TYPE_CHECKING:
     from pdtriage.record.schema import RunRecord
 
-SIDE_KINDS = frozenset({"endpoints", "pod", "env", "backup_env", "k8s"})
-SMALL_KINDS = SIDE_KINDS | {"record"}
-UNREAD_KINDS = frozenset({"gpu", "other"})
-NO_LOGS = SMALL_KINDS | UNREAD_KINDS
+LOGS = kinds_to("scan")
+SMALL_KINDS = kinds_to("parse", "record")
 WORTH_READERS = 24 << 20
 """Bytes; less is read before other processes have warmed up."""
 FILE_COSTS = 1 << 17
@@ -66,28 +65,31 @@ def read_sources(
     records: list[tuple[str, RunRecord]] = []
     notes: list[Text] = []
     unknown = [s for s in found.sources if s.file.path not in known] if known else found.sources
-    logs = [s for s in unknown if s.file.kind not in NO_LOGS]
+    logs = [s for s in unknown if s.file.kind in LOGS]
     scanned = (mapper or read_here)(logs, engine, tick or _ignore)
     small = fetched_ahead([s for s in unknown if s.file.kind in SMALL_KINDS])
     for source in found.sources:
         file = source.file
+        reading = KINDS[file.kind].reading
         if file.path in known:
             facts.append(known[file.path])
-        elif file.kind not in NO_LOGS:
+        elif reading == "scan":
             own, noted = next(scanned)
             facts.append(own)
             notes.extend(noted)
             continue
-        elif file.kind == "record":
+        elif reading == "record":
             from pdtriage.record.reader import parse_record  # others' jobs have none
 
             source = next(small)
             record = parse_record(source.read_small(MOST_BYTES), file.path)
             if record is not None:
                 records.append((file.folder, record))
-        elif file.kind in SIDE_KINDS:
+        elif reading == "parse":
             source = next(small)
             facts.append(side_facts(file, source.read_small(MOST_BYTES)))
+        elif reading != "skip":
+            assert_never(reading)
         notes.extend(source.notes())
     return facts, records, notes
 

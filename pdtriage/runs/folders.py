@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from pdtriage.model import FileFacts, Pod, Role
+from pdtriage.model import KINDS, FileFacts, Pod, Role
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.pod_files import (
     Cluster,
@@ -15,14 +15,8 @@ from pdtriage.runs.pod_files import (
     pod_of_folder,
     read_cluster,
 )
+from pdtriage.support.errors import assert_never
 from pdtriage.support.fast_namedtuple import NamedTuple
-
-PROCESS_KINDS: dict[str, Role] = {
-    "worker": "worker",
-    "server": "server",
-    "heter": "heter",
-    "coordinator": "coordinator",
-}
 
 
 class Log:
@@ -90,7 +84,7 @@ def sort_files(
     others: list[FileFacts] = []
     for found in facts:
         file = found.file
-        role = PROCESS_KINDS.get(file.kind)
+        role = KINDS[file.kind].role
         if role and file.index is not None:
             nodes[file.folder].add_log(role, found)
         else:
@@ -100,23 +94,27 @@ def sort_files(
     told: list[FileFacts] = []
     for found in sorted(others, key=_place):
         file = found.file
-        kind = file.kind
-        if kind in PROCESS_KINDS:
-            nodes[file.folder].add_log(PROCESS_KINDS[kind], found)
-        elif kind == "kernel":
-            kernel.append(found)
-        elif kind == "k8s":
-            told.append(found)
-        elif kind == "console":
-            consoles.append(found)
-        elif kind == "env":
-            nodes[file.folder].environments.append(found)
-        elif kind == "endpoints":
-            nodes[file.folder].endpoints.append(found)
-        elif kind == "pod":
-            nodes[file.folder].pods.append(found)
-        elif kind == "backup_env":
-            nodes[file.folder].backups.append(found)
+        match file.kind:
+            case "worker" | "server" | "heter" | "coordinator" as role:
+                nodes[file.folder].add_log(role, found)
+            case "kernel":
+                kernel.append(found)
+            case "k8s":
+                told.append(found)
+            case "console":
+                consoles.append(found)
+            case "env":
+                nodes[file.folder].environments.append(found)
+            case "endpoints":
+                nodes[file.folder].endpoints.append(found)
+            case "pod":
+                nodes[file.folder].pods.append(found)
+            case "backup_env":
+                nodes[file.folder].backups.append(found)
+            case "record" | "gpu" | "other":  # records come by themselves, the others are not read
+                pass
+            case never:
+                assert_never(never)
     nodes = _Nodes(sorted(nodes.items()))
     for folder, record in records:
         nodes[folder].records.append(record)

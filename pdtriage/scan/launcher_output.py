@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
 from pdtriage.scan.lines import clean, visible
+from pdtriage.support.errors import assert_never
 from pdtriage.support.lazy_regex import late
 
 MOST_BYTES = 16 << 20
@@ -106,15 +107,22 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
     endpoints: tuple[str, ...] = ()
     notes: tuple[Text, ...] = ()
     try:
-        if file.kind == "env":
-            environments = list(_env_blocks(text))
-        elif file.kind == "backup_env":
-            environments = [_backup_env(text)]
-        elif file.kind == "pod":
-            environments = list(_pod_blocks(text))
-        elif file.kind == "endpoints":
-            found = (_ENDPOINT.match(line) for line in text.splitlines())
-            endpoints = tuple(match[1] for match in found if match)
+        match file.kind:
+            case "env":
+                environments = list(_env_blocks(text))
+            case "backup_env":
+                environments = [_backup_env(text)]
+            case "pod":
+                environments = list(_pod_blocks(text))
+            case "endpoints":
+                found = (_ENDPOINT.match(line) for line in text.splitlines())
+                endpoints = tuple(match[1] for match in found if match)
+            case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel":
+                pass  # those are scanned
+            case "record" | "gpu" | "other":
+                pass
+            case never:
+                assert_never(never)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         notes = (
             Text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NoReturn
 
 from pdtriage.support import exit_codes
 from pdtriage.support.language import Text
@@ -58,6 +59,14 @@ def missing_package(what: str, requirement: str) -> NotAvailableError:
             f"{what} 需要一个尚未安装的软件包：pip install '{requirement}'",
         )
     )
+
+
+def assert_never(value: NoReturn) -> NoReturn:
+    """After all cases of a closed list: a case that somebody forgot is a type error here.
+
+    `typing` has it from Python 3.11 on.
+    """
+    raise AssertionError(f"not expected here: {value!r}")
 
 
 def debugging() -> bool:

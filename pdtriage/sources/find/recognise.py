@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pdtriage.model import FileKind
+from pdtriage.model import KINDS, RECORD_FOLDER, FileKind
 from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
 from pdtriage.sources.find.sniff import is_text, kind_of_text
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import late
 
 ArchiveKind = Literal["zip", "tar", "foreign"]
-RECORD_FOLDER = "pdtriage"
 
 
 class Named(NamedTuple):
@@ -48,8 +47,8 @@ def named(name: str, folder: str = "") -> Named:
     stem, packed = _without_compression(name)
     ours = folder.rpartition("/")[2].lower() == RECORD_FOLDER
     stem, piece = without_rotation(stem)
-    for pattern, kind in (*_LAUNCHER_NAMES, *(_OUR_NAMES if ours else ())):
-        if match := pattern.fullmatch(stem):
+    for pattern, kind, only_in in _NAMES:
+        if (not only_in or ours) and (match := pattern.fullmatch(stem)):
             index = match.groupdict().get("index")
             return Named(stem, piece, kind, None if index is None else int(index), packed=packed)
     captured = bool(_CAPTURED.fullmatch(stem))
@@ -116,42 +115,11 @@ def _without_compression(name: str) -> tuple[str, bool]:
     return (name[: match.start()], True) if match else (name, False)
 
 
-_BARE_NAMES: dict[str, FileKind] = {
-    "workerlog": "worker",
-    "serverlog": "server",
-    "heterlog": "heter",
-    "envlog": "env",
-}
-"""What launchers call almost all of their files; the number behind the dot is that of a process."""
+_BARE_NAMES = {row.bare: kind for kind, row in KINDS.items() if row.bare}
+_NAMES = [(row.name, kind, row.folder) for kind, row in KINDS.items() if row.name is not None]
 _MOST_DIGITS = 9
 _COMPRESSION = late(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
 _TAR = late(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
-
-
-def _launcher_name(pattern: str) -> re.Pattern[str]:
-    # People add .txt or .log because GitHub does not take an upload named workerlog.0.
-    return late(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
-
-
-_LAUNCHER_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
-    (_launcher_name(r"workerlog[._-](?P<index>\d{1,9})"), "worker"),
-    (_launcher_name(r"serverlog[._-](?P<index>\d{1,9})"), "server"),
-    (_launcher_name(r"heterlog[._-](?P<index>\d{1,9})"), "heter"),
-    (_launcher_name(r"coordinator(?:log)?[._-](?P<index>\d{1,9})"), "coordinator"),
-    (_launcher_name(r"envlog[._-](?P<index>\d{1,9})"), "env"),
-    (late(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII), "backup_env"),
-    (_launcher_name(r"endpoints\.log"), "endpoints"),
-    (
-        late(
-            r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
-            re.IGNORECASE,
-        ),
-        "kernel",
-    ),
-)
-_OUR_NAMES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
-    (late(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII), "record"),
-)
 _CAPTURED = late(
     r"(?:console|nohup|stdout|stderr|screenlog)(?:[_-][\w-]*)?(?:\.(?:log|txt|out|err|\d+))?"
     r"|slurm-\d[\w-]*\.(?:out|err)|trace|job\.log"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from pdtriage.model import FileKind, LogFile
+from pdtriage.model import RECORD_FOLDER, FileKind, LogFile
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
 from pdtriage.sources.archives.packing import Room
 from pdtriage.sources.byte_stream import Unpacked
@@ -18,7 +18,6 @@ from pdtriage.sources.find.candidate import Candidate
 from pdtriage.sources.find.copies import packed_copies
 from pdtriage.sources.find.folder import files_below, named_file
 from pdtriage.sources.find.recognise import (
-    RECORD_FOLDER,
     ArchiveKind,
     Named,
     archive_by_content,

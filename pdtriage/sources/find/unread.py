@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pdtriage.model import FileKind
+from pdtriage.model import KINDS
 from pdtriage.sources.byte_stream import Disk
 from pdtriage.sources.find.candidate import Candidate
 from pdtriage.sources.find.sniff import is_text
@@ -15,7 +15,6 @@ from pdtriage.support.lazy_regex import late
 
 MOST_LOOKED_AT = 32
 HEAD = 4096
-_LOGS: frozenset[FileKind] = frozenset({"worker", "server", "heter", "coordinator"})
 _NO_LOGS = late(
     r"\..*|.*\.(?:py|pyc|sh|json|jsonl|ya?ml|toml|ini|cfg|conf|md|html?|xml|csv|tsv|pid|lock|proto"
     r"|pd\w+|pkl|pickle|npy|npz|pth?|onnx|bin|h5|ckpt|so|prof|pb|db|png|jpe?g|gif|pdf|ipynb)"
@@ -29,7 +28,7 @@ def unread_beside(candidates: Sequence[Candidate], sources: Iterable[Source]) ->
     """Those that lie in a folder with the log of a process, and hold text."""
     if not candidates:
         return
-    folders = {source.file.folder for source in sources if source.file.kind in _LOGS}
+    folders = {source.file.folder for source in sources if KINDS[source.file.kind].role}
     looked_at = 0
     for candidate in candidates:
         beside = (candidate.folder or ".") in folders and not candidate.inside
