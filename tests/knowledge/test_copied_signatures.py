@@ -23,8 +23,6 @@ from pdtriage.scan import Engine, scan
 from pdtriage.sources import find
 from pdtriage.verdict import Judgement, judge
 
-from .test_no_ids_in_code import NOT_YET
-
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDERS = sorted(
     p.parent for kind in ("scenarios", "healthy") for p in FIXTURES.glob(f"{kind}/*/label.json")
@@ -36,10 +34,8 @@ srun: error: node07: task 3: Exited with exit code 1
 srun: error: node07: tasks 0-2: Exited with exit code 15
 """
 FLUX = SRUN.replace("srun: error: ", "flux-job: error: ")
-until_the_verdict_asks = pytest.mark.xfail("verdict" in NOT_YET, reason="it still knows ids")
 
 
-@until_the_verdict_asks
 def test_another_launchers_wording_names_the_same_rank(tmp_path: Path) -> None:
     mine = tmp_path / "parsers"
     mine.mkdir()
@@ -56,14 +52,12 @@ def test_another_launchers_wording_names_the_same_rank(tmp_path: Path) -> None:
     assert ranks == [("failed", [(3,)])] * 2
 
 
-@until_the_verdict_asks
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_all_names_may_change_at_once(folder: Path) -> None:
     known, names = _renamed()
     assert _answers(folder, known, names) == _answers(folder, SHIPPED, {})
 
 
-@until_the_verdict_asks
 def test_what_says_something_may_be_said_in_other_words() -> None:
     """Each sample in other words that a copy of its signature knows, in a console and in a log."""
     pairs = [pair for s in SHIPPED.signatures.values() if s.says and (pair := _reworded(s))]
