@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,11 +11,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdtriage.collect.kubectl import Kubectl, KubectlError
-from pdtriage.collect.names import is_kubernetes_name, safe_name
-from pdtriage.collect.policy import deletion_warnings
-from pdtriage.collect.selection import Selection, events_of
-from pdtriage.collect.wording import not_collected
+from pdtriage.collect.kubectl import Kubectl, KubectlError, not_collected
+from pdtriage.collect.paddle_job import Selection, deletion_warnings, events_of
 from pdtriage.scan.kubernetes import MANIFEST as SCHEMA
 from pdtriage.scan.kubernetes import as_text
 from pdtriage.scan.kubernetes.documents import (
@@ -29,6 +28,8 @@ from pdtriage.support.language import Text
 
 MANIFEST = "pdtriage-k8s.json"
 JOB, EVENTS, PODS, POD = "paddlejob.json", "events.json", "pods", "pod.json"
+_KUBERNETES_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,199}[a-z0-9])?")
+_NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9.-]+")
 
 UNFINISHED = {
     "schema": SCHEMA,
@@ -43,12 +44,12 @@ UNFINISHED = {
 }
 
 Document = Mapping[str, object]
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Called with the logs that are there and the logs there will be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ContainerLog:
     """The output of one life of one container."""
 
     pod: str
@@ -82,7 +83,7 @@ def gather(
     folder: Path,
     options: Sequence[str] = (),
     parallel: int = 8,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Collection:
     """Fills the folder; what cannot be had is noted in the collection, never raised."""
     made = Collection(folder)
@@ -98,14 +99,14 @@ def gather(
             if error.trouble not in ("not-found", "no-type"):
                 made.miss({"what": resource}, not_collected(resource, error))
     _add_events(selection, kubectl, made)
-    wanted: list[Wanted] = []
+    wanted: list[ContainerLog] = []
     for pod in selection.pods:
         home = folder / PODS / safe_name(text(pod, "metadata", "name"))
         home.mkdir(parents=True, exist_ok=True)
         _write(home / POD, reduced({"apiVersion": "v1", "kind": "Pod", **pod}))
         made.withheld += withheld_variables({"kind": "Pod", **pod})
-        wanted.extend(_wanted(pod, made))
-    _fetch_all(wanted, kubectl, made, options, parallel, told)
+        wanted.extend(_logs_of(pod, made))
+    _fetch_all(wanted, kubectl, made, options, parallel, progress)
     return made
 
 
@@ -153,6 +154,19 @@ def remove_collection(folder: Path) -> None:
         shutil.rmtree(folder / PODS)
 
 
+def is_kubernetes_name(name: str) -> bool:
+    """What Kubernetes allows as the name of a job, pod, container or namespace."""
+    return bool(_KUBERNETES_NAME.fullmatch(name)) and ".." not in name
+
+
+def safe_name(name: str) -> str:
+    """A stranger's name as the name of a file: itself if ordinary, else like it with a number."""
+    if is_kubernetes_name(name):
+        return name
+    number = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{_NOT_IN_FILE_NAMES.sub('-', name).strip('.-')[:60] or 'unnamed'}-{number}"
+
+
 def _add_events(selection: Selection, kubectl: Kubectl, made: Collection) -> None:
     names = {text(pod, "metadata", "name") for pod in selection.pods}
     try:
@@ -163,7 +177,7 @@ def _add_events(selection: Selection, kubectl: Kubectl, made: Collection) -> Non
     _write(made.folder / EVENTS, reduced(events))
 
 
-def _wanted(pod: Document, made: Collection) -> Iterator[Wanted]:
+def _logs_of(pod: Document, made: Collection) -> Iterator[ContainerLog]:
     """The logs a pod may have; a container that never started has none."""
     name = text(pod, "metadata", "name")
     if not is_kubernetes_name(name):
@@ -175,34 +189,34 @@ def _wanted(pod: Document, made: Collection) -> Iterator[Wanted]:
             container = text(status, "name")
             now, before = mapping(status, "state"), mapping(status, "lastState", "terminated")
             alive = bool(mapping(now, "running") or mapping(now, "terminated"))
-            if group == "initContainerStatuses" and not _is_telling(status):
+            if group == "initContainerStatuses" and not _may_explain(status):
                 continue
             if not (alive or before) or not is_kubernetes_name(container):
                 continue
             file = f"{PODS}/{safe_name(name)}/console_{safe_name(container)}"
-            yield Wanted(name, container, False, f"{file}.log")
+            yield ContainerLog(name, container, False, f"{file}.log")
             # while it waits for a restart, its last life is what `logs` shows without being asked
             if alive and before:
-                yield Wanted(name, container, True, f"{file}_previous.log")
+                yield ContainerLog(name, container, True, f"{file}_previous.log")
 
 
-def _is_telling(status: Document) -> bool:
+def _may_explain(status: Document) -> bool:
     """An init container that ended well has nothing to tell."""
     return number(status, "state", "terminated", "exitCode") != 0
 
 
 def _fetch_all(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ContainerLog],
     kubectl: Kubectl,
     made: Collection,
     options: Sequence[str],
     parallel: int,
-    told: Told | None,
+    progress: Progress | None,
 ) -> None:
     lock = threading.Lock()
 
-    def fetch(one: Wanted) -> None:
-        row, said = _fetched(one, kubectl, made.folder, options)
+    def fetch(one: ContainerLog) -> None:
+        row, said = _fetch_log(one, kubectl, made.folder, options)
         with lock:
             made.logs.append(row)
             if said is not None:
@@ -216,8 +230,8 @@ def _fetch_all(
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
                 future.result()
-            if told:
-                told(len(wanted) - len(waiting), len(wanted))
+            if progress:
+                progress(len(wanted) - len(waiting), len(wanted))
     except BaseException:
         kubectl.stop.set()  # Ctrl-C: what runs is ended, what waits is dropped
         raise
@@ -226,8 +240,8 @@ def _fetch_all(
     made.left_out.sort(key=lambda entry: (str(entry.get("pod", "")), str(entry.get("what"))))
 
 
-def _fetched(
-    one: Wanted, kubectl: Kubectl, folder: Path, options: Sequence[str]
+def _fetch_log(
+    one: ContainerLog, kubectl: Kubectl, folder: Path, options: Sequence[str]
 ) -> tuple[dict[str, object], Text | None]:
     path = folder / one.file
     asked = [*options, *(["--previous"] if one.previous else [])]

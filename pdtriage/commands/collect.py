@@ -17,7 +17,7 @@ from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     from pdtriage.collect.gather import Collection
-    from pdtriage.collect.selection import Selection
+    from pdtriage.collect.paddle_job import Selection
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+")
 
@@ -155,9 +155,8 @@ def k8s(
     lang: LanguageOption = None,
 ) -> int:
     from pdtriage.collect.gather import gather, write_manifest
-    from pdtriage.collect.kubectl import Kubectl, KubectlError, found_kubectl
-    from pdtriage.collect.selection import select
-    from pdtriage.collect.wording import why
+    from pdtriage.collect.kubectl import Kubectl, KubectlError, kubectl_on_path, why
+    from pdtriage.collect.paddle_job import select
 
     language = answer_language(lang)
     job = _name("JOB", job.rpartition("/")[2])
@@ -167,7 +166,7 @@ def k8s(
     folder = output or Path(f"k8s-{job}")
     _refuse_taken(folder, overwrite)
     try:
-        kubectl = Kubectl(found_kubectl(), namespace, context, timeout)
+        kubectl = Kubectl(kubectl_on_path(), namespace, context, timeout)
         selection = select(kubectl, job, selector)
     except KubectlError as error:
         reason = why(error)
@@ -197,7 +196,7 @@ def k8s(
 
 
 def _name(what: str, name: str) -> str:
-    from pdtriage.collect.names import is_kubernetes_name
+    from pdtriage.collect.gather import is_kubernetes_name
 
     if is_kubernetes_name(name):
         return name
@@ -275,8 +274,8 @@ def _make_room(folder: Path, overwrite: bool) -> None:
 
 def _no_pods(job: str, selection: Selection) -> UserError:
     """Neither pods nor a job, or a job whose pods are gone, or one nobody may look at."""
-    from pdtriage.collect.policy import deletion_warnings
-    from pdtriage.collect.wording import why
+    from pdtriage.collect.kubectl import why
+    from pdtriage.collect.paddle_job import deletion_warnings
 
     if selection.job is not None:
         reasons = deletion_warnings(selection.job)

@@ -12,8 +12,8 @@ import pytest
 
 from pdtriage.__main__ import main
 from pdtriage.collect.gather import Collection, gather, write_manifest
-from pdtriage.collect.kubectl import Kubectl, found_kubectl
-from pdtriage.collect.selection import select
+from pdtriage.collect.kubectl import Kubectl, kubectl_on_path
+from pdtriage.collect.paddle_job import select
 from tests.cli.conftest import Answer
 from tests.collect.standin import Cluster, standing_in
 
@@ -54,7 +54,7 @@ def collect(serve: Serve, tmp_path: Path) -> Collect:
         cluster: Cluster, *options: str, patience: float = 30.0, parallel: int = 8
     ) -> Collected:
         serve(cluster)
-        kubectl = Kubectl(found_kubectl(), patience=patience)
+        kubectl = Kubectl(kubectl_on_path(), patience=patience)
         selection = select(kubectl, "train", None)
         folder = tmp_path / "k8s-train"
         made = gather(selection, kubectl, folder, options, parallel)

@@ -254,7 +254,7 @@ def test_the_training_operator(collect: Collect) -> None:
     ],
 )
 def test_the_policy_that_deletes_pods(policy: str, phase: str, told: str | None) -> None:
-    from pdtriage.collect.policy import deletion_warnings
+    from pdtriage.collect.paddle_job import deletion_warnings
 
     warnings = deletion_warnings(job(cleanPodPolicy=policy, phase=phase))
     assert [told in warning.en for warning in warnings if told] == ([True] if told else [])
