@@ -90,12 +90,12 @@ def _warn_of_unread(flags: LaunchFlags, language: Language) -> None:
 
 
 def _examine(flags: LaunchFlags, own: DoctorFlags, language: Language) -> int:
-    from pdtriage.doctor import Situation, examine, worst
+    from pdtriage.doctor import Context, examine, worst
     from pdtriage.doctor.context import Wishes
     from pdtriage.doctor.output import write_json, write_text
 
     wishes = Wishes(run_check=own.run_check, wait=own.wait)
-    findings = examine(Situation(flags, os.environ, wishes=wishes))
+    findings = examine(Context(flags, os.environ, wishes=wishes))
     if own.format == "json":
         write_json(findings, language, sys.stdout)
     else:

@@ -17,15 +17,21 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of
 from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_address
 from pdtriage.launch.plan.cluster import how_to_meet, is_cloud, node_count, own_rank
-from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
+from pdtriage.launch.plan.devices import (
+    Assignment,
+    Devices,
+    Probe,
+    SystemProbe,
+    assign,
+    find_devices,
+)
 from pdtriage.launch.plan.interpreter import PaddleWheel, choose_python, wheel_in
-from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     from pdtriage.doctor.exchange import Heard
-    from pdtriage.doctor.nvml import Nvml
+    from pdtriage.launch.plan.nvml import Nvml
     from pdtriage.launch.plan.ps_roles import Roles
 
 _ASK_PYTHON = "import json, sys; print(json.dumps([sys.version.split()[0], sys.path]))"
@@ -49,7 +55,7 @@ class Wishes(NamedTuple):
     """Seconds to wait for the other nodes' doctors."""
 
 
-class Situation:
+class Context:
     """`root` is where /proc, /sys and /dev begin; tests put small trees of their own there."""
 
     def __init__(
@@ -227,7 +233,7 @@ class Situation:
     @cached_property
     def nvml(self) -> Nvml | None:
         """The NVIDIA driver's own library; None where there is none."""
-        from pdtriage.doctor.nvml import open_nvml
+        from pdtriage.launch.plan.nvml import open_nvml
 
         return open_nvml()
 

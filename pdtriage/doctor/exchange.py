@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.http_probe import ask
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.ports import http_answer
 from pdtriage.launch.options.elastic import as_elastic, etcd_address, etcd_of
 from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.addresses import is_local, split_endpoint
@@ -53,23 +53,21 @@ class Heard:
     """The same for the server of a rendezvous that was already up, to the second."""
 
 
-def exchange(situation: Situation) -> Heard | None:
+def exchange(context: Context) -> Heard | None:
     """Meet the other doctors; None where the job names no place to meet."""
-    at_etcd = _etcd_place(situation)
+    at_etcd = _etcd_place(context)
     if at_etcd is not None:
-        return _Meeting(
-            situation, [at_etcd], [at_etcd], f"/{_FOLDER}/{situation.flags.job_id}/"
-        ).hold()
-    places = _places(situation)
+        return _Meeting(context, [at_etcd], [at_etcd], f"/{_FOLDER}/{context.flags.job_id}/").hold()
+    places = _places(context)
     if places is None:
         return None
     server = _serve(places.served)
     try:
         return _Meeting(
-            situation,
+            context,
             [KVClient(host, port, _PATIENCE) for host, port in places.listen],
             [KVClient(host, port, _PATIENCE) for host, port in places.speak],
-            f"/{situation.flags.job_id}/{_FOLDER}/",
+            f"/{context.flags.job_id}/{_FOLDER}/",
             places.rendezvous,
         ).hold()
     finally:
@@ -101,27 +99,27 @@ class _Place(Protocol):
 class _Meeting:
     def __init__(
         self,
-        situation: Situation,
+        context: Context,
         listen: Sequence[_Place],
         speak: Sequence[_Place],
         prefix: str,
         rendezvous: tuple[str, int] | None = None,
     ) -> None:
-        self.situation = situation
+        self.context = context
         self.listen = listen
         self.speak = speak
         self.prefix = prefix
         self.rendezvous = rendezvous
-        self.name = f"{situation.address}/{os.getpid()}.{os.urandom(3).hex()}"
-        self.waiting = f"/{situation.flags.job_id}/info"
-        self.heard = Heard(_own_facts(situation))
+        self.name = f"{context.address}/{os.getpid()}.{os.urandom(3).hex()}"
+        self.waiting = f"/{context.flags.job_id}/info"
+        self.heard = Heard(_own_facts(context))
         self.parting = False
         self.present: set[str] = set()
 
     def hold(self) -> Heard:
         self.heard.place_ahead = self._clock_of_rendezvous()
-        wanted = self.situation.node_total - 1
-        deadline = time.monotonic() + self.situation.wishes.wait
+        wanted = self.context.node_total - 1
+        deadline = time.monotonic() + self.context.wishes.wait
         with ThreadPoolExecutor(min(_AT_ONCE, len(self.listen))) as pool:
             while True:
                 self._round(pool)
@@ -141,7 +139,7 @@ class _Meeting:
     def _round(self, pool: ThreadPoolExecutor) -> None:
         told = {
             **self.heard.own,
-            "time": self.situation.clock(),
+            "time": self.context.clock(),
             "heard": sorted(self.heard.others),
         }
         for client in self.speak:
@@ -163,7 +161,7 @@ class _Meeting:
         moment = told.get("time")
         if isinstance(moment, (int, float)):
             # The way takes time, which makes the other look behind: the largest is the best.
-            ahead = moment - self.situation.clock()
+            ahead = moment - self.context.clock()
             self.heard.ahead[name] = max(ahead, self.heard.ahead.get(name, ahead))
 
     def _hear_launcher(self, key: str, told: dict[str, object] | None) -> None:
@@ -187,32 +185,32 @@ class _Meeting:
     def _clock_of_rendezvous(self) -> float | None:
         if self.rendezvous is None:
             return None
-        before = self.situation.clock()
-        answer = ask(*self.rendezvous, "/healthy", patience=_PATIENCE)
+        before = self.context.clock()
+        answer = http_answer(*self.rendezvous, "/healthy", patience=_PATIENCE)
         if answer is None or answer.clock is None:
             return None
         # The stamp has no fractions: half a second is the best guess of what is missing.
-        return answer.clock + 0.5 - (before + self.situation.clock()) / 2
+        return answer.clock + 0.5 - (before + self.context.clock()) / 2
 
 
-def _etcd_place(situation: Situation) -> _Place | None:
-    if situation.node_total < 2 or etcd_of(situation.flags) is None:
+def _etcd_place(context: Context) -> _Place | None:
+    if context.node_total < 2 or etcd_of(context.flags) is None:
         return None
     from pdtriage.doctor.etcd_exchange import EtcdPlace
 
     try:
-        return EtcdPlace(*etcd_address(situation.flags), _PATIENCE)
+        return EtcdPlace(*etcd_address(context.flags), _PATIENCE)
     except UserError:
         return None  # Another check tells that.
 
 
-def _places(situation: Situation) -> _Places | None:
+def _places(context: Context) -> _Places | None:
     """None where doctors have nowhere to meet."""
-    port = situation.flags.facts_port
-    if situation.node_total < 2 or not port:
+    port = context.flags.facts_port
+    if context.node_total < 2 or not port:
         return None
-    given = situation.flags.master
-    if situation.meeting == "master" and given and not given.startswith("etcd://"):
+    given = context.flags.master
+    if context.meeting == "master" and given and not given.startswith("etcd://"):
         try:
             rendezvous = split_endpoint(given)
         except ValueError:
@@ -220,11 +218,11 @@ def _places(situation: Situation) -> _Places | None:
         served = (rendezvous[0], port)
         places = (served, rendezvous)
         return _Places(places, places, served, rendezvous)
-    static = situation.meeting == "ips" or situation.lists is not None
-    if not static or isinstance(situation.node_rank, UserError):
+    static = context.meeting == "ips" or context.lists is not None
+    if not static or isinstance(context.node_rank, UserError):
         return None
-    hosts = dict.fromkeys(situation.node_addresses)
-    own = (situation.address, port)
+    hosts = dict.fromkeys(context.node_addresses)
+    own = (context.address, port)
     return _Places(tuple((host, port) for host in hosts), (own,), own)
 
 
@@ -239,20 +237,20 @@ def _serve(place: tuple[str, int]) -> KVServer | None:
         return None
 
 
-def _own_facts(situation: Situation) -> dict[str, object]:
-    found = situation.devices
-    wheel = situation.wheel
+def _own_facts(context: Context) -> dict[str, object]:
+    found = context.devices
+    wheel = context.wheel
     # Nodes of servers and trainers may hold any number of them, on any kind of device.
-    alike = situation.mode not in PS_MODES
-    lists = situation.lists
+    alike = context.mode not in PS_MODES
+    lists = context.lists
     return {
-        "address": situation.address,
-        "rank": situation.node_rank if isinstance(situation.node_rank, int) else None,
-        "processes": situation.processes if alike else None,
+        "address": context.address,
+        "rank": context.node_rank if isinstance(context.node_rank, int) else None,
+        "processes": context.processes if alike else None,
         "kind": found.dtype if alike and not isinstance(found, UserError) else None,
         "roles": _roles(lists) if lists is not None else None,
-        "nodes": _short(situation.node_addresses),
-        "nnodes": as_elastic(situation.flags).nnodes,
+        "nodes": _short(context.node_addresses),
+        "nnodes": as_elastic(context.flags).nnodes,
         "paddle": wheel.version if wheel is not None else None,
     }
 

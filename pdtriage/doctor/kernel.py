@@ -1,16 +1,19 @@
-"""What the kernel says about limits, memory, clock and network, read from its own files."""
+"""What the kernel says about limits, memory, clock, network and who holds what, in its files."""
 
 from __future__ import annotations
 
 import os
 
-from pdtriage.doctor.context import Situation
+from pdtriage.doctor.context import Context
 from pdtriage.support.fast_namedtuple import NamedTuple
 
+MIB = 1 << 20
+GIB = 1 << 30
 _NO_LIMIT = 1 << 60
 """Version 1 of cgroups writes a huge number where there is no limit."""
 _CLOCK_ERROR = 5
 _TIMEX_BYTES = 512
+_LISTENING = "0A"
 
 
 class Space(NamedTuple):
@@ -29,10 +32,17 @@ class Room(NamedTuple):
     why: str
 
 
-class Network(NamedTuple):
+class Interface(NamedTuple):
     name: str
     virtual: bool
     """One end of a pair whose other end is in another network namespace."""
+
+
+def size(count: int) -> str:
+    """A number of bytes as people read it: '64 MiB', '1.5 GiB'."""
+    if count >= GIB:
+        return f"{count / GIB:.1f} GiB".replace(".0 ", " ")
+    return f"{count / MIB:.0f} MiB" if count >= MIB else f"{count} B"
 
 
 def space_of(path: str) -> Space | None:
@@ -44,46 +54,46 @@ def space_of(path: str) -> Space | None:
     return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize, files)
 
 
-def file_limit(situation: Situation) -> int | None:
+def file_limit(context: Context) -> int | None:
     """The soft limit of open files; None for none."""
-    return _limit(situation, "Max open files")
+    return _limit(context, "Max open files")
 
 
-def process_room(situation: Situation) -> Room | None:
+def process_room(context: Context) -> Room | None:
     """The narrower of the user's limit and the cgroup's; None where there is neither."""
     rooms: list[Room] = []
-    limit = _limit(situation, "Max processes")
+    limit = _limit(context, "Max processes")
     # The kernel does not hold root to it.
     if limit is not None and os.geteuid() != 0:
-        rooms.append(Room(limit - _threads_of_user(situation), f"ulimit -u {limit}"))
-    for folder in _cgroups(situation, "pids"):
-        most = _number(situation.read(f"{folder}/pids.max"))
-        now = _number(situation.read(f"{folder}/pids.current"))
+        rooms.append(Room(limit - _threads_of_user(context), f"ulimit -u {limit}"))
+    for folder in _cgroups(context, "pids"):
+        most = _number(context.read(f"{folder}/pids.max"))
+        now = _number(context.read(f"{folder}/pids.current"))
         if most is not None and now is not None:
             rooms.append(Room(most - now, f"cgroup pids.max {most}"))
     return min(rooms, default=None)
 
 
-def cgroup_memory(situation: Situation) -> tuple[int, int] | None:
+def cgroup_memory(context: Context) -> tuple[int, int] | None:
     """(limit, used) of the tightest cgroup we are in; None where there is no limit."""
     found: list[tuple[int, int]] = []
-    for folder in _cgroups(situation, "memory"):
+    for folder in _cgroups(context, "memory"):
         for most, now, statistics in (
             ("memory.max", "memory.current", "inactive_file"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         ):
-            limit = _number(situation.read(f"{folder}/{most}"))
-            used = _number(situation.read(f"{folder}/{now}"))
+            limit = _number(context.read(f"{folder}/{most}"))
+            used = _number(context.read(f"{folder}/{now}"))
             if limit is None or used is None or limit > _NO_LIMIT:
                 continue
             # Cached files go away by themselves when the memory is needed.
-            cached = _field(situation.read(f"{folder}/memory.stat"), statistics)
+            cached = _field(context.read(f"{folder}/memory.stat"), statistics)
             found.append((limit, max(0, used - cached)))
     return min(found, key=lambda pair: pair[0] - pair[1], default=None)
 
 
-def total_memory(situation: Situation) -> int | None:
-    for line in (situation.read("/proc/meminfo") or "").splitlines():
+def total_memory(context: Context) -> int | None:
+    for line in (context.read("/proc/meminfo") or "").splitlines():
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) << 10
     return None
@@ -101,44 +111,84 @@ def clock_is_synchronised() -> bool | None:
     return None if state < 0 else state != _CLOCK_ERROR
 
 
-def in_container(situation: Situation) -> bool:
+def in_container(context: Context) -> bool:
     for mark in ("/.dockerenv", "/run/.containerenv"):
-        if os.path.exists(situation.path(mark)):
+        if os.path.exists(context.path(mark)):
             return True
-    if situation.environ.get("KUBERNETES_SERVICE_HOST"):
+    if context.environ.get("KUBERNETES_SERVICE_HOST"):
         return True
-    told = situation.read("/proc/1/cgroup") or ""
+    told = context.read("/proc/1/cgroup") or ""
     return any(word in told for word in ("docker", "kubepods", "containerd", "libpod", "lxc"))
 
 
-def networks(situation: Situation) -> list[Network]:
+def interfaces(context: Context) -> list[Interface]:
     """Every interface but the loopback."""
     found = []
-    for name in situation.names("/sys/class/net"):
-        own = _number(situation.read(f"/sys/class/net/{name}/ifindex"))
+    for name in context.names("/sys/class/net"):
+        own = _number(context.read(f"/sys/class/net/{name}/ifindex"))
         if name == "lo" or own is None:
             continue
-        peer = _number(situation.read(f"/sys/class/net/{name}/iflink"))
-        found.append(Network(name, virtual=peer is not None and peer != own))
+        peer = _number(context.read(f"/sys/class/net/{name}/iflink"))
+        found.append(Interface(name, virtual=peer is not None and peer != own))
     return found
 
 
-def _limit(situation: Situation, name: str) -> int | None:
-    for line in (situation.read("/proc/self/limits") or "").splitlines():
+def holders_of(context: Context, target: str) -> set[int]:
+    """Pids with `target` open, ourselves excepted; those of other users stay unseen."""
+    found: set[int] = set()
+    for name in context.names("/proc"):
+        if not name.isdecimal() or int(name) == os.getpid():
+            continue
+        for descriptor in context.names(f"/proc/{name}/fd"):
+            try:
+                held = os.readlink(context.path(f"/proc/{name}/fd/{descriptor}"))
+            except OSError:
+                continue
+            if held == target:
+                found.add(int(name))
+                break
+    return found
+
+
+def listener_on(context: Context, port: int) -> str | None:
+    """'pid 4711 (python train.py)' for a port in use; None where that is not to be seen."""
+    sockets = _listening_sockets(context, port)
+    for number in sockets:
+        for pid in sorted(holders_of(context, f"socket:[{number}]")):
+            words = (context.read(f"/proc/{pid}/cmdline") or "").replace("\0", " ").strip()
+            return f"pid {pid} ({words[:80]})" if words else f"pid {pid}"
+    return None
+
+
+def _listening_sockets(context: Context, port: int) -> list[str]:
+    """Inodes of the sockets that listen on `port`."""
+    inodes: list[str] = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in (context.read(table) or "").splitlines()[1:]:
+            columns = line.split()
+            if len(columns) < 10 or columns[3] != _LISTENING:
+                continue
+            if int(columns[1].rpartition(":")[2], 16) == port:
+                inodes.append(columns[9])
+    return inodes
+
+
+def _limit(context: Context, name: str) -> int | None:
+    for line in (context.read("/proc/self/limits") or "").splitlines():
         if line.startswith(name):
             return _number(line[len(name) :].split()[0])
     return None
 
 
-def _threads_of_user(situation: Situation) -> int:
+def _threads_of_user(context: Context) -> int:
     own = str(os.getuid())
     total = 0
-    for name in situation.names("/proc"):
+    for name in context.names("/proc"):
         if not name.isdecimal():
             continue
         fields = dict(
             line.split(":", 1)
-            for line in (situation.read(f"/proc/{name}/status") or "").splitlines()
+            for line in (context.read(f"/proc/{name}/status") or "").splitlines()
             if ":" in line
         )
         if fields.get("Uid", "").split()[:1] == [own]:
@@ -146,10 +196,10 @@ def _threads_of_user(situation: Situation) -> int:
     return total
 
 
-def _cgroups(situation: Situation, controller: str) -> list[str]:
+def _cgroups(context: Context, controller: str) -> list[str]:
     """Folders of the groups we are in, innermost first; in a container often only the root."""
     folders: list[str] = []
-    for line in (situation.read("/proc/self/cgroup") or "").splitlines():
+    for line in (context.read("/proc/self/cgroup") or "").splitlines():
         _, names, path = line.split(":", 2)
         if names and controller not in names.split(","):
             continue

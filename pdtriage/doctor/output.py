@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import pdtriage
-from pdtriage.doctor.finding import Finding, Status
-from pdtriage.doctor.runner import worst
+from pdtriage.doctor.findings import Finding, Status, worst
 from pdtriage.report.sanitise import inert_json, inert_line
 from pdtriage.support.language import Language, Text
 

@@ -16,14 +16,13 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.collective import plan_collective
-from pdtriage.launch.plan.devices import Probe, assign, find_devices
+from pdtriage.launch.plan.devices import Probe, SystemProbe, assign, find_devices
 from pdtriage.launch.plan.interpreter import (
     PaddleWheel,
     choose_python,
     installed_paddle,
     refuse_without_paddle,
 )
-from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.launch.plan.process_plan import Plan, Start
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder, refuse_missing_script
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop

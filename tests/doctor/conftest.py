@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.doctor import Finding, Situation
+from pdtriage.doctor import Context, Finding
 from pdtriage.doctor.context import Wishes
-from pdtriage.doctor.runner import FAMILIES, checks_of
+from pdtriage.doctor.findings import FAMILIES, checks_of
 from pdtriage.launch.options.parse import parse_flags
 
 from ..etcd import RealEtcd, running_etcd
@@ -57,19 +57,19 @@ class Machine:
         self.write(f"/sys/class/net/{name}/ifindex", f"{index}\n")
         self.write(f"/sys/class/net/{name}/iflink", f"{link}\n")
 
-    def situation(
+    def context(
         self,
         *argv: str,
         environ: Mapping[str, str] | None = None,
         probe: object = None,
         wishes: Wishes | None = None,
         clock: Callable[[], float] | None = None,
-    ) -> Situation:
+    ) -> Context:
         variables = {"PATH": "/usr/bin:/bin", **(environ or {})}
         flags = parse_flags(argv, variables, script_needed=False)
         if "log_dir" not in flags.given:
             flags = flags._replace(log_dir=str(self.folder / "log"))
-        return Situation(
+        return Context(
             flags,
             variables,
             probe=probe or NoCards(),  # type: ignore[arg-type]
@@ -80,11 +80,11 @@ class Machine:
 
     def look(self, check: str, *argv: str, **options: object) -> Finding:
         """What one check says; every sentence has to be there in both languages."""
-        return judged(check, self.situation(*argv, **options))  # type: ignore[arg-type]
+        return judged(check, self.context(*argv, **options))  # type: ignore[arg-type]
 
 
-def judged(check: str, situation: Situation) -> Finding:
-    finding = CHECKS[check].look(situation)
+def judged(check: str, context: Context) -> Finding:
+    finding = CHECKS[check].look(context)
     assert finding.id == check
     assert finding.seen.en
     assert finding.seen.zh

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from pdtriage.doctor import Finding, cheap_findings, worst
-from pdtriage.doctor.finding import Status
+from pdtriage.doctor.findings import Status
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.support import exit_codes
 from pdtriage.support.language import Text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.doctor.nvml import Nvml
+from pdtriage.launch.plan.nvml import Nvml
 
 from .conftest import Cards, Machine, judged
 from .test_python import stand_in_python
@@ -111,18 +111,18 @@ def test_driver_and_cuda(
     status: str,
 ) -> None:
     monkeypatch.setenv("NVML_CUDA", cuda)
-    situation = machine.situation(f"--python={gpu_python(tmp_path)}")
-    situation.nvml = nvml
-    found = judged("driver", situation)
+    context = machine.context(f"--python={gpu_python(tmp_path)}")
+    context.nvml = nvml
+    found = judged("driver", context)
     assert found.status == status
     assert "550.54" in found.seen.en
     assert "12.6" in found.seen.zh
 
 
 def test_no_driver(machine: Machine, tmp_path: Path) -> None:
-    situation = machine.situation(f"--python={gpu_python(tmp_path)}")
-    situation.nvml = None
-    assert judged("driver", situation).status == "failed"
+    context = machine.context(f"--python={gpu_python(tmp_path)}")
+    context.nvml = None
+    assert judged("driver", context).status == "failed"
 
 
 def test_no_cuda_no_question(machine: Machine, tmp_path: Path) -> None:
@@ -162,17 +162,17 @@ def test_libraries_where_the_loader_was_told_to_look(machine: Machine, tmp_path:
 def test_old_processes_hold_a_card(
     machine: Machine, tmp_path: Path, nvml: Nvml, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    situation = machine.situation(
+    context = machine.context(
         f"--python={gpu_python(tmp_path)}", "--gpus=0,1", probe=Cards("gpu", 2)
     )
-    situation.nvml = nvml
-    assert judged("device-processes", situation).status == "ok"
+    context.nvml = nvml
+    assert judged("device-processes", context).status == "ok"
     monkeypatch.setenv("NVML_PID", "4711")
-    found = judged("device-processes", situation)
+    found = judged("device-processes", context)
     assert (found.status, "gpu:1 4711" in found.seen.en) == ("warning", True)
     monkeypatch.delenv("NVML_PID")
     monkeypatch.setenv("NVML_USED_MIB", "4096")
-    found = judged("device-processes", situation)
+    found = judged("device-processes", context)
     assert (found.status, "gpu:0 4 GiB / 8 GiB" in found.seen.en) == ("warning", True)
 
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from pdtriage.doctor import Finding, Situation
+from pdtriage.doctor import Context, Finding
 from pdtriage.doctor.context import Wishes
-from pdtriage.doctor.http_probe import reach
+from pdtriage.doctor.ports import reach
 from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_address
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 
@@ -19,10 +19,10 @@ from .conftest import Machine, free_port, judged
 PATIENT = Wishes(wait=10)
 
 
-def together(check: str, *situations: Situation) -> list[Finding]:
+def together(check: str, *contexts: Context) -> list[Finding]:
     """What each doctor says when they all look at the same time."""
-    with ThreadPoolExecutor(len(situations)) as pool:
-        return list(pool.map(lambda situation: judged(check, situation), situations))
+    with ThreadPoolExecutor(len(contexts)) as pool:
+        return list(pool.map(lambda context: judged(check, context), contexts))
 
 
 def on(
@@ -30,8 +30,8 @@ def on(
     address: str,
     *words: str,
     clock: Callable[[], float] | None = None,
-) -> Situation:
-    return machine.situation(f"--host={address}", *words, wishes=PATIENT, clock=clock)
+) -> Context:
+    return machine.context(f"--host={address}", *words, wishes=PATIENT, clock=clock)
 
 
 def test_one_node_has_nobody_to_agree_with(machine: Machine) -> None:
@@ -48,13 +48,13 @@ def test_nobody_else_answers(machine: Machine) -> None:
 
 def test_three_nodes_agree(machine: Machine) -> None:
     words = ("--ips=127.0.0.1,127.0.0.2,127.0.0.3", f"--facts_port={free_port()}")
-    situations = [on(machine, f"127.0.0.{n}", *words, "--nproc_per_node=2") for n in (1, 2, 3)]
+    contexts = [on(machine, f"127.0.0.{n}", *words, "--nproc_per_node=2") for n in (1, 2, 3)]
     began = time.monotonic()
-    for found in together("nodes-agree", *situations):
+    for found in together("nodes-agree", *contexts):
         assert found.status == "ok"
         assert found.seen.en.startswith("3 of 3")
     assert time.monotonic() - began < 5, "nobody waits longer than it takes"
-    assert [found.status for found in together("clocks", *situations)] == ["ok"] * 3
+    assert [found.status for found in together("clocks", *contexts)] == ["ok"] * 3
 
 
 def test_the_order_of_ips_differs(machine: Machine) -> None:
@@ -130,9 +130,9 @@ def test_the_port_of_the_rendezvous_is_never_opened(machine: Machine) -> None:
     """A launch on another node that waits for node 0 must not take a doctor for it."""
     port = free_port()
     words = ("--nnodes=2", f"--master=127.0.0.1:{port}", f"--facts_port={free_port()}")
-    situation = machine.situation(*words, wishes=Wishes(wait=1))
+    context = machine.context(*words, wishes=Wishes(wait=1))
     with ThreadPoolExecutor(1) as pool:
-        looking = pool.submit(judged, "nodes-agree", situation)
+        looking = pool.submit(judged, "nodes-agree", context)
         seen = set()
         while not looking.done():
             seen.add(reach("127.0.0.1", port))
@@ -143,11 +143,11 @@ def test_the_port_of_the_rendezvous_is_never_opened(machine: Machine) -> None:
 def test_a_node_is_named_as_others_reach_it(machine: Machine) -> None:
     """Where its own name resolves to a loopback address, the way to the master decides."""
     words = ("--nnodes=2", "--master=127.0.0.2:9")
-    assert machine.situation(*words, "--host=node1.example").address == "node1.example"
+    assert machine.context(*words, "--host=node1.example").address == "node1.example"
     if is_loopback(own_address(None)):
-        assert machine.situation(*words).address == address_towards("127.0.0.2")
+        assert machine.context(*words).address == address_towards("127.0.0.2")
     else:
-        assert machine.situation(*words).address == own_address(None)
+        assert machine.context(*words).address == own_address(None)
 
 
 def test_nonsense_from_a_stranger_is_not_heard(machine: Machine) -> None:
@@ -170,10 +170,10 @@ def test_doctors_meet_at_an_etcd(machine: Machine, etcd: RealEtcd) -> None:
         (f"--elastic_server={place}", "--np=3", "--job_id=bert-7"),
         (f"--master=etcd://{place}", "--nnodes=3", "--job_id=bert-7"),
     )
-    situations = [on(machine, f"127.0.0.{n}", *words) for n, words in enumerate(ways, 1)]
-    for found in together("nodes-agree", *situations):
+    contexts = [on(machine, f"127.0.0.{n}", *words) for n, words in enumerate(ways, 1)]
+    for found in together("nodes-agree", *contexts):
         assert (found.status, found.seen.en[:6]) == ("ok", "3 of 3")
-    assert [found.status for found in together("clocks", *situations)] == ["ok"] * 3
+    assert [found.status for found in together("clocks", *contexts)] == ["ok"] * 3
     assert not etcd.client().read("/").entries
 
 

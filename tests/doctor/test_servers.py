@@ -34,19 +34,19 @@ def test_own_place_in_the_lists(machine: Machine) -> None:
 
 
 def test_who_runs_here_is_counted(machine: Machine) -> None:
-    assert machine.situation(*LISTS, "--host=192.0.2.2").processes == 2
+    assert machine.context(*LISTS, "--host=192.0.2.2").processes == 2
     numbers = ("--server_num=2", "--worker_num=3", "--heter_worker_num=1")
-    assert machine.situation(*numbers).processes == 6
+    assert machine.context(*numbers).processes == 6
     found = machine.look("devices", *numbers)
     assert (found.status, found.seen.en) == ("ok", "CPU, 6 processes")
     met = ("--master=192.0.2.1:6768", "--nnodes=2", "--server_num=1", "--trainer_num=2")
-    assert machine.situation(*met).processes == 3
+    assert machine.context(*met).processes == 3
 
 
 def test_ports_that_count_on(machine: Machine, listener: int) -> None:
     """Without ports in the lists every node knows them all the same."""
     words = ("--servers=192.0.2.1,192.0.2.2", "--workers=192.0.2.1,192.0.2.2")
-    there = machine.situation(*words, "--host=192.0.2.2", f"--start_port={free_port()}")
+    there = machine.context(*words, "--host=192.0.2.2", f"--start_port={free_port()}")
     assert judged("nodes", there).status == "ok"
     own = ("--servers=127.0.0.1", "--workers=127.0.0.1")
     assert machine.look("ports", *own).status == "ok"

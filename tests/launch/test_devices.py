@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage.launch.plan.devices import SystemProbe
 from pdtriage.launch.plan.interpreter import choose_python, installed_paddle, wheel_in
-from pdtriage.launch.plan.probe import SystemProbe
 from pdtriage.support.errors import UserError
 
 STAND_IN_MODULE = """
@@ -24,7 +24,7 @@ int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = 3; return 0; }
 """
-ASK = "from pdtriage.launch.plan.probe import count_nvml; print(count_nvml())"
+ASK = "from pdtriage.launch.plan.devices import count_nvml; print(count_nvml())"
 
 
 def ask(**variables: str) -> str:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import glob
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.cuda import Build, build_of, find_libraries
-from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
-from pdtriage.doctor.holders import holders_of
-from pdtriage.doctor.nvml import Nvml
-from pdtriage.doctor.units import size
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.findings import Check, Finding, failed, ok, refused, skipped, warning
+from pdtriage.doctor.kernel import holders_of, size
 from pdtriage.launch.options.unsupported import PS_MODES
+from pdtriage.launch.plan.nvml import Nvml
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
+_CUDA_VERSION = re.compile(r"^cuda_version\s*=\s*'(\d+)\.(\d+)", re.MULTILINE)
+_SYSTEM_FOLDERS = (
+    "/usr/lib",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/local/lib",
+    "/usr/local/cuda*/lib64",
+    "/usr/local/cuda*/targets/*/lib",
+)
 _MUCH_USED = 0.1
 """Part of a card's memory that is in use without a process to be seen."""
 
 
-def devices(situation: Situation) -> Finding:
+def devices(context: Context) -> Finding:
     """Asked for versus visible."""
-    found, shares = situation.devices, situation.assignments
+    found, shares = context.devices, context.assignments
     if isinstance(shares, UserError) or isinstance(found, UserError):
         refusal = shares if isinstance(shares, UserError) else found
         assert isinstance(refusal, UserError)
@@ -36,7 +48,7 @@ def devices(situation: Situation) -> Finding:
             ),
         )
     if found.kind == "cpu":
-        number = situation.processes if situation.mode in PS_MODES else len(shares)
+        number = context.processes if context.mode in PS_MODES else len(shares)
         return ok("devices", f"CPU, {_processes(number)}", f"CPU，{number} 个进程")
     cards = " ".join(share.label(found.kind) or "" for share in shares)
     many = len(shares)
@@ -47,13 +59,13 @@ def _processes(number: int) -> str:
     return "1 process" if number == 1 else f"{number} processes"
 
 
-def build(situation: Situation) -> Finding:
+def build(context: Context) -> Finding:
     """A CPU build beside cards, a GPU build without any."""
-    wheel = situation.wheel
+    wheel = context.wheel
     if wheel is None:
         return skipped("build", "no Paddle was found", "没有找到 Paddle")
     if wheel.kind != "cpu":
-        counted = situation.probe.count(wheel.kind)
+        counted = context.probe.count(wheel.kind)
         if counted:
             return ok(
                 "build",
@@ -73,7 +85,7 @@ def build(situation: Situation) -> Finding:
             ),
         )
     for kind in ("gpu", "xpu", "npu"):
-        counted = situation.probe.count(kind)
+        counted = context.probe.count(kind)
         if counted:
             return warning(
                 "build",
@@ -90,12 +102,12 @@ def build(situation: Situation) -> Finding:
     return ok("build", f"{wheel.name} for the CPU, no cards here", f"{wheel.name}，本机没有加速卡")
 
 
-def driver(situation: Situation) -> Finding:
+def driver(context: Context) -> Finding:
     """Whether the driver can run the CUDA this Paddle was built with."""
-    made = _cuda_build(situation)
+    made = _cuda_build(context)
     if made is None:
         return _no_cuda("driver")
-    nvml = situation.nvml
+    nvml = context.nvml
     newest = nvml.cuda() if nvml is not None else None
     if nvml is None or newest is None:
         return failed(
@@ -108,12 +120,12 @@ def driver(situation: Situation) -> Finding:
             ),
         )
     seen = f"{nvml.driver()}, CUDA <= {newest[0]}.{newest[1]}"
-    wanted = f"{made.cuda[0]}.{made.cuda[1]}"
-    if newest >= made.cuda:
+    wanted = f"{made[0]}.{made[1]}"
+    if newest >= made:
         return ok(
             "driver", f"driver {seen}; Paddle wants {wanted}", f"驱动 {seen}；Paddle 需要 {wanted}"
         )
-    judged = warning if newest[0] == made.cuda[0] else failed
+    judged = warning if newest[0] == made[0] else failed
     return judged(
         "driver",
         Text(
@@ -127,17 +139,17 @@ def driver(situation: Situation) -> Finding:
     )
 
 
-def libraries(situation: Situation) -> Finding:
+def libraries(context: Context) -> Finding:
     """What Paddle loads when it first needs it, which may be hours into a job."""
-    made = _cuda_build(situation)
-    python = situation.interpreter
+    made = _cuda_build(context)
+    python = context.interpreter
     if made is None or isinstance(python, UserError):
         return _no_cuda("libraries")
     wanted = ["libcublas.so", "libcudnn.so"]
-    several = situation.processes > 1 or situation.node_total > 1
+    several = context.processes > 1 or context.node_total > 1
     if several:
         wanted.append("libnccl.so")
-    found = find_libraries(wanted, python.folders, situation.environ, situation.root)
+    found = _find_libraries(wanted, python.folders, context.environ, context.root)
     missing = [name for name in wanted if name not in found]
     if missing:
         listed = ", ".join(missing)
@@ -159,22 +171,20 @@ def libraries(situation: Situation) -> Finding:
     return ok("libraries", listed, listed)
 
 
-def device_processes(situation: Situation) -> Finding:
+def device_processes(context: Context) -> Finding:
     """Processes of an earlier job that still hold a card."""
-    shares, found = situation.assignments, situation.devices
+    shares, found = context.assignments, context.devices
     if isinstance(shares, UserError) or isinstance(found, UserError):
         return skipped("device-processes", "no cards", "没有加速卡")
     cards = [label for share in shares for label in share.physical]
     if not cards:
         return skipped("device-processes", "the job uses no cards", "作业不使用加速卡")
-    return held_cards(situation, [f"{found.kind}:{card}" for card in cards])
+    return held_cards(context, [f"{found.kind}:{card}" for card in cards])
 
 
-def held_cards(
-    situation: Situation, cards: Sequence[str], besides: Collection[int] = ()
-) -> Finding:
+def held_cards(context: Context, cards: Sequence[str], besides: Collection[int] = ()) -> Finding:
     """Who else uses these cards (`gpu:3`); `besides` may."""
-    held, hidden = _held(situation, list(dict.fromkeys(cards)), besides)
+    held, hidden = _held(context, list(dict.fromkeys(cards)), besides)
     if held:
         shown = "; ".join(f"{card} {', '.join(map(str, pids))}" for card, pids in held.items())
         every = " ".join(sorted({str(pid) for pids in held.values() for pid in pids}))
@@ -212,11 +222,12 @@ CHECKS = (
 )
 
 
-def _cuda_build(situation: Situation) -> Build | None:
-    python = situation.interpreter
-    if isinstance(python, UserError) or situation.wheel is None:
+def _cuda_build(context: Context) -> tuple[int, int] | None:
+    """The CUDA this Paddle was built with; nothing is imported to find out."""
+    python = context.interpreter
+    if isinstance(python, UserError) or context.wheel is None:
         return None
-    return build_of(python.folders)
+    return _cuda_of(python.folders)
 
 
 def _no_cuda(name: str) -> Finding:
@@ -224,15 +235,15 @@ def _no_cuda(name: str) -> Finding:
 
 
 def _held(
-    situation: Situation, cards: list[str], besides: Collection[int]
+    context: Context, cards: list[str], besides: Collection[int]
 ) -> tuple[dict[str, list[int]], dict[str, str]]:
     """(pids by card, memory in use by card where nobody is to be seen)."""
     held: dict[str, list[int]] = {}
     hidden: dict[str, str] = {}
     for label in cards:
         kind, _, card = label.partition(":")
-        nvml = situation.nvml if kind == "gpu" else None
-        pids = _pids(situation, nvml, kind, card)
+        nvml = context.nvml if kind == "gpu" else None
+        pids = _pids(context, nvml, kind, card)
         others = sorted(pids - set(besides))
         if others:
             held[label] = others
@@ -244,9 +255,61 @@ def _held(
     return held, hidden
 
 
-def _pids(situation: Situation, nvml: Nvml | None, kind: str, card: str) -> set[int]:
+def _pids(context: Context, nvml: Nvml | None, kind: str, card: str) -> set[int]:
     told = nvml.processes(int(card)) if nvml is not None and card.isdecimal() else None
     if told is not None:
         return set(told)
     name = {"gpu": "nvidia", "xpu": "xpu", "npu": "davinci"}.get(kind)
-    return holders_of(situation, f"/dev/{name}{card}") if name else set()
+    return holders_of(context, f"/dev/{name}{card}") if name else set()
+
+
+def _cuda_of(folders: Sequence[str]) -> tuple[int, int] | None:
+    """The CUDA with which the Paddle in one of `folders` was built; None if with none."""
+    for folder in folders:
+        path = os.path.join(folder or ".", "paddle", "version", "__init__.py")
+        try:
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                match = _CUDA_VERSION.search(stream.read(1 << 16))
+        except OSError:
+            continue
+        return (int(match[1]), int(match[2])) if match else None
+    return None
+
+
+def _find_libraries(
+    names: Sequence[str], folders: Sequence[str], environ: Mapping[str, str], root: str
+) -> dict[str, str]:
+    """Path of each library that Paddle or the loader would find, by name."""
+    places = [
+        place
+        for folder in folders
+        for place in (
+            os.path.join(glob.escape(folder), "nvidia", "*", "lib"),
+            os.path.join(glob.escape(folder), "paddle", "libs"),
+        )
+    ]
+    paths = environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    places += [glob.escape(path) for path in paths if path]
+    system = (*_loader_folders(root), *_SYSTEM_FOLDERS)
+    places += [os.path.join(glob.escape(root), place.lstrip("/")) for place in system]
+    found: dict[str, str] = {}
+    for name in names:
+        for place in places:
+            matches = sorted(glob.glob(os.path.join(place, f"{name}*")))
+            if matches:
+                found[name] = matches[0]
+                break
+    return found
+
+
+def _loader_folders(root: str) -> list[str]:
+    """Folders that /etc/ld.so.conf.d names."""
+    folders: list[str] = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(root), "etc/ld.so.conf.d/*.conf"))):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                lines = [line.strip() for line in stream]
+        except OSError:
+            continue
+        folders += [line for line in lines if line.startswith("/")]
+    return folders

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.doctor.http_probe import PATIENCE, reach
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
+from pdtriage.doctor.ports import PATIENCE, reach
 from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
 from pdtriage.launch.elastic.generation import Keys
 from pdtriage.launch.options.elastic import etcd_address, etcd_of
@@ -17,11 +17,11 @@ TIMEOUT_WARNS_ABOVE = 120
 TIMEOUT_FAILS_ABOVE = 600
 
 
-def etcd(situation: Situation) -> Finding:
+def etcd(context: Context) -> Finding:
     name = "elastic-etcd"
-    if not _wants_elastic(situation):
+    if not _wants_elastic(context):
         return _not_elastic(name)
-    given = etcd_of(situation.flags)
+    given = etcd_of(context.flags)
     if given is None:
         return failed(
             name,
@@ -32,7 +32,7 @@ def etcd(situation: Situation) -> Finding:
             ),
         )
     try:
-        host, port = etcd_address(situation.flags)
+        host, port = etcd_address(context.flags)
     except UserError as refusal:
         return failed(name, refusal.message, refusal.remedy)
     try:
@@ -59,12 +59,12 @@ def etcd(situation: Situation) -> Finding:
     )
 
 
-def job_id(situation: Situation) -> Finding:
+def job_id(context: Context) -> Finding:
     name = "elastic-job-id"
-    if not _wants_elastic(situation):
+    if not _wants_elastic(context):
         return _not_elastic(name)
-    job = situation.flags.job_id
-    if "job_id" not in situation.flags.given or job == "default":
+    job = context.flags.job_id
+    if "job_id" not in context.flags.given or job == "default":
         return failed(
             name,
             Text(
@@ -73,7 +73,7 @@ def job_id(situation: Situation) -> Finding:
             ),
             Text("Give it one: --job_id my-job-1.", "请设置，例如 --job_id my-job-1。"),
         )
-    known = _registered(situation, job)
+    known = _registered(context, job)
     if known:
         return warning(
             name,
@@ -89,11 +89,11 @@ def job_id(situation: Situation) -> Finding:
     return ok(name, f"{job}", f"{job}")
 
 
-def node_range(situation: Situation) -> Finding:
+def node_range(context: Context) -> Finding:
     name = "elastic-range"
-    if not _wants_elastic(situation):
+    if not _wants_elastic(context):
         return _not_elastic(name)
-    flags = situation.flags
+    flags = context.flags
     flag, text = ("--np", flags.np) if flags.np else ("--nnodes", flags.nnodes)
     try:
         least, most = node_count(flags._replace(nnodes=text or ""))
@@ -112,11 +112,11 @@ def node_range(situation: Situation) -> Finding:
     return ok(name, f"{least} to {most} nodes", f"{least} 到 {most} 个节点")
 
 
-def timeout(situation: Situation) -> Finding:
+def timeout(context: Context) -> Finding:
     name = "elastic-timeout"
-    if not _wants_elastic(situation):
+    if not _wants_elastic(context):
         return _not_elastic(name)
-    seconds = situation.flags.elastic_timeout
+    seconds = context.flags.elastic_timeout
     seen = Text(f"{seconds} s", f"{seconds} 秒")
     if 0 < seconds <= TIMEOUT_WARNS_ABOVE:
         return Finding(name, "ok", seen)
@@ -145,9 +145,9 @@ CHECKS = (
 )
 
 
-def _wants_elastic(situation: Situation) -> bool:
+def _wants_elastic(context: Context) -> bool:
     """Anything on the command line asks for it, with or without an etcd."""
-    flags = situation.flags
+    flags = context.flags
     return (
         etcd_of(flags) is not None
         or flags.np is not None
@@ -160,10 +160,10 @@ def _not_elastic(name: str) -> Finding:
     return skipped(name, "not an elastic job", "不是弹性作业")
 
 
-def _registered(situation: Situation, job: str) -> int:
+def _registered(context: Context, job: str) -> int:
     """Keys under the job's name, in our own place and in those of Paddle's launchers."""
     try:
-        host, port = etcd_address(situation.flags)
+        host, port = etcd_address(context.flags)
         keys = (Keys(job).members, f"/paddle/{job}/", f"/{job}/")
         return len(Etcd(host, port, PATIENCE).read(*keys).entries)
     except (UserError, EtcdAwayError):

@@ -7,10 +7,9 @@ import fcntl
 import os
 import re
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.doctor.kernel import space_of
-from pdtriage.doctor.units import GIB, MIB, size
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
+from pdtriage.doctor.kernel import GIB, MIB, size, space_of
 from pdtriage.record.schema import FOLDER, record_number
 from pdtriage.support.language import Text
 
@@ -21,11 +20,11 @@ FILES_WARN_BELOW = 10_000
 _LOG = re.compile(r"(?:workerlog|serverlog|heterlog|coordinator)\.\d+")
 
 
-def log_dir(situation: Situation) -> Finding:
+def log_dir(context: Context) -> Finding:
     """Written for real: permissions do not tell of read-only file systems and quotas."""
     import tempfile  # takes a while, and a launch does not ask for this check
 
-    folder = situation.flags.log_dir
+    folder = context.flags.log_dir
     place = _nearest(folder)
     try:
         if not os.path.isdir(place):
@@ -47,9 +46,9 @@ def log_dir(situation: Situation) -> Finding:
     return ok("log-dir", f"{folder} can be created", f"{folder} 可以创建")
 
 
-def log_dir_in_use(situation: Situation) -> Finding:
+def log_dir_in_use(context: Context) -> Finding:
     name = "log-dir-in-use"
-    folder = situation.flags.log_dir
+    folder = context.flags.log_dir
     lock = os.path.join(folder, FOLDER, "lock")
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
@@ -77,13 +76,13 @@ def log_dir_in_use(situation: Situation) -> Finding:
     return ok(name, "no run writes into it", "没有运行中的作业写入")
 
 
-def disk(situation: Situation) -> Finding:
-    space = space_of(_nearest(situation.flags.log_dir))
+def disk(context: Context) -> Finding:
+    space = space_of(_nearest(context.flags.log_dir))
     if space is None:
         return skipped("disk", "the log folder cannot be looked at", "无法查看日志目录")
     seen = Text(
-        f"{size(space.free)} of {size(space.total)} free for {situation.flags.log_dir}",
-        f"{situation.flags.log_dir} 所在磁盘共 {size(space.total)}，剩余 {size(space.free)}",
+        f"{size(space.free)} of {size(space.total)} free for {context.flags.log_dir}",
+        f"{context.flags.log_dir} 所在磁盘共 {size(space.total)}，剩余 {size(space.free)}",
     )
     advice = Text(
         "Make room, or choose a folder on another disk with --log_dir.",
@@ -99,8 +98,8 @@ def disk(situation: Situation) -> Finding:
     return Finding("disk", "ok", seen)
 
 
-def old_runs(situation: Situation) -> Finding:
-    folder = situation.flags.log_dir
+def old_runs(context: Context) -> Finding:
+    folder = context.flags.log_dir
     try:
         logs = sorted(name for name in os.listdir(folder) if _LOG.fullmatch(name))
     except OSError:
@@ -115,7 +114,7 @@ def old_runs(situation: Situation) -> Finding:
         f"{folder} holds the logs of an earlier run ({files}{many[0]})",
         f"{folder} 中有之前运行的日志（{len(logs)} 个文件{many[1]}）",
     )
-    if situation.flags.log_overwrite:
+    if context.flags.log_overwrite:
         return Finding("old-runs", "ok", seen)
     return warning(
         "old-runs",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.kernel import (
+    GIB,
+    MIB,
     Room,
     cgroup_memory,
     clock_is_synchronised,
     file_limit,
     in_container,
-    networks,
+    interfaces,
     process_room,
+    size,
     space_of,
     total_memory,
 )
-from pdtriage.doctor.units import GIB, MIB, size
 from pdtriage.support.language import Text
 
 SHM_FAILS_BELOW = 16 * MIB
@@ -33,13 +35,13 @@ CLOCK_BEGINS = 1_704_067_200
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
-def shm(situation: Situation) -> Finding:
+def shm(context: Context) -> Finding:
     """Where data-loader workers and NCCL hand over what they have; 64 MiB in a plain container."""
-    space = space_of(situation.path("/dev/shm"))
+    space = space_of(context.path("/dev/shm"))
     if space is None:
         seen = Text("/dev/shm is missing", "没有 /dev/shm")
         return failed("shm", seen, _more_shm(SHM_PER_PROCESS))
-    wanted = SHM_PER_PROCESS * situation.processes
+    wanted = SHM_PER_PROCESS * context.processes
     seen = Text(
         f"/dev/shm: {size(space.free)} of {size(space.total)} free",
         f"/dev/shm：共 {size(space.total)}，剩余 {size(space.free)}",
@@ -51,11 +53,11 @@ def shm(situation: Situation) -> Finding:
     return Finding("shm", "ok", seen)
 
 
-def open_files(situation: Situation) -> Finding:
-    limit = file_limit(situation)
+def open_files(context: Context) -> Finding:
+    limit = file_limit(context)
     if limit is None:
         return ok("open-files", "no limit", "没有限制")
-    world = situation.processes * situation.node_total
+    world = context.processes * context.node_total
     wanted = next((files for most, files in FILES_BY_WORLD if world <= most), FILES_OF_MANY)
     seen = Text(f"at most {limit} open files", f"最多打开 {limit} 个文件")
     advice = Text(
@@ -69,22 +71,22 @@ def open_files(situation: Situation) -> Finding:
     )
 
 
-def processes(situation: Situation) -> Finding:
+def processes(context: Context) -> Finding:
     """Threads count, too: a trainer has dozens."""
-    room = process_room(situation)
+    room = process_room(context)
     if room is None:
         return ok("processes", "no limit", "没有限制")
     seen = Text(
         f"room for {room.left} more processes and threads ({room.why})",
         f"还可创建 {room.left} 个进程或线程（{room.why}）",
     )
-    return _judge_room(room, situation.processes, seen)
+    return _judge_room(room, context.processes, seen)
 
 
-def memory(situation: Situation) -> Finding:
+def memory(context: Context) -> Finding:
     """The limit of the cgroup, which ends processes without a word when it is reached."""
-    total = total_memory(situation)
-    limited = cgroup_memory(situation)
+    total = total_memory(context)
+    limited = cgroup_memory(context)
     if limited is None:
         if total is None:
             return skipped("memory", "/proc/meminfo cannot be read", "无法读取 /proc/meminfo")
@@ -95,7 +97,7 @@ def memory(situation: Situation) -> Finding:
         f"the cgroup allows {size(limit)}, {size(left)} are left",
         f"cgroup 限制为 {size(limit)}，剩余 {size(left)}",
     )
-    if left >= MEMORY_PER_PROCESS * situation.processes:
+    if left >= MEMORY_PER_PROCESS * context.processes:
         return Finding("memory", "ok", seen)
     advice = Text(
         "Raise the limit (docker run --memory, resources.limits.memory); files in /dev/shm count "
@@ -106,8 +108,8 @@ def memory(situation: Situation) -> Finding:
     return warning("memory", seen, advice)
 
 
-def clock(situation: Situation) -> Finding:
-    moment = situation.clock()
+def clock(context: Context) -> Finding:
+    moment = context.clock()
     if moment < CLOCK_BEGINS:
         import time
 
@@ -120,7 +122,7 @@ def clock(situation: Situation) -> Finding:
                 "请校正时间：日志时间戳、证书和存储服务都依赖它。",
             ),
         )
-    if situation.node_total < 2:
+    if context.node_total < 2:
         return ok("clock", "set, and there is no other node", "时间正常，没有其他节点")
     synchronised = clock_is_synchronised()
     if synchronised is None:
@@ -134,17 +136,17 @@ def clock(situation: Situation) -> Finding:
     )
 
 
-def proxies(situation: Situation) -> Finding:
+def proxies(context: Context) -> Finding:
     """Traffic between nodes must not go to a proxy; `run` takes only two of them out."""
-    given = [name for name in _PROXIES if situation.environ.get(name)]
+    given = [name for name in _PROXIES if context.environ.get(name)]
     if not given:
         return ok("proxies", "none set", "没有设置")
-    listed = ", ".join(f"{name}={_without_login(situation.environ[name])}" for name in given)
+    listed = ", ".join(f"{name}={_without_login(context.environ[name])}" for name in given)
     seen = Text(f"set: {listed}", f"已设置：{listed}")
-    others = [node for node in situation.node_addresses if node != situation.address]
-    if situation.node_total < 2 or (others and all(_exempt(situation, node) for node in others)):
+    others = [node for node in context.node_addresses if node != context.address]
+    if context.node_total < 2 or (others and all(_exempt(context, node) for node in others)):
         return Finding("proxies", "ok", seen)
-    every = ",".join(situation.node_addresses) or "<addresses of all nodes>"
+    every = ",".join(context.node_addresses) or "<addresses of all nodes>"
     return warning(
         "proxies",
         seen,
@@ -155,21 +157,21 @@ def proxies(situation: Situation) -> Finding:
     )
 
 
-def container_network(situation: Situation) -> Finding:
+def container_network(context: Context) -> Finding:
     """A container with a network of its own cannot be reached at the host's address."""
     name = "container-network"
-    if not in_container(situation):
+    if not in_container(context):
         return ok(name, "not in a container", "不在容器中")
-    if situation.environ.get("KUBERNETES_SERVICE_HOST"):
+    if context.environ.get("KUBERNETES_SERVICE_HOST"):
         return ok(
             name, "a pod of Kubernetes has an address of its own", "Kubernetes 的 Pod 有独立地址"
         )
-    found = networks(situation)
-    if situation.node_total < 2:
+    found = interfaces(context)
+    if context.node_total < 2:
         return skipped(name, "only one node", "只有一个节点")
-    if any(not network.virtual for network in found):
+    if any(not interface.virtual for interface in found):
         return ok(name, "the container uses the host's network", "容器使用宿主机网络")
-    listed = ", ".join(network.name for network in found) or "lo"
+    listed = ", ".join(interface.name for interface in found) or "lo"
     judged = warning if found else failed
     return judged(
         name,
@@ -224,10 +226,10 @@ def _bare(address: str) -> str:
     return f"***@{rest}" if at and login else address
 
 
-def _exempt(situation: Situation, node: str) -> bool:
+def _exempt(context: Context, node: str) -> bool:
     """Whether `no_proxy` covers a node, as most programs read it."""
     for name in ("no_proxy", "NO_PROXY"):
-        for part in situation.environ.get(name, "").split(","):
+        for part in context.environ.get(name, "").split(","):
             entry = part.strip().lstrip(".")
             if entry == "*" or node == entry or (entry and node.endswith(f".{entry}")):
                 return True

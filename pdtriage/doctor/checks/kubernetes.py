@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
-from pdtriage.doctor.kernel import space_of
-from pdtriage.doctor.units import MIB, size
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
+from pdtriage.doctor.kernel import MIB, size, space_of
 from pdtriage.support.language import Text
 
 _DEFAULT = 64 * MIB
@@ -19,14 +18,14 @@ _MOUNT = Text(
 )
 
 
-def shm_mount(situation: Situation) -> Finding:
+def shm_mount(context: Context) -> Finding:
     """A pod has 64 MiB of shared memory unless the PaddleJob mounts more."""
     name = "kubernetes-shm"
-    if not situation.environ.get("KUBERNETES_SERVICE_HOST"):
+    if not context.environ.get("KUBERNETES_SERVICE_HOST"):
         return skipped(name, "not in Kubernetes", "不在 Kubernetes 中")
-    mounts = [line.split() for line in (situation.read("/proc/self/mounts") or "").splitlines()]
+    mounts = [line.split() for line in (context.read("/proc/self/mounts") or "").splitlines()]
     mounted = [words for words in mounts if len(words) > 3 and words[1] == "/dev/shm"]
-    space = space_of(situation.path("/dev/shm"))
+    space = space_of(context.path("/dev/shm"))
     if not mounted or space is None:
         seen = Text("nothing is mounted at /dev/shm", "/dev/shm 没有挂载")
         return failed(name, seen, _MOUNT)
@@ -47,10 +46,10 @@ def shm_mount(situation: Situation) -> Finding:
     return ok(name, f"{size(space.total)} are mounted", f"已挂载 {size(space.total)}")
 
 
-def operator_variables(situation: Situation) -> Finding:
+def operator_variables(context: Context) -> Finding:
     """Half a set is ignored, and the node then believes it is alone."""
     name = "operator-variables"
-    environ = situation.environ
+    environ = context.environ
     # The other two are set by other systems as well.
     if not environ.get("PADDLE_TRAINERS") and not environ.get("TRAINER_PORTS_NUM"):
         return skipped(name, "none set", "没有设置")

@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from pdtriage.doctor.context import Situation
-from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
-from pdtriage.doctor.holders import listener_on
-from pdtriage.doctor.http_probe import ask, reach, reach_all
-from pdtriage.doctor.ports import fixed_ports, ports_of_peers, wanted_ports
+from pdtriage.doctor.context import Context
+from pdtriage.doctor.findings import Check, Finding, failed, ok, refused, skipped, warning
+from pdtriage.doctor.kernel import listener_on
+from pdtriage.doctor.ports import (
+    fixed_ports,
+    http_answer,
+    ports_of_peers,
+    reach,
+    reach_all,
+    wanted_ports,
+)
 from pdtriage.launch.plan.addresses import is_local, is_loopback, is_taken, split_endpoint
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
 
-def nodes(situation: Situation) -> Finding:
+def nodes(context: Context) -> Finding:
     """`--nnodes`, servers and trainers, and the platform's variables make sense."""
-    if isinstance(situation.roles, UserError):
-        return refused("nodes", situation.roles)
+    if isinstance(context.roles, UserError):
+        return refused("nodes", context.roles)
     try:
-        least, most = node_count(situation.flags)
+        least, most = node_count(context.flags)
     except UserError as refusal:
         return refused("nodes", refusal)
-    if situation.node_addresses:
-        least = most = len(situation.node_addresses)
+    if context.node_addresses:
+        least = most = len(context.node_addresses)
     shown = str(least) if least == most else f"{least}:{most}"
     plural = "" if shown == "1" else "s"
     return ok("nodes", f"{shown} node{plural}", f"{shown} 个节点")
 
 
-def own_address(situation: Situation) -> Finding:
+def own_address(context: Context) -> Finding:
     """Our place in `--ips`, or among servers and trainers."""
     name = "own-address"
-    listed = situation.node_addresses
+    listed = context.node_addresses
     if not listed:
         return skipped(name, "no list of addresses", "没有地址列表")
-    found = situation.node_rank
+    found = context.node_rank
     if isinstance(found, UserError):
         return refused(name, found)
     if found is None or not 0 <= found < len(listed):
         return failed(
             name,
             Text(
-                f"PADDLE_TRAINER_ID={situation.environ.get('PADDLE_TRAINER_ID')} is no place in "
+                f"PADDLE_TRAINER_ID={context.environ.get('PADDLE_TRAINER_ID')} is no place in "
                 f"PADDLE_TRAINERS={','.join(listed)}",
-                f"PADDLE_TRAINER_ID={situation.environ.get('PADDLE_TRAINER_ID')} 与 "
+                f"PADDLE_TRAINER_ID={context.environ.get('PADDLE_TRAINER_ID')} 与 "
                 f"PADDLE_TRAINERS={','.join(listed)} 不符",
             ),
             Text("Correct the platform's variables.", "请修正平台设置的环境变量。"),
@@ -78,10 +84,10 @@ def own_address(situation: Situation) -> Finding:
     )
 
 
-def ports_free(situation: Situation) -> Finding:
+def ports_free(context: Context) -> Finding:
     """Every port this node will listen on."""
     name = "ports"
-    wanted = wanted_ports(situation)
+    wanted = wanted_ports(context)
     wrong = [port for port in wanted if not 0 < port < 65536]
     if wrong:
         return failed(
@@ -95,9 +101,9 @@ def ports_free(situation: Situation) -> Finding:
     if not taken:
         shown = _ranges(wanted)
         return ok(name, f"{shown} free", f"{shown} 空闲")
-    shown = ", ".join(_holder(situation, port) for port in taken)
+    shown = ", ".join(_holder(context, port) for port in taken)
     # Without the exchange between the nodes a job still runs.
-    judged = failed if set(taken) & set(fixed_ports(situation)) else warning
+    judged = failed if set(taken) & set(fixed_ports(context)) else warning
     return judged(
         name,
         Text(f"taken: {shown}", f"已被占用：{shown}"),
@@ -110,15 +116,15 @@ def ports_free(situation: Situation) -> Finding:
     )
 
 
-def port_range(situation: Situation) -> Finding:
+def port_range(context: Context) -> Finding:
     """Fixed ports inside the range the kernel gives to outgoing connections may be gone."""
     name = "port-range"
-    wanted = fixed_ports(situation)
-    told = (situation.read("/proc/sys/net/ipv4/ip_local_port_range") or "").split()
+    wanted = fixed_ports(context)
+    told = (context.read("/proc/sys/net/ipv4/ip_local_port_range") or "").split()
     if not wanted or len(told) != 2:
         return skipped(name, "no fixed ports", "没有固定端口")
     low, high = int(told[0]), int(told[1])
-    reserved = _reserved(situation.read("/proc/sys/net/ipv4/ip_local_reserved_ports") or "")
+    reserved = _reserved(context.read("/proc/sys/net/ipv4/ip_local_reserved_ports") or "")
     risky = [port for port in wanted if low <= port <= high and port not in reserved]
     if not risky:
         return ok(
@@ -141,9 +147,9 @@ def port_range(situation: Situation) -> Finding:
     )
 
 
-def master(situation: Situation) -> Finding:
+def master(context: Context) -> Finding:
     """The place where the nodes meet."""
-    given = situation.flags.master
+    given = context.flags.master
     if not given or given.startswith("etcd://"):
         return skipped("master", "no --master of a node", "没有指定节点作为 --master")
     try:
@@ -156,7 +162,7 @@ def master(situation: Situation) -> Finding:
         )
     found = reach(host, port)
     if found == "listening":
-        answer = ask(host, port, "/healthy")
+        answer = http_answer(host, port, "/healthy")
         if answer is not None and answer.status == 200 and b"ok" in answer.body:
             return ok("master", f"a rendezvous is up at {given}", f"{given} 的汇合服务已就绪")
         return failed(
@@ -176,9 +182,9 @@ def master(situation: Situation) -> Finding:
     return failed("master", _no_way(given, found), _look_at_network())
 
 
-def peers(situation: Situation) -> Finding:
+def peers(context: Context) -> Finding:
     """Whether packets come through to every other node on every port of the job."""
-    targets = ports_of_peers(situation)
+    targets = ports_of_peers(context)
     if not targets:
         return skipped("peers", "no other nodes are named", "没有列出其他节点")
     found = reach_all(targets)
@@ -213,8 +219,8 @@ CHECKS = (
 )
 
 
-def _holder(situation: Situation, port: int) -> str:
-    who = listener_on(situation, port)
+def _holder(context: Context, port: int) -> str:
+    who = listener_on(context, port)
     return f"{port} ({who})" if who else str(port)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdtriage.doctor.context import Situation
+from pdtriage.doctor.context import Context
 from pdtriage.doctor.exchange import Heard
-from pdtriage.doctor.finding import Check, Finding, failed, ok, skipped, warning
+from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
 from pdtriage.support.language import Text
 
 CLOCKS_WARN_ABOVE = 2.0
@@ -53,14 +53,14 @@ _EQUAL: tuple[tuple[str, Text, Text], ...] = (
 )
 
 
-def nodes_agree(situation: Situation) -> Finding:
+def nodes_agree(context: Context) -> Finding:
     """Lists, order and numbers are the same everywhere."""
     name = "nodes-agree"
-    heard = situation.heard
+    heard = context.heard
     if heard is None:
-        return _nowhere(name, situation)
+        return _nowhere(name, context)
     if not heard.others:
-        return _nobody(name, situation)
+        return _nobody(name, context)
     for key, seen, advice in _EQUAL:
         odd = _odd_ones(heard, key)
         if odd:
@@ -98,20 +98,20 @@ def nodes_agree(situation: Situation) -> Finding:
     count = len(heard.others) + 1
     return ok(
         name,
-        f"{count} of {situation.node_total} nodes answered and agree",
-        f"{situation.node_total} 个节点中有 {count} 个应答，配置一致",
+        f"{count} of {context.node_total} nodes answered and agree",
+        f"{context.node_total} 个节点中有 {count} 个应答，配置一致",
     )
 
 
-def clocks(situation: Situation) -> Finding:
-    heard = situation.heard
+def clocks(context: Context) -> Finding:
+    heard = context.heard
     if heard is None:
-        return _nowhere("clocks", situation)
+        return _nowhere("clocks", context)
     ahead = {_address(name, heard.others[name]): seconds for name, seconds in heard.ahead.items()}
     if not ahead and heard.place_ahead is not None:
-        ahead = {str(situation.flags.master): heard.place_ahead}
+        ahead = {str(context.flags.master): heard.place_ahead}
     if not ahead:
-        return _nobody("clocks", situation)
+        return _nobody("clocks", context)
     off = {node: seconds for node, seconds in ahead.items() if abs(seconds) > CLOCKS_WARN_ABOVE}
     if not off:
         most = max(abs(seconds) for seconds in ahead.values())
@@ -161,8 +161,8 @@ def _shown(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _nowhere(name: str, situation: Situation) -> Finding:
-    if situation.node_total < 2:
+def _nowhere(name: str, context: Context) -> Finding:
+    if context.node_total < 2:
         return skipped(name, "only one node", "只有一个节点")
     return skipped(
         name,
@@ -172,8 +172,8 @@ def _nowhere(name: str, situation: Situation) -> Finding:
     )
 
 
-def _nobody(name: str, situation: Situation) -> Finding:
-    seconds = f"{situation.wishes.wait:g}"
+def _nobody(name: str, context: Context) -> Finding:
+    seconds = f"{context.wishes.wait:g}"
     return skipped(
         name,
         f"no other node answered within {seconds} s: start `pdtriage doctor` on all nodes at once, "

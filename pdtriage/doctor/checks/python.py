@@ -8,8 +8,8 @@ import re
 import signal
 from collections.abc import Mapping
 
-from pdtriage.doctor.context import Interpreter, Situation
-from pdtriage.doctor.finding import Check, Finding, failed, ok, refused, skipped, warning
+from pdtriage.doctor.context import Context, Interpreter
+from pdtriage.doctor.findings import Check, Finding, failed, ok, refused, skipped, warning
 from pdtriage.launch.plan.start_refusals import refuse_missing_script
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
@@ -19,19 +19,19 @@ _RUN_CHECK = "import paddle; paddle.utils.run_check()"
 _PADDLE = re.compile(r"(paddlepaddle(?:[-_][a-z]+)?)-\d.*\.(?:dist|egg)-info", re.IGNORECASE)
 
 
-def script(situation: Situation) -> Finding:
-    name = situation.flags.training_script
+def script(context: Context) -> Finding:
+    name = context.flags.training_script
     if not name:
         return skipped("script", "no script was given", "没有给出脚本")
     try:
-        refuse_missing_script(name, situation.environ)
+        refuse_missing_script(name, context.environ)
     except UserError as refusal:
         return refused("script", refusal)
     return ok("script", f"{name} is there", f"{name} 存在")
 
 
-def python(situation: Situation) -> Finding:
-    found = situation.interpreter
+def python(context: Context) -> Finding:
+    found = context.interpreter
     if isinstance(found, UserError):
         return refused("python", found)
     return ok(
@@ -41,11 +41,11 @@ def python(situation: Situation) -> Finding:
     )
 
 
-def paddle(situation: Situation) -> Finding:
-    found = situation.interpreter
+def paddle(context: Context) -> Finding:
+    found = context.interpreter
     if isinstance(found, UserError):
         return skipped("paddle", "no Python to ask", "没有可用的 Python")
-    wheel = situation.wheel
+    wheel = context.wheel
     if wheel is None:
         return failed(
             "paddle",
@@ -73,14 +73,14 @@ def paddle(situation: Situation) -> Finding:
     return ok("paddle", f"{wheel.name} {wheel.version}", f"{wheel.name} {wheel.version}")
 
 
-def run_check(situation: Situation) -> Finding:
+def run_check(context: Context) -> Finding:
     """Paddle's own test, which trains a tiny model; only on request, it takes many seconds."""
-    if not situation.wishes.run_check:
+    if not context.wishes.run_check:
         return skipped("run-check", "only with --run-check", "仅在给出 --run-check 时执行")
-    found = situation.interpreter
-    if isinstance(found, UserError) or situation.wheel is None:
+    found = context.interpreter
+    if isinstance(found, UserError) or context.wheel is None:
         return skipped("run-check", "there is no Paddle to check", "没有可供检查的 Paddle")
-    code, output = _obey(found, situation.environ)
+    code, output = _obey(found, context.environ)
     if code is None:
         seen = Text(
             f"paddle.utils.run_check did not end within {RUN_CHECK_SECONDS} s",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
@@ -16,7 +19,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
     "xpu": ("XPULINK_VISIBLE_DEVICES", "XPU_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
     "npu": ("NPU_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"),
 }
-_KIND_OF_FLAG = {"gpus": "gpu", "xpus": "xpu", "npus": "npu"}
+KIND_OF_FLAG = {"gpus": "gpu", "xpus": "xpu", "npus": "npu"}
 _NONE_VISIBLE = ("", "-1", "NoDevFiles", "none")
 
 
@@ -114,7 +117,7 @@ def assign(flags: LaunchFlags, devices: Devices) -> tuple[Assignment, ...]:
 
 
 def _guessed_kind(flags: LaunchFlags, environ: Mapping[str, str], probe: Probe) -> str:
-    asked = _KIND_OF_FLAG.get(flags.device_flag)
+    asked = KIND_OF_FLAG.get(flags.device_flag)
     if asked is not None and flags.devices:
         return asked
     for kind in ("npu", "xpu", "gpu"):
@@ -259,3 +262,105 @@ def _cannot_count(kind: str) -> Text:
         f"the driver's library cannot be asked how many {kind}s there are: trusting the flag",
         f"无法通过驱动库得知 {kind} 数量：以参数为准",
     )
+
+
+class SystemProbe:
+    """Counts cards by NVML, the kernel's topology (DCU), device files and tools (XPU, NPU)."""
+
+    def __init__(self, root: str = "/") -> None:
+        self.root = root
+
+    def count(self, kind: str) -> int | None:
+        if kind == "gpu":
+            counted = count_nvml()
+            return counted if counted else self._dcus() or counted
+        if kind == "xpu":
+            return self._nodes(r"xpu\d+") or _lines_of(("xpu_smi", "-m"), r"\S")
+        if kind == "npu":
+            return self._nodes(r"davinci\d+") or _npus()
+        return None
+
+    def _dcus(self) -> int:
+        """Hygon DCU and other ROCm cards: nodes of the kernel's topology that have a GPU."""
+        nodes = os.path.join(self.root, "sys/class/kfd/kfd/topology/nodes")
+        ids = (_content(os.path.join(nodes, node, "gpu_id")) for node in _names_in(nodes))
+        return sum(1 for gpu_id in ids if gpu_id not in ("", "0"))
+
+    def _nodes(self, pattern: str) -> int:
+        names = _names_in(os.path.join(self.root, "dev"))
+        return sum(1 for name in names if re.fullmatch(pattern, name))
+
+
+def count_nvml() -> int | None:
+    """Number of NVIDIA cards by NVML, through `nvidia-ml-py` or the library itself."""
+    try:
+        # By name: `nvidia-ml-py` is optional and carries no types.
+        pynvml = import_module("pynvml")
+    except ImportError:
+        return _count_nvml_directly()
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return None
+    try:
+        return int(pynvml.nvmlDeviceGetCount())
+    except pynvml.NVMLError:
+        return None
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _count_nvml_directly() -> int | None:
+    from pdtriage.launch.plan.nvml import open_nvml
+
+    nvml = open_nvml()
+    if nvml is None:
+        return None
+    counted = nvml.count()
+    nvml.close()
+    return counted
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as stream:
+            return stream.read().strip()
+    except OSError:
+        return ""
+
+
+def _npus() -> int | None:
+    total = _output_of(("npu-smi", "info", "-l"))
+    if total is None:
+        return None
+    match = re.search(r"Total Count\s*:\s*(\d+)", total)
+    return int(match[1]) if match else None
+
+
+def _lines_of(command: tuple[str, ...], pattern: str) -> int | None:
+    output = _output_of(command)
+    if output is None:
+        return None
+    return sum(1 for line in output.splitlines() if re.search(pattern, line))
+
+
+def _output_of(command: tuple[str, ...]) -> str | None:
+    import shutil
+    import subprocess
+
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        answer = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout if answer.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""The few questions the checks have for NVIDIA's driver, asked of its own library."""
+"""The few questions launcher and doctor have for NVIDIA's driver, asked of its own library."""
 
 from __future__ import annotations
 
@@ -41,6 +41,12 @@ class Nvml:
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
 
+    def count(self) -> int | None:
+        """Number of cards."""
+        count = ctypes.c_uint(0)
+        failed = self._call("nvmlDeviceGetCount_v2", ctypes.byref(count))
+        return None if failed else count.value
+
     def driver(self) -> str | None:
         text = ctypes.create_string_buffer(_TEXT)
         if self._call("nvmlSystemGetDriverVersion", text, _TEXT) != 0:
@@ -76,6 +82,9 @@ class Nvml:
             if self._call(name, card, ctypes.byref(count), found) == 0:
                 return tuple(int(process.pid) for process in found[: count.value])
         return None
+
+    def close(self) -> None:
+        self._call("nvmlShutdown")
 
     def _card(self, index: int) -> ctypes.c_void_p | None:
         card = ctypes.c_void_p()
