@@ -37,7 +37,7 @@ from pdtriage.report import Options, reporter_named
 from pdtriage.runs import assemble
 from pdtriage.scan import Engine
 from pdtriage.scan.detect import literals_of
-from pdtriage.support.gc_pause import collector_at_rest
+from pdtriage.support.gc_pause import gc_paused
 
 PARTS = ("bytes", "files", "facts")
 FEW, MANY = (8, 512, 8_192), 100_000
@@ -129,7 +129,7 @@ def judged(ranks: int, story: Story, accuse: Accuse) -> dict[str, object]:
     """From facts to JSON; the seconds of every step."""
     engine = Engine(load_knowledge())
     job = ManyRanks(ranks, story, accuse)
-    with collector_at_rest():
+    with gc_paused():
         facts = job.facts(engine)
         before = _peak()
         began = time.perf_counter()
@@ -139,7 +139,7 @@ def judged(ranks: int, story: Story, accuse: Accuse) -> dict[str, object]:
     reached = time.perf_counter()
     report = verdict.report("last", "en")
     told = time.perf_counter()
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, collector_at_rest():
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, gc_paused():
         reporter_named("json").write(report, nowhere, Options())
     written = time.perf_counter()
     blamed = {rank for cause in report.root_causes for rank in cause.ranks}

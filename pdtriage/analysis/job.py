@@ -21,7 +21,7 @@ from pdtriage.model import (
     VerdictWord,
 )
 from pdtriage.report.masking.redact import mask_secrets
-from pdtriage.support.gc_pause import collector_at_rest
+from pdtriage.support.gc_pause import gc_paused
 from pdtriage.verdict import Judgement, judge, signatures_reported
 from pdtriage.verdict.attempts import attempts_of, row_of
 from pdtriage.verdict.differences import differences_between, differences_of_ranks
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Job:
     """The runs of one job, oldest first, judged; reports on them are cut from it."""
 
-    @collector_at_rest()
+    @gc_paused()
     def __init__(
         self,
         runs: Sequence[RunFacts],
@@ -50,7 +50,7 @@ class Job:
         self.judgements = [judge(run, knowledge) for run in runs]
         self.notes = (*notes, *knowledge.problems)
 
-    @collector_at_rest()
+    @gc_paused()
     def report(
         self, which: Which, language: Language, redact: bool = True, good: GoodRun | None = None
     ) -> Report:

@@ -16,7 +16,7 @@ from pdtriage.sources import Found, Source, find
 from pdtriage.sources.remote.url import in_public
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
-from pdtriage.support.gc_pause import collector_at_rest, keep_until_exit
+from pdtriage.support.gc_pause import gc_paused, keep_until_exit
 from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:  # what comes after reading is imported after the readers were forked
@@ -92,7 +92,7 @@ def job_at(
     from pdtriage.analysis.job import Job
     from pdtriage.runs.assemble import assemble
 
-    with collector_at_rest():
+    with gc_paused():
         runs = assemble(facts, records, engine.knowledge)
     noted = (*found.notes, *notes)
     if not runs:
@@ -109,7 +109,7 @@ def job_at(
 
 def prepare_judging() -> None:
     """Import what comes after reading; where other processes read, this one has time for it."""
-    with collector_at_rest():
+    with gc_paused():
         import pdtriage.analysis.job
         import pdtriage.runs.assemble  # noqa: F401
 
@@ -130,7 +130,7 @@ def _good_run(
 
 
 @lru_cache(maxsize=2)
-@collector_at_rest()
+@gc_paused()
 def _engine(parsers: tuple[Path, ...], _environment: str) -> Engine:
     """Compiled once for a notebook that analyses folder after folder."""
     return Engine(load_knowledge(parsers))

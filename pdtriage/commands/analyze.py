@@ -24,7 +24,7 @@ from pdtriage.report.delivery import Target, refuse_unwritable, targets_of
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.gc_pause import collector_at_rest, keep_until_exit
+from pdtriage.support.gc_pause import gc_paused, keep_until_exit
 from pdtriage.support.language import Text
 
 DEFAULT_PATHS = ("log",)
@@ -224,7 +224,7 @@ def _reports(
     baseline: str | None,
     reading: _Reading,
 ) -> Sequence[Report]:
-    with collector_at_rest():  # imports make many objects, and none to collect
+    with gc_paused():  # imports make many objects, and none to collect
         from pdtriage.analysis import pipeline
         from pdtriage.reading import mapper_of
 

@@ -17,7 +17,7 @@ from pdtriage.commands.options import (
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.model import Language, SignatureRole, Text
 from pdtriage.support.errors import UserError
-from pdtriage.support.text_width import padded, wrapped
+from pdtriage.support.text_width import pad, wrap
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Signature
@@ -85,7 +85,7 @@ def _rendered(found: explaining.Explanation, restarts: Sequence[Text], language:
         kind += [shown, found.signature.category or ""]
     lines.append("  ".join(part for part in kind if part))
     if found.meaning:
-        lines += ["", *wrapped(found.meaning.in_(language), WIDTH)]
+        lines += ["", *wrap(found.meaning.in_(language), WIDTH)]
     if found.confirm:
         lines += _section(Text("How to confirm", "如何确认"), [found.confirm], language)
     lines += _section(Text("What to do", "怎么办"), found.advice, language)
@@ -108,7 +108,7 @@ def _listed(heading: Text, signatures: Sequence[Signature], language: Language) 
     if not signatures:
         return []
     width = max(len(signature.id) for signature in signatures)
-    rows = [f"  {padded(s.id, width)}  {s.title.in_(language)}" for s in signatures]
+    rows = [f"  {pad(s.id, width)}  {s.title.in_(language)}" for s in signatures]
     return ["", heading.in_(language), *rows]
 
 
@@ -118,7 +118,7 @@ def _section(heading: Text, sentences: Sequence[Text], language: Language) -> li
     lines = ["", heading.in_(language)]
     for number, sentence in enumerate(sentences, 1):
         mark = f"  {number}. " if len(sentences) > 1 else "  "
-        for row in wrapped(sentence.in_(language), WIDTH - len(mark)):
+        for row in wrap(sentence.in_(language), WIDTH - len(mark)):
             lines.append(mark + row)
             mark = " " * len(mark)
     return lines

@@ -19,7 +19,7 @@ from pdtriage.model import CATEGORIES, Language
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
-from pdtriage.support.text_width import padded
+from pdtriage.support.text_width import pad
 
 Name = Annotated[str, Argument(metavar="ID", help=Text("Id of a signature.", "特征的 id。"))]
 CategoryOption = Annotated[
@@ -82,7 +82,7 @@ def list_(
     ]
     for signature in signatures:
         cells = zip(_cells(signature), widths, strict=True)
-        row = "  ".join(padded(cell, width) for cell, width in cells)
+        row = "  ".join(pad(cell, width) for cell, width in cells)
         print(f"{row}  {signature.title.in_(language)}")
 
 

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pdtriage.commands.options import LANGUAGE
 from pdtriage.support.language import Text
-from pdtriage.support.text_width import wrapped
+from pdtriage.support.text_width import wrap
 
 _NAMES = 30
 """Where names are longer, their meaning begins on the next line."""
@@ -150,5 +150,5 @@ def _write_section(formatter: Any, heading: Text, rows: Sequence[tuple[str, str]
     for name, meaning in rows:
         row = f"  {name}".ljust(before) if len(name) <= _NAMES else f"  {name}\n{'':{before}}"
         room = formatter.width - before + (2 if LANGUAGE == "zh" else 0)
-        lines = wrapped(meaning, max(20, room))
+        lines = wrap(meaning, max(20, room))
         formatter.write(row + f"\n{'':{before}}".join(lines) + "\n")

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from pdtriage.support.errors import assert_never
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[
@@ -92,43 +92,43 @@ def _row(kind: FileKind) -> Kind:
         case "console":  # recognised by what launchers, libraries and dying processes print
             return Kind("scan", followed=True, bundled=5)
         case "endpoints":
-            opening = Opening(late(rb"PADDLE_TRAINER_ENDPOINTS:"))
+            opening = Opening(lazy_compile(rb"PADDLE_TRAINER_ENDPOINTS:"))
             name = _launcher_name(r"endpoints\.log")
             return Kind("parse", bundled=4, name=name, openings=(opening,))
         case "pod":
-            return Kind("parse", bundled=3, openings=(Opening(late(rb"environ\(\{")),))
+            return Kind("parse", bundled=3, openings=(Opening(lazy_compile(rb"environ\(\{")),))
         case "env":
-            lines = Lines(late(rb"[A-Za-z_][A-Za-z0-9_]{0,200}="), 0.7, b"PADDLE_")
+            lines = Lines(lazy_compile(rb"[A-Za-z_][A-Za-z0-9_]{0,200}="), 0.7, b"PADDLE_")
             name = _launcher_name("envlog" + _NUMBER)
             return Kind("parse", bundled=1, bare="envlog", name=name, lines=lines)
         case "backup_env":
-            name = late(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII)
-            opening = Opening(late(rb"\{"), late(rb'"PADDLE_TRAINER_ID"'))
+            name = lazy_compile(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII)
+            opening = Opening(lazy_compile(rb"\{"), lazy_compile(rb'"PADDLE_TRAINER_ID"'))
             return Kind("parse", bundled=2, name=name, openings=(opening,))
         case "gpu":
-            return Kind("skip", openings=(Opening(late(rb"index,uuid,driver_version")),))
+            return Kind("skip", openings=(Opening(lazy_compile(rb"index,uuid,driver_version")),))
         case "kernel":
-            name = late(
+            name = lazy_compile(
                 r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
                 re.IGNORECASE,
             )
-            line = late(
+            line = lazy_compile(
                 rb"(?:kern  :\w+ *: )?\[ *\d{1,9}\.\d{6}\](?: \[ *T?\d+\])? "
                 rb"|[^\n]{10,80}? kernel: |\[\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\] "
             )
             return Kind("scan", bundled=6, name=name, lines=Lines(line, 0.5))
         case "k8s":  # as JSON, as `describe` shows them, or as a table
-            json = late(
+            json = lazy_compile(
                 rb'"kind":\s*"(?:Pod|Event|PaddleJob)(?:List)?"|"schema":\s*"pdtriage\.k8s/\d'
             )
-            text = late(
+            text = lazy_compile(
                 rb"Name: +\S+\s*\nNamespace: +\S+\s*\n(?:[^\n]*\n){0,8}?(?:Node|Service Account): "
                 rb"|(?:NAMESPACE +)?NAME +READY +STATUS +RESTARTS +AGE"
                 rb"|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +MESSAGE"
             )
-            return Kind("parse", openings=(Opening(late(rb"[{\[]"), json), Opening(text)))
+            return Kind("parse", openings=(Opening(lazy_compile(rb"[{\[]"), json), Opening(text)))
         case "record":
-            name = late(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII)
+            name = lazy_compile(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII)
             return Kind("record", bundled=0, name=name, folder=RECORD_FOLDER)
         case "other":
             return Kind("skip")
@@ -141,7 +141,7 @@ _NUMBER = r"[._-](?P<index>\d{1,9})"
 
 def _launcher_name(pattern: str) -> re.Pattern[str]:
     # People add .txt or .log because GitHub does not take an upload named workerlog.0.
-    return late(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
+    return lazy_compile(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
 
 
 KINDS: dict[FileKind, Kind] = {kind: _row(kind) for kind in get_args(FileKind)}

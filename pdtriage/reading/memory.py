@@ -83,7 +83,7 @@ class _Entries:
         try:
             if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
                 return None
-            body = cache.unsealed(path.read_bytes(), key)
+            body = cache.unseal(path.read_bytes(), key)
             if body is None:
                 return None
             [(facts, _)] = decode(_decompress(body), [source])
@@ -106,7 +106,7 @@ class _Entries:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             os.chmod(self._folder, 0o700)  # lines of logs are in it, whatever the umask says
-            cache.write(self._path(key), cache.sealed(body, key))
+            cache.write(self._path(key), cache.seal(body, key))
         except OSError:
             return  # a folder that cannot be written costs time, not results
         self._grown = True

@@ -15,13 +15,13 @@ from pdtriage.report.repository import repository_around
 from pdtriage.sources.remote.url import in_public
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.gc_pause import collector_at_rest
+from pdtriage.support.gc_pause import gc_paused
 
 Color = Literal["auto", "always", "never"]
 FILE_WIDTH = 80
 
 
-@collector_at_rest()
+@gc_paused()
 def deliver(
     targets: Sequence[Target],
     reports: Sequence[Report],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
-_SEQUENCES = late(
+_SEQUENCES = lazy_compile(
     r"""
     (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]                            # CSI: colours, cursor, erase
     | (?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])                         # OSC, DCS, SOS, PM, APC with
@@ -15,8 +15,8 @@ _SEQUENCES = late(
     """,
     re.VERBOSE,
 )
-_BREAKS = late(r"\r\n|[\n\x0b\x0c\x85\u2028\u2029]")
-_CONTROLS = late(
+_BREAKS = lazy_compile(r"\r\n|[\n\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = lazy_compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 and C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks reorder what is read
     "\u200b-\u200d\u2060\ufeff\U000e0000-\U000e007f"  # invisible
@@ -26,8 +26,8 @@ _CONTROLS = late(
 _TAB = " " * 4
 # Runners of GitHub, Azure and TeamCity obey `##[...]`, `##vso[...]` and `##teamcity[...]` anywhere
 # in a line, and `::command::` at its beginning.
-_HASH_COMMAND = late(r"##(?=\w{0,20}\[)")
-_COLON_COMMAND = late(r"^(\s*:)(?=:)", re.M)
+_HASH_COMMAND = lazy_compile(r"##(?=\w{0,20}\[)")
+_COLON_COMMAND = lazy_compile(r"^(\s*:)(?=:)", re.M)
 
 
 def inert(text: str) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 
 from pdtriage.model import EnvBlock, Event, Exit, FileFacts, Role, Says
 from pdtriage.runs.run_boundaries import Segment, Span
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 SPAWNED_LINES = 200
 MOST_RANKS = 200_000
 SAME_START = 2.0
 """Seconds: the double loggers of the legacy launcher print a start twice."""
-_PATH = late(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
+_PATH = lazy_compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
 _ROLE_OF: dict[str, Role] = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
 
 

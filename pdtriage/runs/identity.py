@@ -7,12 +7,12 @@ from functools import cached_property
 
 from pdtriage.model import Role
 from pdtriage.runs.node_runs import Member, NodeRun
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
-_NODE_NAME = late(
+_NODE_NAME = lazy_compile(
     r"(?:^|[/_.-])(?:node|host|machine|worker|trainer|pod|rank)[_.-]?(\d+)(?=$|[/_.-])"
 )
-_ADDRESS = late(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_ADDRESS = lazy_compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _DEVICE_FLAGS = {
     "FLAGS_selected_gpus": "gpu",
     "FLAGS_selected_xpus": "xpu",

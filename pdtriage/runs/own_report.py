@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pdtriage.model import Exit, Rank
 from pdtriage.runs.console_ranks import numbers_in
 from pdtriage.runs.node_runs import NodeRun
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
-_GROUP = late(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
+_GROUP = lazy_compile(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
 _STOPPED = ("stopped", "被启动器停止")
 
 

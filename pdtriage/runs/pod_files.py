@@ -9,15 +9,15 @@ from collections.abc import Container, Iterator, Sequence
 
 from pdtriage.model import Event, FileFacts, Pod, PodJob, Role, Text
 from pdtriage.scan.kubernetes.pods import named_like_a_pod
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 MOST_EXPECTED = 10_000
 LATE = 300.0
 """Seconds after its end: what then happens to a pod did not end it."""
 _WORDS: dict[Role, str] = {"worker": "worker", "server": "ps", "heter": "heter"}
-_PREVIOUS = late(r"[._-]prev(?:ious)?$")
-_EXTENSION = late(r"(?:\.(?:log|txt|out|gz|zst|xz|bz2))+$")
-_CONSOLE = late(r"console_(?P<container>[^_]+)(?:_previous)?")
+_PREVIOUS = lazy_compile(r"[._-]prev(?:ious)?$")
+_EXTENSION = lazy_compile(r"(?:\.(?:log|txt|out|gz|zst|xz|bz2))+$")
+_CONSOLE = lazy_compile(r"console_(?P<container>[^_]+)(?:_previous)?")
 """How `pdtriage collect k8s` calls the output of a container."""
 
 

@@ -15,19 +15,19 @@ from pdtriage.scan.tracebacks import (
     read_tracebacks,
     syntax_error,
 )
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 SUMMARY = "Error Message Summary:"
 CPP_HEADER = "C++ Traceback (most recent call last)"
 SUMMARY_LINES = 25
 STACK_LINES = 150
 
-_CPP_FRAME = late(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
-_COLLECTIVE = late(
+_CPP_FRAME = lazy_compile(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
+_COLLECTIVE = lazy_compile(
     r"ProcessGroup\w+::(\w+)|GlooCommContext::(\w+)|(ncclGroupEnd|nccl\w+)|UnboundBuffer::wait(?:Recv|Send)"
     r"|TCPStore::(\w+)|(bkcl\w+|Hccl\w+)"
 )
-_NEXT = late(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
+_NEXT = lazy_compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
 
 
 class Passage:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
 from pdtriage.scan.lines import clean, visible
 from pdtriage.support.errors import assert_never
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 MOST_BYTES = 16 << 20
 
@@ -81,17 +81,19 @@ CONFIGURATION = frozenset(
 TABLE = 4_000
 """Bytes; a table on a console is no longer."""
 
-_ASSIGNMENT = late(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
-_ENDPOINT = late(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
-_PEERS = late(r"^\[\{.*\}\]\s*$")
+_ASSIGNMENT = lazy_compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
+_ENDPOINT = lazy_compile(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
+_PEERS = lazy_compile(r"^\[\{.*\}\]\s*$")
 _PEER_KEYS = frozenset({"name", "rank", "replicas", "dtype", "candidate", "endpoints"})
-_ROW = late(  # what may be blank is told in one place only: a page of blanks must cost no time
-    rb"(?m)^[ \t]*(?:\|[ \t]*)?([A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*)\|?[ \t\r]*$"
+_ROW = (
+    lazy_compile(  # what may be blank is told in one place only: a page of blanks must cost no time
+        rb"(?m)^[ \t]*(?:\|[ \t]*)?([A-Za-z_]+)[ \t]{2,}(\S[^|\r\n]*)\|?[ \t\r]*$"
+    )
 )
-_SETTING = late(
+_SETTING = lazy_compile(
     rb"(?m)^(?:LAUNCH INFO \d{4}-\d\d-\d\d [\d:,]+ )?([a-z_]{2,24}): ?([^\r\n]{0,300})$"
 )
-_TABLE_BEGINS = late(
+_TABLE_BEGINS = lazy_compile(
     rb"(?m)^.*-----------  Configuration(?:  -----|\s+Arguments -----).*$|^.*Distributed Envs .*$"
 )
 

@@ -6,7 +6,7 @@ import re
 
 from pdtriage.model import Frame
 from pdtriage.scan.lines import Line, Lines
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 HEADER = "Traceback (most recent call last)"
 MOST_LINES = 600
@@ -24,26 +24,26 @@ CUT_LINES, CUT_BYTES = 4, 1 << 14
 """So late may the first frame stand in a log whose beginning was cut off inside a traceback; below
 these lines, up to these bytes, in a text that was pasted together, if nothing interrupts it."""
 
-_FRAME = late(
+_FRAME = lazy_compile(
     r'^(\s*)(?:> )?File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
 )
 _DRAWN_HEADER = f"─ {HEADER} ─"
 _DRAWN = ("│", "╰", "├", "└")
 """Rich, and with it typer, draws a box around frames and code; the exception stands below it."""
-_DRAWN_FRAME = late(
+_DRAWN_FRAME = lazy_compile(
     r"^│ +(?P<file>(?:/|[A-Za-z]:[\\/]|<)[^│]{0,400}?):(?P<line>\d+) in (?P<function>[^\s│]+)"
 )
-_DRAWN_CODE = late(r"^│ +(?:❱ +)?\d+ ")
-_NO_FOREIGN = late(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
+_DRAWN_CODE = lazy_compile(r"^│ +(?:❱ +)?\d+ ")
+_NO_FOREIGN = lazy_compile(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
 """What may be an exception's own line: below it stands its message."""
-_REPEATED = late(r"^\s*\[Previous line repeated \d+ more times?\]")
-_MARGIN = late(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
-_STRONG = late(
+_REPEATED = lazy_compile(r"^\s*\[Previous line repeated \d+ more times?\]")
+_MARGIN = lazy_compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
+_STRONG = lazy_compile(
     r"^(?P<type>(?:[A-Za-z_][\w$]*\.)*(?:_?[A-Za-z]\w*?)?"
     r"(?:Error|Exception|Exit|Interrupt|Warning|Empty|Full|Timeout|Iteration|NotMet|Failure|Group"
     r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
 )
-_WEAK = late(
+_WEAK = lazy_compile(
     r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|\w*[^\W\d_a-zA-Z]\w*)"
     r"(?::(?P<message>.*))?$"
 )
@@ -51,8 +51,10 @@ _GLUE = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
 )
-_NESTED = late(r"(?m)with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original")
-_LIBRARY = late(
+_NESTED = lazy_compile(
+    r"(?m)with message:\s*$|Original Traceback|\bTraceback of\b|^\s*The original"
+)
+_LIBRARY = lazy_compile(
     r"site-packages|dist-packages|[/\\]lib(?:64)?[/\\]python\d|^<|^(?:threading|runpy|queue|socket|"
     r"subprocess|selectors|ssl|json|pickle)\.py$|[/\\]paddle[/\\](?:fluid|base|distributed|nn|io|"
     r"hapi|optimizer|tensor|framework|static|jit|amp)[/\\]"
@@ -342,7 +344,7 @@ def _frame(found: re.Match[str]) -> Frame:
     return Frame(found["file"], int(found["line"][:9]), (found["function"] or "").strip())
 
 
-_LOG_LINE = late(
+_LOG_LINE = lazy_compile(
     r"^\[?(?:\d{4}[-/]\d\d|\d\d/\d\d |[IWEF]\d{4} \d\d:|LAUNCH |INFO|WARNING|ERROR|DEBUG)"
     r"|^Exception in thread|^-{10,}|^\*\*\* |^terminate called|^Epoch|^epoch|^step|\bloss\b"
 )

@@ -32,14 +32,14 @@ def load(name: str, key: str) -> bytes | None:
         return None
     with suppress(OSError):  # a folder that cannot be written can be read
         os.utime(path)
-    return unsealed(stored, key)
+    return unseal(stored, key)
 
 
 def store(name: str, key: str, body: bytes) -> None:
     """Written atomically; a folder that cannot be written costs time, not results."""
     path = _path(name, key)
     try:
-        write(path, sealed(body, key))
+        write(path, seal(body, key))
         _prune(path.parent)
     except OSError:
         return
@@ -56,12 +56,12 @@ def is_trusted(path: Path) -> bool:
     )
 
 
-def sealed(body: bytes, key: str) -> bytes:
+def seal(body: bytes, key: str) -> bytes:
     """The body with what it takes to see later that it is whole, and meant."""
     return MAGIC + key.encode() + b"\n" + _checksum(body) + body
 
 
-def unsealed(stored: bytes, key: str) -> bytes | None:
+def unseal(stored: bytes, key: str) -> bytes | None:
     head = MAGIC + key.encode() + b"\n"
     body = stored[len(head) + 32 :]
     if not stored.startswith(head) or stored[len(head) : len(head) + 32] != _checksum(body):

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """For work that makes many objects, keeps most and ties none into a circle.
 
     The collector would walk over everything again and again and find nothing: a third of the time
@@ -30,7 +30,7 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def rest_until_exit() -> None:
+def pause_gc_until_exit() -> None:
     """For a process that ends with its analysis, however large: that ties nothing into circles.
 
     At exit, too, Python would walk over all there is, several times.
@@ -45,7 +45,7 @@ _kept: list[object] | None = None
 """None where the process goes on after an analysis."""
 
 
-def rests_until_exit() -> bool:
+def is_paused_until_exit() -> bool:
     return _kept is not None
 
 
@@ -56,7 +56,7 @@ def keep_until_exit(*things: object) -> None:
         _kept.extend(things)
 
 
-def leave(code: int) -> NoReturn:
+def exit_at_once(code: int) -> NoReturn:
     """End the process without taking it apart object by object.
 
     All that is to be done at exit is done, and what was printed is out.

@@ -10,12 +10,12 @@ import re
 from typing import Any, AnyStr, cast
 
 
-def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def lazy_compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Like `re.compile`; a pattern that is wrong shows when it is used."""
-    return cast("re.Pattern[AnyStr]", _Late(pattern, flags))
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
-class _Late:
+class _LazyPattern:
     def __init__(self, pattern: Any, flags: int) -> None:
         self._given = pattern, flags
 

@@ -24,7 +24,7 @@ def columns(text: str) -> int:
     return sum(_columns_of(character) for character in text)
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     return text + " " * max(0, width - columns(text))
 
 
@@ -35,7 +35,7 @@ def cut(text: str, width: int) -> str:
     return _head(text, max(0, width - len(_ELLIPSIS))) + _ELLIPSIS
 
 
-def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
+def wrap(text: str, width: int, most: int | None = None) -> list[str]:
     """`text` in lines of at most `width` columns, and at most `most` of them."""
     lines: list[str] = []
     line, width = "", max(1, width)  # what stands before it may leave no room

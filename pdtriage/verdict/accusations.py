@@ -8,11 +8,13 @@ from typing import TypeVar
 
 from pdtriage.model import Rank, Role
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
-_ENDPOINT = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})")
-_HOST = late(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
+_ENDPOINT = lazy_compile(
+    r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})"
+)
+_HOST = lazy_compile(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
 
 FEW = 2
 """Two ranks of one host are told apart by who of them speaks."""

@@ -8,15 +8,15 @@ import re
 from functools import lru_cache
 
 from pdtriage.model import Frame
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 VERSION = "1"
 
-_PATH = late(r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+)+[/\\]?")
-_HEX = late(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b")
-_ADDRESS = late(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b")
-_NUMBER = late(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
-_STAMP = late(
+_PATH = lazy_compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+)+[/\\]?")
+_HEX = lazy_compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b")
+_ADDRESS = lazy_compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b")
+_NUMBER = lazy_compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
+_STAMP = lazy_compile(
     r"^[\[\s]*(?:[IWEF]\d{4}|\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d)[^\]]*?\d\d:\d\d:\d\d[\d.,]*\S*\s*"
 )
 

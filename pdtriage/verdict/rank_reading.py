@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, Progress, Rank, Says
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
@@ -18,7 +18,7 @@ LAST_WORDS = 2
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 _GROUP = re.compile(r"ExceptionGroup: .*\(\d+ sub-exceptions?\)$")
-_FINISHED = late(
+_FINISHED = lazy_compile(
     r"(?i)\btrain(?:ing)? (?:is |has |was |been ){0,2}(?:all )?"
     r"(?:finished|completed?|done|ended|over|successful)\b"
     r"|\b(?:finished|completed|end of) (?:the )?training\b|训练(?:已|全部|已经)?(?:完成|结束)"

@@ -154,12 +154,12 @@ def test_a_damaged_entry_is_read_anew(log: Path, shelf: Path, damage: str) -> No
     elif damage == "other":
         entry.write_bytes(whole.replace(entry.stem.encode(), b"0" * 32))
     elif damage == "altered":
-        body = cache.unsealed(whole, entry.stem) or b""
+        body = cache.unseal(whole, entry.stem) or b""
         text = zstandard.ZstdDecompressor().decompress(body).replace(b"Errno 5", b"Errno 7")
         entry.write_bytes(whole[: -len(body)] + zstandard.ZstdCompressor().compress(text))
     else:
         body = zstandard.ZstdCompressor().compress(b"\x91\x92\x91\xa1x\x90")
-        entry.write_bytes(cache.sealed(body, entry.stem))
+        entry.write_bytes(cache.seal(body, entry.stem))
     again, read = look(log)
     assert read == ["workerlog.0"]
     assert again == first

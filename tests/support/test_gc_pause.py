@@ -14,7 +14,7 @@ from pdtriage import analyze
 from pdtriage.analysis.pipeline import NothingToAnalyse
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import DEBUG_VARIABLE
-from pdtriage.support.gc_pause import collector_at_rest
+from pdtriage.support.gc_pause import gc_paused
 
 LOG = (
     """\
@@ -100,6 +100,6 @@ def folder_of(folder: Path, ranks: int) -> Path:
 def left_by(folder: Path) -> int:
     """How many objects only the collector can free after an analysis."""
     gc.collect()
-    with collector_at_rest():
+    with gc_paused():
         analyze(folder)
         return gc.collect()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pdtriage.support import lazy_regex
 
-IMPORT = "from pdtriage.support.lazy_regex import late\n"
+IMPORT = "from pdtriage.support.lazy_regex import lazy_compile\n"
 
 
 def test_a_late_pattern_is_compiled_once_it_is_used() -> None:
-    pattern = lazy_regex.late(r"rank (\d+)", re.IGNORECASE)
+    pattern = lazy_regex.lazy_compile(r"rank (\d+)", re.IGNORECASE)
     assert "match" not in vars(pattern)
 
     found = pattern.match("RANK 12")
@@ -30,7 +30,7 @@ def test_all_late_patterns_are_sound() -> None:
     users = [path for path in root.rglob("*.py") if IMPORT in path.read_text("utf-8")]
     for path in users:
         importlib.import_module(".".join(path.relative_to(root.parent).with_suffix("").parts))
-    patterns = [one for one in gc.get_objects() if isinstance(one, lazy_regex._Late)]
+    patterns = [one for one in gc.get_objects() if isinstance(one, lazy_regex._LazyPattern)]
 
     assert len(patterns) >= len(users) > 10
     assert all(isinstance(pattern.pattern, str | bytes) for pattern in patterns)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.support.text_width import columns, cut, padded, wrapped
+from pdtriage.support.text_width import columns, cut, pad, wrap
 
 
 def test_a_chinese_character_takes_two_columns() -> None:
     assert columns("rank 1 失败") == 11
     assert columns("e\u0301") == 1
-    assert padded("失败", 6) == "失败  "
+    assert pad("失败", 6) == "失败  "
 
 
 def test_cut_shows_that_it_cut() -> None:
@@ -21,38 +21,38 @@ def test_cut_shows_that_it_cut() -> None:
 
 
 def test_words_stay_whole_and_long_ones_are_broken() -> None:
-    assert wrapped("one two three", 8) == ["one two", "three"]
-    assert wrapped("/a/very/long/path", 8) == ["/a/very/", "long/pat", "h"]
+    assert wrap("one two three", 8) == ["one two", "three"]
+    assert wrap("/a/very/long/path", 8) == ["/a/very/", "long/pat", "h"]
 
 
 def test_chinese_punctuation_does_not_begin_a_line() -> None:
-    lines = wrapped("读取数据失败，请检查挂载。然后重试。", 12)
+    lines = wrap("读取数据失败，请检查挂载。然后重试。", 12)
     assert all(line[0] not in "，。" for line in lines)
     assert "".join(lines) == "读取数据失败，请检查挂载。然后重试。"
 
 
 def test_indentation_of_code_is_kept() -> None:
-    assert wrapped("    return f.read()", 40) == ["    return f.read()"]
+    assert wrap("    return f.read()", 40) == ["    return f.read()"]
 
 
 def test_most_lines() -> None:
-    assert wrapped("aa bb cc dd ee", 5, most=2) == ["aa bb", "cc..."]
-    assert wrapped("", 10) == [""]
+    assert wrap("aa bb cc dd ee", 5, most=2) == ["aa bb", "cc..."]
+    assert wrap("", 10) == [""]
 
 
 @given(st.text(), st.integers(4, 100))
 def test_nothing_is_wider_than_asked_and_nothing_is_lost(text: str, width: int) -> None:
-    lines = wrapped(text, width)
+    lines = wrap(text, width)
     assert all(columns(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
 @given(st.text(), st.integers(4, 60), st.integers(1, 3))
 def test_at_most(text: str, width: int, most: int) -> None:
-    lines = wrapped(text, width, most)
+    lines = wrap(text, width, most)
     assert len(lines) <= most
     assert all(columns(line) <= width for line in lines)
 
 
 def test_where_no_room_is_left_nothing_is_lost() -> None:
-    assert "".join(wrapped("a word", -3)).replace(" ", "") == "aword"
+    assert "".join(wrap("a word", -3)).replace(" ", "") == "aword"

@@ -19,7 +19,7 @@ from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Report
 from pdtriage.report import Options, reporter_named
 from pdtriage.runs import assemble
-from pdtriage.support.gc_pause import collector_at_rest
+from pdtriage.support.gc_pause import gc_paused
 
 from ..scan.builders import engine
 
@@ -32,7 +32,7 @@ SCREEN = 50
 
 
 def judged(job: ManyRanks) -> Report:
-    with collector_at_rest():
+    with gc_paused():
         runs = assemble(job.facts(engine()))
     return Job(runs, engine().knowledge).report("last", "en")
 
@@ -100,7 +100,7 @@ def test_work_grows_with_the_ranks_not_with_their_square(
     assert later < 1.1 * first
 
 
-@collector_at_rest()
+@gc_paused()
 def test_a_hundred_thousand_ranks() -> None:
     job = ManyRanks(100_000, accuse="endpoint")
     report = judged(job)

@@ -327,7 +327,7 @@ _GROUPS: dict[Group, Text] = {
 
 def help_text(language: Language) -> str:
     """The help page of `pdtriage run`."""
-    from pdtriage.support.text_width import wrapped  # a launch has no use for it
+    from pdtriage.support.text_width import wrap  # a launch has no use for it
 
     lines = [_HEAD.in_(language)]
     for group, title in _GROUPS.items():
@@ -337,7 +337,7 @@ def help_text(language: Language) -> str:
                 continue
             names = ", ".join(f"--{name}" for name in (flag.name, *flag.aliases))
             variables = f" [{', '.join(flag.variables)}]" if flag.variables else ""
-            lines += [f"  {line}" for line in wrapped(names, HELP_WIDTH - 2)]
+            lines += [f"  {line}" for line in wrap(names, HELP_WIDTH - 2)]
             meaning = f"{flag.help.in_(language)}{variables}"
-            lines += [f"      {line}" for line in wrapped(meaning, HELP_WIDTH - 6)]
+            lines += [f"      {line}" for line in wrap(meaning, HELP_WIDTH - 6)]
     return "\n".join(lines) + "\n"

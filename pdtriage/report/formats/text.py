@@ -33,7 +33,7 @@ from pdtriage.report.words import (
     run_time,
     victims_line,
 )
-from pdtriage.support.text_width import columns, cut, padded, wrapped
+from pdtriage.support.text_width import columns, cut, pad, wrap
 
 CONTEXT_BEFORE, CONTEXT_AFTER = 2, 1
 EVIDENCE_ROWS = 3
@@ -191,7 +191,7 @@ def _log_line(page: Page, number: int, text: str, gutter: int, rows: int = 0) ->
     if not rows:
         page.line(lead + cut(shown, room), DIM)
         return
-    for row in wrapped(shown, room, rows):
+    for row in wrap(shown, room, rows):
         page.line(lead + row, BOLD)
         lead = " " * len(lead)
 
@@ -247,8 +247,8 @@ def _timeline(report: Report, page: Page) -> None:
             skipped = place - following
             page.line("  " + page.say(Text(f"({skipped} more)", f"（另有 {skipped} 条）")), DIM)
         following = place + 1
-        lead = f"  {padded(stamp, stamp_width)}  " if stamp_width else "  "
-        row = f"{lead}{padded(name, name_width)}  {page.say(moment.text)}"
+        lead = f"  {pad(stamp, stamp_width)}  " if stamp_width else "  "
+        row = f"{lead}{pad(name, name_width)}  {page.say(moment.text)}"
         page.line(cut(inert_line(row), page.width))
 
 

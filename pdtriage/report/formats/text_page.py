@@ -7,7 +7,7 @@ from pdtriage.report import Options
 from pdtriage.report.attempts import attempt_rows, has_other_runs
 from pdtriage.report.sanitise import inert, inert_line, without_commands
 from pdtriage.report.words import VERDICTS, run_time
-from pdtriage.support.text_width import columns, padded, wrapped
+from pdtriage.support.text_width import columns, pad, wrap
 
 ATTEMPTS_LISTED = 4
 RUNS_LISTED = 6
@@ -71,7 +71,7 @@ def runs(report: Report, page: Page) -> None:
         attempt = page.say(Text(f"attempt {number}", f"第 {number} 次尝试"))
         extra = f"  {attempt}" if number > 1 else ""
         mark = ">" if run.index == report.run else " "
-        page.line(f"  {mark} {run.index}  {padded(word, word_width)}  {when}{extra}")
+        page.line(f"  {mark} {run.index}  {pad(word, word_width)}  {when}{extra}")
 
 
 def _sentence(text: str, page: Page) -> str:
@@ -98,8 +98,8 @@ class Page:
 
     def wrap(self, text: str, style: str = "", indent: int = 0, first: str = "") -> None:
         """A paragraph; `first` stands before its first line, inside the indentation."""
-        lead = padded(first, indent)
-        for row in wrapped(inert_line(text), self.width - indent):
+        lead = pad(first, indent)
+        for row in wrap(inert_line(text), self.width - indent):
             self.line(lead + row, style)
             lead = " " * indent
 
@@ -107,9 +107,9 @@ class Page:
         self, label: str, label_width: int, text: str, most: int | None = None, mark: str = ""
     ) -> None:
         """`  label  text`, the text in a column of its own; `mark` hangs before it."""
-        lead = "  " + padded(label, label_width) + "  "
+        lead = "  " + pad(label, label_width) + "  "
         indent = columns(lead) + len(mark)
-        for row in wrapped(inert_line(text), self.width - indent, most):
+        for row in wrap(inert_line(text), self.width - indent, most):
             self._lines.append(self._style(lead, DIM) + mark + row)
             lead, mark = " " * indent, ""
 

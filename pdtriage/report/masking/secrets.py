@@ -15,11 +15,11 @@ from math import log2
 from string import ascii_letters, digits
 
 from pdtriage.scan.launcher_output import ALLOWED
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 MASK = "***"
 
-_SHAPES = late(
+_SHAPES = lazy_compile(
     r"""
     (?:\b|(?<=\\[nrt]))(?:                                      # or a line break as repr has it
     (?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{16}\b                     # Amazon
@@ -48,46 +48,46 @@ _SHAPE_WORDS = (
     *("wandb_v1_", "ya29.", "hvs.", "dckr_pat_", "age-secret-key-1", "dop_v1_", "dapi", ":aa"),
     "eyj",
 )
-_VAULT = late(r"\bs\.[A-Za-z0-9]{24}\b", re.ASCII)
-_CUT_SHORT = late(  # a line too long to keep ends so, perhaps in the middle of a key
+_VAULT = lazy_compile(r"\bs\.[A-Za-z0-9]{24}\b", re.ASCII)
+_CUT_SHORT = lazy_compile(  # a line too long to keep ends so, perhaps in the middle of a key
     r"(?P<keep>)(?P<secret>\b(?:AKIA|ASIA|LTAI|AKID|ALTAK|AIza|gh[pousr]_|github_pat_|gl(?:pat|rt)-|"
     r"hf_|npm_|pypi-|sk-|[rs]k_live_|xox[abeoprs]-|eyJ)[A-Za-z0-9_.-]+)(?=…)",
     re.M | re.ASCII,
 )
-_URL_CUT_SHORT = late(  # before the @ that tells a password from a port
+_URL_CUT_SHORT = lazy_compile(  # before the @ that tells a password from a port
     r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]{0,200}:)"
     r"(?P<secret>(?!\d{1,5}…)[^\s/@'\"]+)(?=…)",
     re.I | re.M,
 )
-_VALUE_CUT_SHORT = late(  # too little is left of it to look like a secret
+_VALUE_CUT_SHORT = lazy_compile(  # too little is left of it to look like a secret
     r"(?P<keep>\bbearer\s+|[?&](?:access_token|token|sig|[a-z-]*signature|key|secret|auth)=|"
     r"\b(?:key|auth|sas|sig|signature)['\"]?\s*[:=]\s*['\"]?)"
     r"(?P<secret>[^\s&'\"]+)(?=…)",
     re.I | re.M,
 )
-_PRIVATE_KEY = late(
+_PRIVATE_KEY = lazy_compile(
     r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
     r"(?P<secret>(?:(?!-----END)[\s\S])+)"
 )
-_KEY_WITHOUT_BEGINNING = late(
+_KEY_WITHOUT_BEGINNING = lazy_compile(
     r"(?P<keep>)(?P<secret>(?:^[A-Za-z0-9+/=]{16,76}\n)+)(?=-----END [A-Z ]*PRIVATE KEY)", re.M
 )
-_KEY_LINE = late(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$", re.M)
-_URL = late(
+_KEY_LINE = lazy_compile(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*[0-9])[A-Za-z0-9+/]{64}$", re.M)
+_URL = lazy_compile(
     r"(?P<keep>\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/:@'\"]{0,200}:)?)(?P<secret>[^\s/'\"]{3,400})(?=@)",
     re.I,
 )
-_HEADER = late(
+_HEADER = lazy_compile(
     r"(?P<keep>\b(?:proxy-)?authorization\b['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic|digest|token)\s+)?"
     r")(?!(?:bearer|basic|digest|token)\b)(?P<secret>[^\s'\",][^\s'\"]{3,})"
     r"|(?P<keep2>\bbearer\s+)(?P<secret2>[A-Za-z0-9._~+/-]{16,}=*)",
     re.I,
 )
-_COOKIE = late(
+_COOKIE = lazy_compile(
     r"(?P<keep>\b(?:set-)?cookie['\"]?\s*[:=]\s*['\"]?)(?P<secret>[^\s'\"=;]{1,60}=[^'\"\n]{4,})",
     re.I,
 )
-_PARAMETER = late(
+_PARAMETER = lazy_compile(
     r"(?P<keep>[?&](?:access_token|token|sig|signature|x-amz-signature|x-amz-credential|"
     r"x-amz-security-token|x-goog-signature|x-oss-signature|q-signature|x-bce-security-token|"
     r"ossaccesskeyid|key|secret|auth|authorization)=)(?P<secret>[^\s&'\"]{6,})",
@@ -103,17 +103,17 @@ _SECRET_ENDS: tuple[str, ...] = (  # in small letters, what each of these ends w
     *("key", "keyid", "key_id", "key-id", "ak", "sk"),
 )
 _SECRET_VALUE = r"""(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'",;&)\]}]+)"""
-_NAMED = late(
+_NAMED = lazy_compile(
     rf"""(?P<keep>(?P<name>{_SECRET_NAME})\\?['"]?\s*(?:=>|[:=：])\s*"""  # \\: JSON within JSON
     r"""(?:[bruf]{0,2}\\?(?=['"]))?(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
-_PAIRED = late(
+_PAIRED = lazy_compile(
     rf"""(?P<keep>\([bru]?['"](?P<name>[\w.-]{{0,60}}?{_SECRET_NAME})['"],\s*[bru]?(?P<quote>['"]))"""
     r"""(?P<secret>[^'"\n]+)(?=['"]\s*\))""",
     re.IGNORECASE,
 )
-_KEY_NAME = late(
+_KEY_NAME = lazy_compile(
     r"""(?P<keep>(?P<name>(?:key|auth|sas|sig|signature|session(?:[_-]?id)?|webhook|"""
     r"""client-key-data|client-certificate-data|passcode|salt|seed_phrase))['"]?\s*[:=]\s*"""
     r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~-]{20,})""",
@@ -123,7 +123,7 @@ _KEY_ENDS = (
     *("key", "auth", "sas", "sig", "signature", "session", "sessionid", "session_id", "session-id"),
     *("webhook", "client-key-data", "client-certificate-data", "passcode", "salt", "seed_phrase"),
 )
-_FLAG = late(
+_FLAG = lazy_compile(
     rf"""(?P<keep>(?P<name>{_SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))""" + _SECRET_VALUE,
     re.IGNORECASE,
 )
@@ -132,15 +132,15 @@ _FLAG_ENDS = (
     *(name for name in _SECRET_ENDS if len(name) > 2),
     *(before + name for before in digits + "_.-" for name in ("ak", "sk")),  # no letter
 )
-_DASHES = late(r"--?\w")
-_HARMLESS_NAME = late(
+_DASHES = lazy_compile(r"--?\w")
+_HARMLESS_NAME = lazy_compile(
     r"(?<![a-z])"
     r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
     r"next|last|first|prev|input|output|prompt|completion|invalid|unexpected|bad|syntax|per|num|max|"
     r"min|n)[_.-]?tokens?$",
     re.I,
 )
-_HARMLESS_VALUE = late(
+_HARMLESS_VALUE = lazy_compile(
     r"(?:none|null|nil|true|false|str|string|bytes|int|optional|os\.environ.*|getenv.*|"
     r"\*+|<[^>]*>?|\$\{?\w+\}?|%s|\{\w*\}|-?[0-9.]+%?|xxx+)[,.;:)]*$",
     re.I,
@@ -164,16 +164,16 @@ HARMLESS_VARIABLES = ALLOWED | {
     *("CUDA_HOME", "CUDA_VERSION", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "GLOG_v"),
     *("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "CUSTOM_DEVICE_ROOT", "DISPLAY"),
 }
-_DUMP_DICT = late(  # blanks in one place only, or there are too many ways to share them out
+_DUMP_DICT = lazy_compile(  # blanks in one place only, or there are too many ways to share them out
     r"""\{(?:\s*['"]\w{1,80}['"]:\s*(?:'[^'\n]*'|"[^"\n]*"),?){6,}\s*[^}\n]*\}?"""
 )
-_PAIR = late(
+_PAIR = lazy_compile(
     r"""(?P<keep>['"](?P<name>[A-Z_]\w*)['"]:\s*(?P<quote>['"]))(?P<value>(?:(?!(?P=quote))[^\n])*)"""
 )
 DUMPED = 5
 """So many variables, one a line, are a dump."""
-_DUMP_LINES = late(r"(?:^(?:export |declare -x )?[A-Z_][A-Z0-9_]*=.*(?:\n|$)){5,}", re.M)
-_ASSIGNED = late(r"(?P<keep>^(?:export |declare -x )?(?P<name>\w+)=)(?P<value>.*)$", re.M)
+_DUMP_LINES = lazy_compile(r"(?:^(?:export |declare -x )?[A-Z_][A-Z0-9_]*=.*(?:\n|$)){5,}", re.M)
+_ASSIGNED = lazy_compile(r"(?P<keep>^(?:export |declare -x )?(?P<name>\w+)=)(?P<value>.*)$", re.M)
 
 
 def masked_text(text: str) -> tuple[str, int]:

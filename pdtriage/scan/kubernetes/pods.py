@@ -8,7 +8,7 @@ from pdtriage.model import Life, Pod, PodJob, Role, Text
 from pdtriage.scan.kubernetes import reasons
 from pdtriage.scan.kubernetes.documents import VARIABLES, items, mapping, moment, number, text
 from pdtriage.scan.kubernetes.reasons import Sign
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 ROLES: dict[str, Role] = {
     "worker": "worker",
@@ -19,7 +19,7 @@ ROLES: dict[str, Role] = {
     "master": "server",  # of the training operator: it holds the servers
     "heter": "heter",
 }
-_NAME = late(rf"(?P<job>.+?)-(?P<role>{'|'.join(ROLES)})-(?P<index>\d{{1,6}})")
+_NAME = lazy_compile(rf"(?P<job>.+?)-(?P<role>{'|'.join(ROLES)})-(?P<index>\d{{1,6}})")
 
 
 def named_like_a_pod(name: str) -> tuple[str, Role, int] | None:

@@ -9,7 +9,7 @@ from pdtriage.model import KINDS, RECORD_FOLDER, FileKind
 from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
 from pdtriage.sources.find.sniff import is_text, kind_of_text
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 ArchiveKind = Literal["zip", "tar", "foreign"]
 
@@ -118,15 +118,15 @@ def _without_compression(name: str) -> tuple[str, bool]:
 _BARE_NAMES = {row.bare: kind for kind, row in KINDS.items() if row.bare}
 _NAMES = [(row.name, kind, row.folder) for kind, row in KINDS.items() if row.name is not None]
 _MOST_DIGITS = 9
-_COMPRESSION = late(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
-_TAR = late(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
-_CAPTURED = late(
+_COMPRESSION = lazy_compile(r"\.(?:gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
+_TAR = lazy_compile(r"\.(?:tar(?:\.(?:gz|bz2|xz|zst|zstd))?|tgz|tbz2?|txz|tzst)$")
+_CAPTURED = lazy_compile(
     r"(?:console|nohup|stdout|stderr|screenlog)(?:[_-][\w-]*)?(?:\.(?:log|txt|out|err|\d+))?"
     r"|slurm-\d[\w-]*\.(?:out|err)|trace|job\.log"
     r"|[\w.-]+-(?:worker|ps|heter)-\d{1,6}(?:[._-]prev(?:ious)?)?\.log",  # kubectl logs POD
     re.IGNORECASE,
 )
-_PROMISING = late(
+_PROMISING = lazy_compile(
     r".*\.(?:log|txt|out|err|stdout|stderr|[oe]\d+)"
     r"|.*[._]log\.(?:INFO|WARNING|ERROR|FATAL)\.[\d.-]+|.*\.(?:INFO|WARNING|ERROR|FATAL)"
     r"|(?:train|trainer|run|output|log|logs|job|launch|worker|syslog|messages|journal)[\w-]*"

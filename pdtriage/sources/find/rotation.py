@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 
 class Piece(NamedTuple):
@@ -70,11 +70,11 @@ _PIECE = (
     r"|[.-](?P<date>(?:19|20)\d\d-?[01]\d-?[0-3]\d(?:[-_T.]?\d[\d:.-]*)?)"
     r"|\.(?P<old>old|prev|bak))"
 )
-_OF_PROCESS = late(
+_OF_PROCESS = lazy_compile(
     r"(?P<stem>(?:worker|server|heter|coordinator|env)(?:log)?[._-]\d{1,9})" + _PIECE,
     re.IGNORECASE | re.ASCII,
 )
-_OF_ANY = late(
+_OF_ANY = lazy_compile(
     r"(?P<stem>(?:.*\.(?:log|txt|out|err)|dmesg|syslog|messages|stdout|stderr|nohup\.out))"
     + _PIECE,
     re.IGNORECASE | re.ASCII,

@@ -33,7 +33,7 @@ from pdtriage.sources.notes import Notes, Reason
 from pdtriage.sources.remote.url import in_public, is_url, local_path
 from pdtriage.sources.source import Found, Source
 from pdtriage.sources.stdin import piped
-from pdtriage.support.gc_pause import collector_at_rest
+from pdtriage.support.gc_pause import gc_paused
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """What `analyze <(command)` passes; any other pipe might have no writer and never end."""
@@ -43,7 +43,7 @@ MOST_UNKNOWN = 8
 _Taken = tuple[Candidate, Named, FileKind]
 
 
-@collector_at_rest()
+@gc_paused()
 def find(
     paths: Sequence[str | Path],
     stdin: BinaryIO | None = None,

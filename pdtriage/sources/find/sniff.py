@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.model import KINDS, FileKind
 from pdtriage.model.kinds import Lines, Opening
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 
 def is_text(head: bytes) -> bool:
@@ -76,7 +76,7 @@ _LITERALS: tuple[bytes, ...] = (
     b"][BKCL]",
     b"[HCCL]",
 )
-_TELLING = late(
+_TELLING = lazy_compile(
     rb"\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} +\d+ [\w.+/-]{1,100}:\d+\]"
     rb"|\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,80}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
     rb"|\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[^\n]{0,40}\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d"

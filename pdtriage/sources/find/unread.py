@@ -11,11 +11,11 @@ from pdtriage.sources.byte_stream import Disk
 from pdtriage.sources.find.candidate import Candidate
 from pdtriage.sources.find.sniff import is_text
 from pdtriage.sources.source import Source
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 
 MOST_LOOKED_AT = 32
 HEAD = 4096
-_NO_LOGS = late(
+_NO_LOGS = lazy_compile(
     r"\..*|.*\.(?:py|pyc|sh|json|jsonl|ya?ml|toml|ini|cfg|conf|md|html?|xml|csv|tsv|pid|lock|proto"
     r"|pd\w+|pkl|pickle|npy|npz|pth?|onnx|bin|h5|ckpt|so|prof|pb|db|png|jpe?g|gif|pdf|ipynb)"
     r"|.*(?:tfevents|vdlrecords).*|readme|license|makefile|dockerfile|\w*requirements\w*\.txt"

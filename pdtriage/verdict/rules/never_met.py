@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdtriage.model import Event, Text
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -11,7 +11,7 @@ from pdtriage.verdict.rules.rule import Rule, console, no_success
 from pdtriage.verdict.suspects import Suspect, launcher_suspect
 
 PEERS_MISSING = "verdict.peers-missing"
-_HOSTS = late(r"[\w.:-]+")
+_HOSTS = lazy_compile(r"[\w.:-]+")
 
 
 def hosts_in_different_order(evidence: RunEvidence) -> list[Suspect]:

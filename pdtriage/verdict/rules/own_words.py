@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.support.lazy_regex import late
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -29,7 +29,7 @@ from pdtriage.verdict.suspects import (
 
 PREPARED_STEPS = 32
 """A DataLoader has no more batches than this in its queue when its reader dies."""
-_EXCEPTION = late(
+_EXCEPTION = lazy_compile(
     r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
 )
 

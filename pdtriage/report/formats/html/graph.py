@@ -8,7 +8,7 @@ from pdtriage.model import Cause, Report, Text, Victim
 from pdtriage.report.formats.html.build import Child, Html, culprit_of, group_of, join, tag
 from pdtriage.report.sanitise import inert_line
 from pdtriage.report.words import REASONS
-from pdtriage.support.text_width import wrapped
+from pdtriage.support.text_width import wrap
 
 MOST_CAUSES = 6
 _BOX, _GAP, _BETWEEN = 300, 18, 130
@@ -128,7 +128,7 @@ def _spoken(x: int, y: int, text: Text, kind: str, room: tuple[int, int]) -> tup
 
 def _rows(x: int, y: int, text: str, kind: str, room: tuple[int, int]) -> tuple[Html, ...]:
     width, most = room
-    rows = wrapped(inert_line(text), width, most)
+    rows = wrap(inert_line(text), width, most)
     return tuple(tag("text", row, x=x, y=y + n * _ROW, class_=kind) for n, row in enumerate(rows))
 
 
