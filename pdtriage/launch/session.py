@@ -26,8 +26,8 @@ from pdtriage.launch.plan.interpreter import (
 from pdtriage.launch.plan.process_plan import Plan, Start
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder, refuse_missing_script
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
-from pdtriage.launch.supervise.attempt import Attempt, Post, part, tell_peers
-from pdtriage.launch.supervise.conclude import common_head, conclude
+from pdtriage.launch.supervise.attempt import Attempt, Post
+from pdtriage.launch.supervise.conclude import common_head, conclude, tell_peers
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observer
 from pdtriage.launch.supervise.guardian import Guardian, guarded
@@ -266,15 +266,4 @@ class _Session:
             )
             with contextlib.closing(paddle):
                 ending = paddle.run(python, guardian, self.checks)
-                part(paddle.channel, paddle.listen, ending, recorder, self.analyst)
-                # A signal may have come while we listened to the others.
-                ending = ending._replace(interrupted_by=paddle.policy.interrupted_by)
-                return conclude(
-                    recorder,
-                    paddle.folder,
-                    paddle.processes.values(),
-                    ending,
-                    self.flags,
-                    self.observer,
-                    self.analyst,
-                )
+                return conclude(paddle, ending, paddle.channel, self.flags, self.analyst)

@@ -9,7 +9,7 @@ import pytest
 
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached, Retry
-from pdtriage.launch.supervise.restart import Decision, Policy, decide
+from pdtriage.launch.supervise.restart import Decision, RestartPolicy, decide
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.reader import read_records
 from pdtriage.record.schema import RunRecord
@@ -27,7 +27,7 @@ def failed(
     return Conclusion("failed", (0,), 1, failure=Failure(title, fingerprint, retry, None, reached))
 
 
-def decided(*attempts: Conclusion, policy: Policy = "auto", most: int = 9) -> bool:
+def decided(*attempts: Conclusion, policy: RestartPolicy = "auto", most: int = 9) -> bool:
     decision = decide(policy, attempts, most)
     assert decision.why.en
     assert decision.why.zh
@@ -76,7 +76,7 @@ def test_always_and_never_do_not_ask_what_failed() -> None:
 
 
 @pytest.mark.parametrize("policy", ["auto", "always"])
-def test_the_limit(policy: Policy) -> None:
+def test_the_limit(policy: RestartPolicy) -> None:
     attempts = [failed("yes", step=step) for step in range(3)]
     assert decided(*attempts[:2], policy=policy, most=2)
     assert not decided(*attempts, policy=policy, most=2)
@@ -84,7 +84,7 @@ def test_the_limit(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("policy", ["auto", "always", "never"])
-def test_nobody_restarts_what_was_told_to_stop(policy: Policy) -> None:
+def test_nobody_restarts_what_was_told_to_stop(policy: RestartPolicy) -> None:
     assert not decided(Conclusion("interrupted"), policy=policy)
     assert not decide(policy, [failed("yes")], 3, interrupted=True).again
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
@@ -13,8 +12,8 @@ from pdtriage.launch.plan.environment import child_environment, launched_environ
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.process_plan import Plan, backup_file, job_file, write_companions
 from pdtriage.launch.plan.start_refusals import not_started, refuse_too_few_files
-from pdtriage.launch.supervise.conclude import conclude, plan_head
-from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
+from pdtriage.launch.supervise.conclude import conclude, plan_head, tell_peers
+from pdtriage.launch.supervise.event_loop import EventLoop
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
@@ -25,23 +24,18 @@ from pdtriage.launch.supervise.processes import (
     birth_of,
     send_to_group,
     spawn,
+    start_gpu_log,
 )
 from pdtriage.launch.supervise.restart import Restarts
-from pdtriage.launch.supervise.supervisor import Ending, Supervisor
-from pdtriage.record.schema import PeerFacts
+from pdtriage.launch.supervise.supervisor import Supervisor
 from pdtriage.record.writer import FolderLock, Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
     from pdtriage.launch.elastic.participation import Elastic
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
     from pdtriage.launch.supervise.ps_lifetime import Lifetime
-
-_PARTING = 4.0
-"""Seconds a node that has ended waits for what the others saw: long enough to notice that one has
-fallen silent for good."""
 
 
 class Post(NamedTuple):
@@ -56,8 +50,7 @@ class Post(NamedTuple):
     checks: LaunchChecks | None
 
 
-@dataclass
-class Attempt:
+class Attempt(NamedTuple):
     """Starts what is planned and stays until it has ended."""
 
     plan: Plan
@@ -83,27 +76,14 @@ class Attempt:
         self.observer.notice(AllStarted(self.plan, recorder.silence))
         supervisor = self._supervisor(children, recorder)
         ending = supervisor.run()
-        part(
-            self.channel,
-            supervisor.listen,
-            ending,
-            recorder,
-            self.analyst,
-            patience=_PARTING if self.elastic is None else self.elastic.parting,
-            leaving_is_failing=self.elastic is None,
-        )
-        # A signal may have come while we listened to the others.
-        ending = ending._replace(interrupted_by=supervisor.policy.interrupted_by)
         return conclude(
-            recorder,
-            self.plan.folder,
-            supervisor.processes.values(),
+            supervisor,
             ending,
+            self.channel,
             self.flags,
-            self.observer,
             self.analyst,
-            restarts,
-            self._signal_since,
+            restarts=restarts,
+            elastic_patience=self.elastic.parting if self.elastic is not None else None,
         )
 
     def _start(self, recorder: Recorder) -> list[Child]:
@@ -131,6 +111,7 @@ class Attempt:
         flags = self.flags
         return Supervisor(
             self.post.launch,
+            self.plan.folder,
             children,
             self.post.loop,
             recorder,
@@ -166,8 +147,6 @@ class Attempt:
         plan = self.plan
         if plan.device_kind != "gpu" or not self.flags.enable_gpu_log:
             return
-        from pdtriage.launch.supervise.gpu_log import start_gpu_log
-
         cards = [process.device or "" for process in plan.processes]
         numbers = tuple(card.removeprefix("gpu:") for card in cards)
         path = job_file(plan, "gpu.log")
@@ -189,47 +168,3 @@ class Attempt:
         )
         for warning in warnings:
             self.observer.notice(Noted(warning, "WARNING"))
-
-    def _signal_since(self) -> int | None:
-        """The signal that came for us since supervision has ended."""
-        came = self.post.loop.wait(0)
-        return next((one.signal for one in came if isinstance(one, SignalReceived)), None)
-
-
-def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analyst) -> None:
-    if channel is not None:
-        channel.publish("failed", analyst.facts(recorder.record()))
-
-
-def part(
-    channel: FactsChannel | None,
-    listen: Callable[[float, Callable[[], bool]], None],
-    ending: Ending,
-    recorder: Recorder,
-    analyst: Analyst,
-    *,
-    patience: float = _PARTING,
-    leaving_is_failing: bool = True,
-) -> None:
-    """Say how it ended here and hear how it ended elsewhere, after a failure with `patience`."""
-    if channel is None:
-        return
-    leaving = ending.reason == "interrupted" and not leaving_is_failing
-    if leaving or ending.reason == "reform":
-        channel.publish("stopped")
-        return
-    if ending.reason == "interrupted":
-        channel.publish("failed", PeerFacts(interrupted=ending.interrupted_by))
-    elif ending.reason == "completed":
-        channel.publish("done")
-    elif ending.reason != "failed":
-        # The culprit may be here although somebody else died first of it.
-        channel.publish("stopped", analyst.facts(recorder.record()))
-    listen(_PARTING if ending.reason == "completed" else patience, channel.all_over)
-    if channel.reached is False and not channel.all_over():
-        recorder.note(
-            Text(
-                "the exchange between the nodes could not be reached at the end",
-                "结束时无法连接到节点之间交换信息的端口",
-            )
-        )

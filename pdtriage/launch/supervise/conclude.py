@@ -7,22 +7,29 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from pdtriage import __version__
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.process_plan import Plan
-from pdtriage.launch.supervise.events import Finished, Noted, Observer, Reforming, Restarting
+from pdtriage.launch.supervise.events import Finished, Noted, Reforming, Restarting
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code
 from pdtriage.launch.supervise.restart import Restarts
-from pdtriage.launch.supervise.supervisor import Ending
-from pdtriage.record.schema import ProcessRecord, RestartRecord
+from pdtriage.launch.supervise.supervisor import Ending, Supervision
+from pdtriage.record.schema import PeerFacts, RestartRecord
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support import exit_codes
 from pdtriage.support.language import Text
 
+if TYPE_CHECKING:
+    # The HTTP modules are imported only by jobs of several nodes.
+    from pdtriage.launch.rendezvous.peer_channel import FactsChannel
+
+_PARTING = 4.0
+"""Seconds a node that has ended waits for what the others saw: long enough to notice that one has
+fallen silent for good."""
 _REASONS = {"peer": "failed", "refused": "failed", "reform": "interrupted"}
 """As the record has it; what makes an elastic job re-form stands in its notes."""
 
@@ -66,27 +73,32 @@ def plan_head(
     }
 
 
-def conclude(
-    recorder: Recorder,
-    folder: str,
-    processes: Iterable[ProcessRecord],
-    ending: Ending,
-    flags: LaunchFlags,
-    observer: Observer,
-    analyst: Analyst,
-    restarts: Restarts | None = None,
-    signal_since: Callable[[], int | None] = lambda: None,
-) -> Outcome:
-    """Complete the record, have it judged, decide what follows, and tell.
+def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analyst) -> None:
+    """Let the other nodes know that it failed here, and what was seen of it."""
+    if channel is not None:
+        channel.publish("failed", analyst.facts(recorder.record()))
 
-    `signal_since`: which signal came while we were judging.
+
+def conclude(
+    supervision: Supervision,
+    ending: Ending,
+    channel: FactsChannel | None,
+    flags: LaunchFlags,
+    analyst: Analyst,
+    *,
+    restarts: Restarts | None = None,
+    elastic_patience: float | None = None,
+) -> Outcome:
+    """Part from the other nodes, complete the record, have it judged, decide what follows.
+
+    `elastic_patience`: seconds an elastic node waits for what the others saw; None for others.
     """
-    for process in processes:
-        # The script may have moved or removed its log; that is no reason to fail here.
-        with contextlib.suppress(OSError):
-            if process.log:
-                size = os.path.getsize(os.path.join(folder, process.log))
-                recorder.size(process.pid, size)
+    recorder, observer = supervision.recorder, supervision.observer
+    if channel is not None:
+        _part(channel, supervision, ending, analyst, elastic_patience)
+    # A signal may have come while we listened to the others.
+    ending = ending._replace(interrupted_by=supervision.policy.interrupted_by)
+    _record_sizes(supervision)
     reason = _REASONS.get(ending.reason, ending.reason)
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
     recorder.end(end)
@@ -98,7 +110,7 @@ def conclude(
     recorder.end({**end, **judged})
     decision = None
     if restarts is not None and not refused:
-        number = ending.interrupted_by or signal_since()
+        number = ending.interrupted_by or supervision.signal_since()
         decision = restarts.after(conclusion, interrupted=number is not None, reason=ending.reason)
         number = number or restarts.stopped_by
         if restarts.elastic and number is not None and code != exit_codes.OK:
@@ -110,15 +122,55 @@ def conclude(
     recorder.close()
     if recorder.trouble:
         observer.notice(Noted(_record_trouble(recorder.trouble), "WARNING"))
-    if decision is not None and decision.again and conclusion.verdict != "failed":
-        observer.notice(Reforming(record, decision.why))
-    elif decision is not None and decision.again:
-        limit = restarts.max_restart if restarts is not None else 0
-        most = 1 + limit if restarts is not None and not restarts.elastic else None
-        observer.notice(Restarting(record, conclusion, decision, most, limit))
-    else:
+    if restarts is None or decision is None or not decision.again:
         observer.notice(Finished(record, code, conclusion.culprits, conclusion.role, decision))
+    elif conclusion.verdict != "failed":
+        observer.notice(Reforming(record, decision.why))
+    else:
+        most = None if restarts.elastic else 1 + restarts.max_restart
+        observer.notice(Restarting(record, conclusion, decision, most, restarts.max_restart))
     return Outcome(code, flags, recorder.record(), conclusion, decision=decision)
+
+
+def _part(
+    channel: FactsChannel,
+    supervision: Supervision,
+    ending: Ending,
+    analyst: Analyst,
+    elastic_patience: float | None,
+) -> None:
+    """Say how it ended here and hear how it ended elsewhere."""
+    recorder = supervision.recorder
+    leaving = ending.reason == "interrupted" and elastic_patience is not None
+    if leaving or ending.reason == "reform":
+        channel.publish("stopped")
+        return
+    patience = _PARTING if elastic_patience is None else elastic_patience
+    if ending.reason == "interrupted":
+        channel.publish("failed", PeerFacts(interrupted=ending.interrupted_by))
+    elif ending.reason == "completed":
+        channel.publish("done")
+        patience = _PARTING
+    elif ending.reason != "failed":
+        # The culprit may be here although somebody else died first of it.
+        channel.publish("stopped", analyst.facts(recorder.record()))
+    supervision.listen(patience, channel.all_over)
+    if channel.reached is False and not channel.all_over():
+        recorder.note(
+            Text(
+                "the exchange between the nodes could not be reached at the end",
+                "结束时无法连接到节点之间交换信息的端口",
+            )
+        )
+
+
+def _record_sizes(supervision: Supervision) -> None:
+    for process in supervision.processes.values():
+        # The script may have moved or removed its log; that is no reason to fail here.
+        with contextlib.suppress(OSError):
+            if process.log:
+                size = os.path.getsize(os.path.join(supervision.folder, process.log))
+                supervision.recorder.size(process.pid, size)
 
 
 def _reached(conclusion: Conclusion) -> dict[str, object]:

@@ -13,43 +13,42 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from pdtriage.launch.plan.start_refusals import not_started
 from pdtriage.launch.supervise.processes import members_of_launch, send
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 _FAREWELL = b"end\n"
 _BEAT = 0.05
 _STUCK = 30.0
 
 
-@dataclass(slots=True)
-class Guardian:
+class Guardian(NamedTuple):
     """Our side of the pipe."""
 
     pid: int
-    _pipe: int
+    pipe: int
 
     def watch(self, session: int, born: int) -> None:
         """Tell of a child that was started, and when, by the kernel's count."""
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._pipe, f"{session} {born}\n".encode())
+            os.write(self.pipe, f"{session} {born}\n".encode())
 
     def write_to(self, record: str) -> None:
         """Tell where to note down what had to be ended."""
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._pipe, b"record " + os.fsencode(record) + b"\n")
+            os.write(self.pipe, b"record " + os.fsencode(record) + b"\n")
 
     def dismiss(self) -> None:
         """Everything has ended properly."""
         # Where somebody killed the guardian there is nothing left to guard anyway.
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._pipe, _FAREWELL)
+            os.write(self.pipe, _FAREWELL)
         self.unleash()
 
     def unleash(self) -> None:
         """Let it end whatever is left, as if we had died, and wait for that."""
-        os.close(self._pipe)
+        os.close(self.pipe)
         os.waitpid(self.pid, 0)
 
 

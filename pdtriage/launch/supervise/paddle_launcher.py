@@ -57,12 +57,13 @@ class PaddleLauncher(Supervision):
     ) -> None:
         grace = flags.interrupt_grace() + _OWN_GRACE
         patience = Patience(flags.settle, flags.failure_grace(), grace)
-        super().__init__(launch, loop, recorder, observer, Policy(patience, delegates=True))
+        policy = Policy(patience, delegates=True)
+        folder = os.path.abspath(flags.log_dir)
+        super().__init__(launch, folder, loop, recorder, observer, policy)
         self.flags = flags
         self.environ = launched_environment(environ, launch)
         self.on_failure = on_failure
-        self.folder = os.path.abspath(flags.log_dir)
-        self.sizes = self.sizes_after = _sizes_in(self.folder)
+        self.sizes = self.sizes_after = _sizes_in(folder)
         """Of the logs: where this attempt began, and where another one would."""
         self.attempt = 0
         """An elastic job is restarted by Paddle's launcher itself."""

@@ -15,6 +15,10 @@ from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
+_GPU_CARDS = "index,uuid,driver_version,name,gpu_serial,display_active,display_mode"
+_GPU_PROCESSES = "pid,process_name,gpu_uuid,gpu_name,used_memory"
+_GPU_USE = "index,utilization.gpu,memory.total,memory.used,memory.free,timestamp"
+_GPU_SECONDS = 5
 
 
 class Child(NamedTuple):
@@ -78,6 +82,43 @@ def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwr
         monotonic=time.monotonic(),
     )
     return Child(process, birth_of(pid))
+
+
+def start_gpu_log(path: str, cards: tuple[str, ...], environ: Mapping[str, str]) -> int | None:
+    """Let `nvidia-smi` write what the cards do into `path`, as Paddle's launcher does; its pid.
+
+    It carries the mark of the launch like every child, so it ends when the launch does.
+    """
+    import shlex
+    import shutil
+
+    tool = shutil.which("nvidia-smi", path=environ.get("PATH", os.defpath))
+    if tool is None:
+        return None
+    query = f"{shlex.quote(tool)} --format=csv,noheader,nounits --id={shlex.quote(','.join(cards))}"
+    script = "\n".join(
+        [
+            "{",
+            f"echo {_GPU_CARDS}",
+            f"{query} --query-gpu={_GPU_CARDS}",
+            f"echo; echo {_GPU_PROCESSES}",
+            f"{query} --query-compute-apps={_GPU_PROCESSES}",
+            f"echo; echo {_GPU_USE.replace('.', '_')}",
+            f"{query} --query-gpu={_GPU_USE} -l {_GPU_SECONDS}",
+            "} 2>/dev/null | sed -u 's/, /,/g'",
+        ]
+    )
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    try:
+        return os.posix_spawn(
+            "/bin/sh",
+            ["sh", "-c", script],
+            dict(environ),
+            file_actions=[(os.POSIX_SPAWN_DUP2, log, 1), (os.POSIX_SPAWN_DUP2, log, 2)],
+            setsid=True,
+        )
+    finally:
+        os.close(log)
 
 
 def become_subreaper() -> None:

@@ -17,7 +17,7 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
-Policy = Literal["auto", "always", "never"]
+RestartPolicy = Literal["auto", "always", "never"]
 _UNKNOWN = Failure(Text("the cause is unknown", "原因不明"))
 _MET_BEFORE = Text(
     "the same failure came back after a restart: another one would not help",
@@ -38,7 +38,7 @@ TOLD_TO_STOP = Decision(False, Text("told to stop", "收到停止信号"))
 
 
 def decide(
-    policy: Policy,
+    policy: RestartPolicy,
     attempts: Sequence[Conclusion],
     max_restart: int,
     *,
@@ -58,7 +58,7 @@ def decide(
     if len(attempts) > max_restart:
         return Decision(False, _limit(max_restart))
     if elastic and last.code in ASKS_FOR_RESTART:
-        return Decision(True, _asked(last.code))
+        return Decision(True, _exit_code_asks(last.code))
     if policy == "always":
         return Decision(True, Text("--restart-on always", "--restart-on always"))
     return _judge(attempts)
@@ -67,7 +67,9 @@ def decide(
 class Restarts:
     """Remembers how the attempts of one launch ended and decides what follows."""
 
-    def __init__(self, policy: Policy | None, max_restart: int, *, elastic: bool = False) -> None:
+    def __init__(
+        self, policy: RestartPolicy | None, max_restart: int, *, elastic: bool = False
+    ) -> None:
         """`policy` None: nobody asked for restarts, so there is nothing to decide nor to tell."""
         self.policy = policy
         self.max_restart = max_restart
@@ -104,12 +106,12 @@ def restarts_for(flags: LaunchFlags, environ: Mapping[str, str]) -> Restarts:
     elastic = is_elastic(flags)
     if flags.restart_on in (None, "never") or elastic:
         asked = flags.restart_on or ("auto" if elastic else None)
-        return Restarts(cast("Policy | None", asked), flags.max_restart, elastic=elastic)
+        return Restarts(cast("RestartPolicy | None", asked), flags.max_restart, elastic=elastic)
     several = how_to_meet(flags, environ)[0] in ("cloud", "master")
     several = several or "," in (flags.ips or "") or is_given(mode_of(flags), environ)
     if several:
         raise _needs_etcd(flags.restart_on)
-    return Restarts(cast(Policy, flags.restart_on), flags.max_restart)
+    return Restarts(cast(RestartPolicy, flags.restart_on), flags.max_restart)
 
 
 def refuse_several_nodes(restarts: Restarts, plan: Plan) -> None:
@@ -192,8 +194,8 @@ def _with_reason(head: Text, why: Text | None) -> Text:
 
 
 def _same(reached: Reached | None) -> Text:
-    en = "" if reached is None else f" at {_place(reached).en}"
-    zh = "" if reached is None else f"在{_place(reached).zh}"
+    en = "" if reached is None else f" at {_position(reached).en}"
+    zh = "" if reached is None else f"在{_position(reached).zh}"
     return Text(
         f"it failed the same way twice in a row{en} and would do so again",
         f"连续两次{zh}以同样的方式失败，再试也一样",
@@ -204,12 +206,12 @@ def _further(before: Reached | None) -> Text:
     if before is None:
         return Text("it came further than last time", "比上次走得更远")
     return Text(
-        f"it came further than last time ({_place(before).en})",
-        f"比上次（{_place(before).zh}）走得更远",
+        f"it came further than last time ({_position(before).en})",
+        f"比上次（{_position(before).zh}）走得更远",
     )
 
 
-def _place(reached: Reached) -> Text:
+def _position(reached: Reached) -> Text:
     if reached.epoch is None:
         return Text(f"step {reached.step}", f"第 {reached.step} 步")
     return Text(
@@ -225,7 +227,7 @@ def _limit(most: int) -> Text:
     )
 
 
-def _asked(code: int | None) -> Text:
+def _exit_code_asks(code: int | None) -> Text:
     return Text(
         f"exit code {code} asks for a restart",
         f"退出码 {code} 表示要求重启",

@@ -57,6 +57,7 @@ class Supervision(ABC):
     def __init__(
         self,
         launch: str,
+        folder: str,
         loop: EventLoop,
         recorder: Recorder,
         observer: Observer,
@@ -64,8 +65,9 @@ class Supervision(ABC):
         *,
         besides: frozenset[int] = frozenset(),
     ) -> None:
-        """`besides`: processes that carry the mark of the launch and shall outlive it."""
+        """`folder` has the logs; `besides` carry the mark of the launch and shall outlive it."""
         self.launch = launch
+        self.folder = folder
         self.loop = loop
         self.recorder = recorder
         self.observer = observer
@@ -88,6 +90,11 @@ class Supervision(ABC):
                 return
         # What made it true may still lie in the queue.
         self.turn(0)
+
+    def signal_since(self) -> int | None:
+        """The signal that came for us since supervision has ended."""
+        came = self.loop.wait(0)
+        return next((one.signal for one in came if isinstance(one, SignalReceived)), None)
 
     def watch(self, process: ProcessRecord, born: int) -> None:
         """It was started and may die from now on."""
@@ -188,6 +195,7 @@ class Supervisor(Supervision):
     def __init__(
         self,
         launch: str,
+        folder: str,
         children: Sequence[Child],
         loop: EventLoop,
         recorder: Recorder,
@@ -197,7 +205,7 @@ class Supervisor(Supervision):
         coordinate: Callable[[Coordinate], None],
         besides: frozenset[int] = frozenset(),
     ) -> None:
-        super().__init__(launch, loop, recorder, observer, policy, besides=besides)
+        super().__init__(launch, folder, loop, recorder, observer, policy, besides=besides)
         self.coordinate = coordinate
         for child in children:
             self.watch(child.process, child.born)
