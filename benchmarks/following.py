@@ -1,9 +1,9 @@
 """Following growing logs: how soon a line is an event, and what that costs, beside `tail -F`.
 
 One process writes to all files, one `write` a line, the lines of a training that goes well. Now and
-then a line is one that a signature knows, with the moment of its writing at its end. The ears of
-`pdtriage run` and `tail -F` follow the same files at the same time; the ears are asked for events
-as the announcer asks them. Used by `live.py follow`.
+then a line is one that a signature knows, with the moment of its writing at its end. `pdtriage run`
+and `tail -F` follow the same files at the same time; logs are asked for events as its alerts ask.
+Used by `live.py follow`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pdtriage.live.followed_log import FollowedLog
+    from pdtriage.support.language import Text
 
 WARM_UP = 2.0
 """Seconds at the beginning that do not count: everything is loaded by then."""
@@ -62,7 +67,7 @@ def measured(files: int, lines: int, seconds: float) -> tuple[Followed, Followed
         paths = [Path(folder) / f"workerlog.{number}" for number in range(files)]
         for path in paths:
             path.touch()
-        ours = _started("ears", folder, files)
+        ours = _started("follower", folder, files)
         ours.stdout.readline()  # it is ready
         tail = subprocess.Popen(
             ["tail", "-q", "-n", "+1", "-F", *map(str, paths)],
@@ -144,42 +149,38 @@ def write(folder: str, files: int, lines: int, seconds: float) -> None:
 
 def listen(folder: str, files: int) -> None:
     """As `pdtriage run` listens, until standard input is closed."""
-    from pdtriage.live import preload
-    from pdtriage.live.log_follower import Ears
+    from pdtriage.live.log_follower import LogFollower
     from pdtriage.record.schema import ProcessRecord
 
     delays: list[float] = []
-    preload.announcer = lambda tuned, _only: _Meter(delays, tuned.engine.knowledge)
-    ears = Ears(lambda _text: None)
+    follower = LogFollower(lambda _text: None)
     for number in range(files):
         record = ProcessRecord(
             "worker", number, number, None, None, 0, f"workerlog.{number}", 0, 0.0, 0.0
         )
-        ears.add(record, folder)
-    ears.beat()  # loads what it listens with
-    ears.start()
+        follower.follow(record, folder)
+    follower.read_on()  # loads what it follows with
+    follower.alerts = _Meter(delays)  # type: ignore[assignment]
+    follower.start()
     print("ready", flush=True)
     sys.stdin.buffer.read()
-    ears.beat()  # what comes this late is late
-    ears.close()
+    follower.read_on()  # what comes this late is late
+    follower.close()
     print(json.dumps(delays))
 
 
 class _Meter:
-    """Stands where the announcer stands, and notes when it could have spoken."""
+    """Stands where the alerts stand, and notes when there could have been one."""
 
-    causes = 0
-    only: frozenset[int] | None = None
-
-    def __init__(self, delays: list[float], _knowledge: object) -> None:
+    def __init__(self, delays: list[float]) -> None:
         self._delays = delays
         self._seen: set[bytes] = set()
 
-    def consider(self, hearings: Iterable[object], _dead: object) -> list[object]:
-        for hearing in hearings:
-            if not (hearing.alarmed and hearing.may_ask()):
+    def in_logs(self, logs: Iterable[FollowedLog], _dead: object) -> list[Text]:
+        for log in logs:
+            if not (log.is_suspicious() and log.may_be_asked()):
                 continue
-            events = hearing.facts().events
+            events = log.facts().events
             now = time.monotonic_ns()
             for event in events:
                 at = _AT.search(event.text.encode())

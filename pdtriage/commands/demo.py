@@ -30,7 +30,7 @@ Keep = Annotated[
 def demo(log_dir: Keep = None, lang: LanguageOption = None) -> int:
     from pdtriage.commands.run import run
     from pdtriage.demo.train import FAILING_RANK
-    from pdtriage.live.preload import tuned
+    from pdtriage.live.followed_log import LiveEngine
 
     language = answer_language(lang)
     script = str(Path(__file__).parents[1] / "demo" / "train.py")
@@ -43,7 +43,8 @@ def demo(log_dir: Keep = None, lang: LanguageOption = None) -> int:
         )
         print(intro.in_(language), file=sys.stderr)
         print(f"$ pdtriage run --nproc_per_node {PROCESSES} train.py\n", file=sys.stderr)
-        tuned(())  # the job lasts three seconds, and the first compilation of its parsers one
+        # The job lasts three seconds, and the first compilation of its parsers one.
+        LiveEngine.load()
         run(
             [
                 *("--nproc_per_node", str(PROCESSES), "--backend", "gloo", "--host", "127.0.0.1"),

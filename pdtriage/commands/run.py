@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     language = flags.answer_language(language_of())
     parsers = (Path(flags.parsers),) if flags.parsers else ()
     observer = LiveObserver(language, parsers=parsers)
-    analyst = LiveAnalyst(observer.ears, flags.log_dir, language)
+    analyst = LiveAnalyst(observer.follower, flags.log_dir, language)
     try:
         outcome = launch(
             flags,

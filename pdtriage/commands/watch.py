@@ -90,8 +90,8 @@ def watch(
     parsers: Parsers = None,
 ) -> int:
     from pdtriage.live import publish
-    from pdtriage.live.view import ranks_asked
-    from pdtriage.live.watch import Watcher, Wishes
+    from pdtriage.live.view import parse_ranks
+    from pdtriage.live.watch import Watcher, WatchOptions
     from pdtriage.report.delivery import refuse_unwritable, targets_named
     from pdtriage.sources.remote.url import in_public
 
@@ -105,7 +105,7 @@ def watch(
             )
         raise UserError(why, exit_code=exit_codes.NOTHING)
     try:
-        asked = ranks_asked(ranks)
+        asked = parse_ranks(ranks)
     except ValueError:
         raise UserError(
             Text(f"--ranks {ranks}: write 0,3 or all", f"--ranks {ranks}：请写成 0,3 或 all")
@@ -114,8 +114,10 @@ def watch(
     if files:
         refuse_unwritable(targets_named(files))
     language = answer_language(lang)
-    wishes = Wishes(*(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ())))
-    result = Watcher(wishes).run()
+    options = WatchOptions(
+        *(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ()))
+    )
+    result = Watcher(options).run()
     if result is None:
         raise UserError(
             Text(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_code=exit_codes.NOTHING

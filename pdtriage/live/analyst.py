@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
-from pdtriage.live.log_follower import Ears
+from pdtriage.live.log_follower import LogFollower
 from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.support.language import Language, Text
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class LiveAnalyst:
-    """Asks the ears, which have read every log by the time somebody wants to know."""
+    """Judges what the follower has read, which is every log by the time somebody wants to know."""
 
-    def __init__(self, ears: Ears, folder: str, language: Language) -> None:
-        self._ears = ears
+    def __init__(self, follower: LogFollower, folder: str, language: Language) -> None:
+        self._follower = follower
         self._folder = folder
         self._language = language
         self.report: Report | None = None
@@ -26,9 +26,9 @@ class LiveAnalyst:
         self._attempts: dict[int, RunFacts] = {}
 
     def facts(self, record: RunRecord) -> PeerFacts:
+        report, run = self._judge(record)
         from pdtriage.runs.peer_ranks import facts_of
 
-        report, run = self._judge(record)
         return facts_of(run, report)
 
     def conclude(self, record: RunRecord) -> Conclusion:
@@ -75,7 +75,7 @@ class LiveAnalyst:
             )
             for index, (attempt, facts) in enumerate(sorted(self._attempts.items()), 1)
         ]
-        return Job(runs, self._ears.engine.knowledge).report("last", self._language)
+        return Job(runs, self._follower.engine.knowledge).report("last", self._language)
 
     def _remember(self, attempt: int, run: RunFacts) -> None:
         from pdtriage.verdict.attempts import MOST
@@ -91,16 +91,35 @@ class LiveAnalyst:
         worth = worth_of(
             cause.signature,
             cause.category,
-            self._ears.engine.knowledge,
+            self._follower.engine.knowledge,
             on_all_ranks=1 < len(workers) <= len(cause.ranks),
         )
         return Failure(_titled(cause), cause.fingerprint, *worth, _reached(run))
 
     def _judge(self, record: RunRecord) -> tuple[Report, RunFacts]:
-        from pdtriage.sources.display_path import roots_shown
+        """The report on what was written and recorded so far."""
+        facts, started_over = self._follower.snapshot()
+        # Only now: the follower imports all of this under its lock, perhaps in its own thread, and
+        # two threads that import parts of one package may each see the other's half.
+        from pdtriage.analysis.job import Job
+        from pdtriage.model import Run
+        from pdtriage.runs import assemble
+        from pdtriage.sources.display_path import joined, roots_shown
 
-        shown = roots_shown([self._folder])[0]
-        return self._ears.judged(record, shown, self._language)
+        knowledge = self._follower.engine.knowledge
+        root = roots_shown([self._folder])[0]
+        placed = [
+            own._replace(file=own.file._replace(path=joined(root, own.file.path), folder=root))
+            for own in facts
+        ]
+        runs = assemble(placed, [(root, _from_the_top(record, started_over))], knowledge)
+        # Only this launch was followed, so its attempts are all there is to tell of.
+        launch = [run for run in runs if run.run.launch == runs[-1].run.launch]
+        attempts = [
+            run._replace(run=Run(index, 1, index - 1, run.run.started, run.run.ended))
+            for index, run in enumerate(launch, 1)
+        ]
+        return Job(attempts, knowledge).report("last", self._language), attempts[-1]
 
 
 def _titled(cause: Cause) -> Text:
@@ -123,3 +142,14 @@ def _reached(run: RunFacts) -> Reached | None:
 
 def _exit_of(run: RunFacts, role: str, rank: int | None) -> Exit | None:
     return next((r.exit for r in run.ranks if r.role == role and r.rank == rank), None)
+
+
+def _from_the_top(record: RunRecord, logs: set[str | None]) -> RunRecord:
+    """The record for logs that began anew: the place where the run began is gone with the rest."""
+    if not logs:
+        return record
+    processes = tuple(
+        process._replace(offset=0, end_offset=None) if process.log in logs else process
+        for process in record.processes
+    )
+    return record._replace(processes=processes)

@@ -1,49 +1,109 @@
-"""One log while it is written: its events, its last step, how long it has been silent."""
+"""One log while it is written: its events, its last step, how long it has been silent.
+
+The only place that turns the bytes of a followed log into facts. Most of what a job writes is
+harmless, so that news of all logs are first searched together for words that may tell of a cause;
+a log with such a word is worth an alert's look (`alerts`).
+"""
 
 from __future__ import annotations
 
 import os
 import time
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from pdtriage.knowledge import Knowledge
-from pdtriage.live.literal_prescan import Alarm
-from pdtriage.live.tail import MOST, Tail
+from pdtriage.knowledge import Knowledge, load_knowledge
+from pdtriage.live.file_watch import MOST, Tail
 from pdtriage.model import FileFacts, LogFile, Progress
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.scan import Engine, FileScanner, scan
-from pdtriage.scan.detect import STRUCTURE
+from pdtriage.scan.detect import STRUCTURE, Detector
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""
-MEAL = 1 << 16
+FEED_SIZE = 1 << 16
 """Bytes that are collected before the scanner gets them; a question gets all there is."""
+MOST_UNSEEN = 1 << 18
+"""Bytes that are collected before they are searched for words unasked."""
 LONGEST_LINE = 2_048
-STEP_GLANCE, STEP_WINDOW = 384, 2_048
-TELLING = frozenset({"cause", "symptom", "victim"})
+STEP_TAIL, STEP_WINDOW = 384, 2_048
+ALERT_ROLES = frozenset({"cause", "symptom", "victim"})
 REST_FACTOR, LONGEST_REST = 20, 0.4
 """A question that took a millisecond is not asked again within twenty; nor does the first one, for
 which patterns are compiled, keep an answer back for seconds."""
 
 
-class Tuned:
-    """An engine and which of its literals make a log worth a question."""
+class LiveEngine:
+    """The engine of the scanner, and a search for the literals that make a log worth a question."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        telling = _telling_literals(engine.knowledge)
+        wanted = _alert_literals(engine.knowledge)
         literals = enumerate(engine.detector.literals)
-        alarming = frozenset(place for place, literal in literals if literal in telling)
-        self.alarm = Alarm(engine.detector, alarming)
+        self.prescan = LiteralPrescan(
+            engine.detector, frozenset(index for index, literal in literals if literal in wanted)
+        )
+
+    @classmethod
+    def load(cls, parsers: Sequence[Path] = ()) -> LiveEngine:
+        return cls(Engine(load_knowledge(parsers)))
 
 
-class Hearing:
+class _News(NamedTuple):
+    begin: int
+    seen: int
+    """Where what was not searched before begins."""
+    on_hit: Callable[[], None]
+
+
+class LiteralPrescan:
+    """Collects what logs wrote and searches all of it at once when somebody asks.
+
+    Five hundred logs that write a hundred lines a second each are five thousand small pieces a
+    second: the price is not their bytes but the calls.
+    """
+
+    def __init__(self, detector: Detector, wanted: frozenset[int]) -> None:
+        self._detector = detector
+        self._wanted = wanted
+        self.reach = max(1, detector.longest - 1)
+        """Bytes a word may reach back over the border of two pieces."""
+        self._texts: list[bytes] = []
+        self._news: list[_News] = []
+        self._size = 0
+
+    def add(self, before: bytes, text: bytes, on_hit: Callable[[], None]) -> None:
+        """News of one log, and the end of what stands before them."""
+        self._news.append(_News(self._size, self._size + len(before), on_hit))
+        self._texts += (before, text, b"\n")  # no word may begin in one log and end in another
+        self._size += len(before) + len(text) + 1
+        if self._size >= MOST_UNSEEN:
+            self.search()
+
+    def search(self) -> None:
+        """Call `on_hit` of the logs in whose news a literal stands."""
+        if not self._news:
+            return
+        news, begins = self._news, [one.begin for one in self._news]
+        hits = self._detector.find(b"".join(self._texts))
+        self._texts, self._news, self._size = [], [], 0
+        for at, literal in hits:
+            if literal in self._wanted:
+                own = news[bisect_right(begins, at) - 1]
+                if at + self._detector.lengths[literal] > own.seen:
+                    own.on_hit()
+
+
+class FollowedLog:
     """Follows one log from `begin`; what stands before `news_from` is no news."""
 
     def __init__(
         self,
         path: str,
         file: LogFile,
-        tuned: Tuned,
+        engine: LiveEngine,
         process: ProcessRecord | None = None,
         *,
         begin: int = 0,
@@ -54,23 +114,24 @@ class Hearing:
         self.process = process
         self.begin = begin
         self.news_from = news_from
-        self.heard = time.monotonic()
+        self.grown = time.monotonic()
         """When it last grew."""
         self.step: Progress | None = None
         self.more = False
         """The last piece was a full one: there is more to read at once."""
-        self._alarmed = False
-        self._tuned = tuned
+        self._suspicious = False
+        self._engine = engine.engine
+        self._prescan = engine.prescan
         self._tail = Tail(path, self.begin)
         self._generation = 0
         self._scanner = self._new_scanner()
-        self._unfed: list[bytes] = []
-        self._unfed_size = 0
+        self._pending: list[bytes] = []
+        self._pending_size = 0
         self._seam = b""
         self._window = b""
         self._rest_until = 0.0
 
-    def listen(self) -> bool:
+    def read_on(self) -> bool:
         """Take what is new; True if there was something."""
         chunk = self._tail.read()
         if not chunk:
@@ -78,54 +139,53 @@ class Hearing:
         if self._tail.generation != self._generation:
             self._generation = self._tail.generation
             self.begin, self.news_from, self._window, self._seam = 0, 0, b"", b""
-            self._unfed, self._unfed_size = [], 0
+            self._pending, self._pending_size = [], 0
             self._scanner = self._new_scanner()
-        self._tuned.alarm.hear(self._seam, chunk, self._sound)
-        self._seam = (self._seam + chunk[-self._tuned.alarm.reach :])[-self._tuned.alarm.reach :]
-        self._unfed.append(chunk)
-        self._unfed_size += len(chunk)
-        if self._unfed_size >= MEAL:
+        self._prescan.add(self._seam, chunk, self.mark_suspicious)
+        self._seam = (self._seam + chunk[-self._prescan.reach :])[-self._prescan.reach :]
+        self._pending.append(chunk)
+        self._pending_size += len(chunk)
+        if self._pending_size >= FEED_SIZE:
             self._feed()
-        self.heard = time.monotonic()
+        self.grown = time.monotonic()
         self.more = len(chunk) == MOST
         self._window = (self._window + chunk[-STEP_WINDOW:])[-STEP_WINDOW:]
         return True
 
-    @property
-    def alarmed(self) -> bool:
-        """Something was written that may be a cause, and nobody has asked yet."""
-        self._tuned.alarm.look()
-        return self._alarmed
+    def is_suspicious(self) -> bool:
+        """Something was written that may be a cause, and nobody has asked for facts since."""
+        self._prescan.search()
+        return self._suspicious
 
-    def ask_again(self) -> None:
-        """What was no news before is some now."""
-        self._alarmed = True
+    def mark_suspicious(self) -> None:
+        self._suspicious = True
 
-    def look(self) -> None:
-        self._tail.look()
+    def check_name(self) -> None:
+        self._tail.check_name()
 
-    def may_ask(self) -> bool:
+    def may_be_asked(self) -> bool:
+        """Not at once again after a costly question."""
         return time.monotonic() >= self._rest_until
 
     def facts(self) -> FileFacts:
         """All that is known of it now."""
         began = time.thread_time()  # by the clock a busy machine would make it rest for long
-        self._tuned.alarm.look()
-        self._alarmed = False
+        self._prescan.search()
+        self._suspicious = False
         self._feed()
         facts = self._scanner.facts()
         rest = REST_FACTOR * (time.thread_time() - began)
         self._rest_until = time.monotonic() + min(LONGEST_REST, rest)
         return facts._replace(file=self._stamped())
 
-    def count_steps(self) -> None:
+    def read_step(self) -> None:
         """Read the newest step counter, if anything was written since the last time."""
         if not self._window:
             return
         whole = self._window
-        glance = whole[whole.rfind(b"\n", 0, -STEP_GLANCE) + 1 :]  # mostly a last line tells
-        for text in (glance, whole):
-            steps = scan(self.file, [text], self._tuned.engine).progress
+        end = whole[whole.rfind(b"\n", 0, -STEP_TAIL) + 1 :]  # mostly a last line tells
+        for text in (end, whole):
+            steps = scan(self.file, [text], self._engine).progress
             if steps or len(text) == len(whole):
                 break
         self.step = steps[-1] if steps else self.step
@@ -135,24 +195,20 @@ class Hearing:
     def close(self) -> None:
         self._tail.close()
 
-    @property
-    def restarted(self) -> bool:
+    def is_restarted(self) -> bool:
         """The file began anew during this run."""
         return self._generation > 0
 
-    def _sound(self) -> None:
-        self._alarmed = True
-
     def _feed(self) -> None:
-        if self._unfed:
-            self._scanner.feed(b"".join(self._unfed))
-            self._unfed, self._unfed_size = [], 0
+        if self._pending:
+            self._scanner.feed(b"".join(self._pending))
+            self._pending, self._pending_size = [], 0
 
     def _new_scanner(self) -> FileScanner:
         first_line = 1 + _newlines(self.path, self.begin)
         return FileScanner(
             self.file,
-            self._tuned.engine,
+            self._engine,
             begin=self.begin,
             first_line=first_line,
             piece=PIECE,
@@ -166,10 +222,10 @@ class Hearing:
         return self.file._replace(size=status.st_size, modified=status.st_mtime)
 
 
-def _telling_literals(knowledge: Knowledge) -> set[str]:
+def _alert_literals(knowledge: Knowledge) -> set[str]:
     literals = set(STRUCTURE)
     for signature in knowledge.signatures.values():
-        if signature.role in TELLING:
+        if signature.role in ALERT_ROLES:
             literals.update(signature.literals)
     return literals
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pdtriage.live.log_follower import Standing
+from pdtriage.live.log_follower import ProcessStatus
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
@@ -17,26 +17,26 @@ class Hint(NamedTuple):
     later: Text
 
 
-class Silence:
-    """Speaks once when no process has written for `seconds`, and again after the next silence."""
+class HangWatch:
+    """Hints once when no process has written for `seconds`, and again after the next silence."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._told_at = 0.0
+        self._hinted_at = 0.0
 
-    def hint(self, standings: Sequence[Standing]) -> Hint | None:
-        if self._seconds <= 0 or not standings:
+    def hint(self, processes: Sequence[ProcessStatus]) -> Hint | None:
+        if self._seconds <= 0 or not processes:
             return None
-        last = max(standing.heard for standing in standings)
+        last = max(process.wrote for process in processes)
         quiet = time.monotonic() - last
-        if quiet < self._seconds or self._told_at == last:
+        if quiet < self._seconds or self._hinted_at == last:
             return None
-        self._told_at = last
-        slowest = _furthest_behind(standings)
+        self._hinted_at = last
+        slowest = _furthest_behind(processes)
         behind = _with_step(slowest) if slowest else ""
         where = f"; furthest behind: {behind}" if behind else ""
         where_zh = f"；进度最慢：{behind}" if behind else ""
-        look = _look_at(slowest or standings[0])
+        look = _look_at(slowest or processes[0])
         moment = time.strftime("%H:%M:%S")
         return Hint(
             Text(
@@ -53,25 +53,25 @@ class Silence:
         )
 
 
-def _furthest_behind(standings: Sequence[Standing]) -> Standing | None:
+def _furthest_behind(processes: Sequence[ProcessStatus]) -> ProcessStatus | None:
     """The process with the lowest step, where they differ."""
-    stepping = [standing for standing in standings if standing.step is not None]
-    if len({_step(standing) for standing in stepping}) < 2:
+    stepping = [process for process in processes if process.step is not None]
+    if len({_step(process) for process in stepping}) < 2:
         return None
-    return min(stepping, key=lambda standing: (*_step(standing), standing.name))
+    return min(stepping, key=lambda process: (*_step(process), process.name))
 
 
-def _step(standing: Standing) -> tuple[int, int]:
-    return standing.epoch or 0, standing.step or 0
+def _step(process: ProcessStatus) -> tuple[int, int]:
+    return process.epoch or 0, process.step or 0
 
 
-def _with_step(standing: Standing) -> str:
-    epoch, step = _step(standing)
-    return f"{standing.name}, step {f'{epoch}/' if epoch else ''}{step}"
+def _with_step(process: ProcessStatus) -> str:
+    epoch, step = _step(process)
+    return f"{process.name}, step {f'{epoch}/' if epoch else ''}{step}"
 
 
-def _look_at(standing: Standing) -> str:
+def _look_at(process: ProcessStatus) -> str:
     """The command, with the pid where one is known."""
-    if not standing.pid:
+    if not process.pid:
         return "`py-spy dump --pid`"
-    return f"`py-spy dump --pid {standing.pid}` ({standing.name})"
+    return f"`py-spy dump --pid {process.pid}` ({process.name})"

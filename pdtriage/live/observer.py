@@ -1,4 +1,4 @@
-"""`pdtriage run` as people see it: the launch core's observer, with live view and announcements."""
+"""`pdtriage run` as people see it: the launch core's observer, with live view and alerts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from pdtriage.launch.supervise.events import (
     Started,
     Stopping,
 )
-from pdtriage.live.log_follower import Ears
+from pdtriage.live.log_follower import LogFollower
 from pdtriage.record.schema import PeerRecord, ProcessRecord
 from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # Imported when all processes have been started.
-    from pdtriage.live.hang import Silence
-    from pdtriage.live.view import Ranks, Stage
+    from pdtriage.live.hang import Hint
+    from pdtriage.live.view import View
 
 PATIENCE = 30.0
 """Seconds a terminal that takes nothing (stopped, scrolled back) may hold up the end."""
@@ -42,7 +42,7 @@ BETWEEN = 3.0
 
 
 class LiveObserver:
-    """Launcher lines in the style of Paddle's, the chosen logs, a status line, announcements."""
+    """Launcher lines in the style of Paddle's, the chosen logs, a status line, alerts."""
 
     beat_seconds: float | None = None
     """Threads of our own beat, so that a slow terminal never slows the loop that decides."""
@@ -56,12 +56,11 @@ class LiveObserver:
         err: TextIO | None = None,
     ) -> None:
         self.language = language
-        self.ears = Ears(self._announce, parsers)
+        self.follower = LogFollower(self._alert, parsers)
         self._out = sys.stdout.buffer if out is None else out
         self._err = sys.stderr if err is None else err
-        self._console = Console(language, lines=_Lines(self._say))
-        self._stage: Stage | None = None
-        self._silence: Silence | None = None
+        self._console = Console(language, lines=_TextTo(self._print))
+        self._view: View | None = None
         self._note_silence: Callable[[Text], None] | None = None
         self._flags = LaunchFlags()
         self._processes: list[tuple[ProcessRecord, str]] = []
@@ -79,17 +78,17 @@ class LiveObserver:
             self._peer_spoke(event)
             return
         elif isinstance(event, (Stopping, Interrupted)):
-            self.ears.mute()
+            self.follower.mute()
             self._impatient |= isinstance(event, Interrupted) and event.again
         elif isinstance(event, Died):
             self._dead += 1
-            self.ears.died(event.death.pid)
+            self.follower.mark_dead(event.death.pid)
         elif isinstance(event, (PeerSilent, PeerDiffers)):
             self._warnings += 1
         elif isinstance(event, Finished):
-            self._finish()
+            self.close()
         elif isinstance(event, (Restarting, Reforming)):
-            self._begin_again()
+            self._start_over()
         self._console.notice(event)
         if isinstance(event, AllStarted):
             self._note_silence = event.note_silence
@@ -103,84 +102,74 @@ class LiveObserver:
         self._close(1.0 if self._impatient else PATIENCE)
 
     def _close(self, patience: float) -> None:
-        self.ears.close()
-        if self._stage is not None:
-            self._stage.close(patience)
-            self._stage = None
+        self.follower.close()
+        if self._view is not None:
+            self._view.close(patience)
+            self._view = None
 
     def _started(self, started: Started) -> None:
         self._processes.append((started.process, started.folder))
-        self.ears.add(started.process, started.folder)
+        self.follower.follow(started.process, started.folder)
         if self._flags.launcher == "paddle":
-            # It shows its first log itself, on the same terminal; we only speak up.
+            # It shows its first log itself, on the same terminal; we only alert.
             if len(self._processes) == 1:
-                self.ears.start()
-        elif self._stage is not None:
-            self._show(started.process, started.folder)
+                self.follower.start()
+        elif self._view is not None:
+            self._show(self._view, started.process, started.folder)
 
     def _go_live(self) -> None:
-        from pdtriage.live.hang import Silence
-        from pdtriage.live.status_line import screen_for
-        from pdtriage.live.view import Stage
+        from pdtriage.live.screen import screen_for
+        from pdtriage.live.view import StatusLine, View, parse_ranks
 
-        self._silence = Silence(self._flags.hang_after)
-        stage = Stage(screen_for(self._out, self._err), self._status)
+        flags = self._flags
+        status = StatusLine(
+            lambda: self.follower.statuses,
+            self._counts,
+            self._hint,
+            hang_after=flags.hang_after,
+            language=self.language,
+        )
+        screen = screen_for(self._out, self._err)
+        view = View(screen, status.text, parse_ranks(flags.ranks), quiet=flags.quiet)
         for process, folder in self._processes:
-            self._show(process, folder, stage)
-        self._stage = stage
-        stage.start()
-        self.ears.start()
+            self._show(view, process, folder)
+        self._view = view
+        view.start()
+        self.follower.start()
 
-    def _show(self, process: ProcessRecord, folder: str, stage: Stage | None = None) -> None:
-        from pdtriage.live.view import ALL, ranks_asked
+    def _show(self, view: View, process: ProcessRecord, folder: str) -> None:
+        alone = len(self._processes) == 1
+        first = process.local_rank == 0 and process.role == "worker"
+        view.show(process, folder, usual=alone or first)
 
-        stage = stage or self._stage
-        if self._flags.quiet or stage is None:
-            return
-        asked: Ranks = ranks_asked(self._flags.ranks)
-        if asked is None:
-            alone = len(self._processes) == 1
-            if alone or (process.local_rank == 0 and process.role == "worker"):
-                stage.show(process, folder, prefixed=False)
-        elif asked == ALL or process.rank in asked:
-            stage.show(process, folder, prefixed=asked == ALL or len(asked) > 1)
-
-    def _finish(self) -> None:
-        self.close()
-
-    def _begin_again(self) -> None:
+    def _start_over(self) -> None:
         """The next attempt writes into the same files; what this one wrote is judged."""
         self._close(BETWEEN)
-        self.ears.forget()
+        self.follower.reset()
         self._processes.clear()
         self._dead = 0
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
         if spoke.facts.failed or spoke.facts.ranks:
-            self.ears.hear_peer(PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts))
+            self.follower.add_peer(PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts))
 
-    def _announce(self, text: Text) -> None:
+    def _alert(self, text: Text) -> None:
         self._warnings += 1
         self._console.notice(Noted(text, "ERROR"))
 
-    def _status(self) -> str:
-        from pdtriage.live.status_line import status_text
+    def _hint(self, hint: Hint) -> None:
+        self._warnings += 1
+        self._console.notice(Noted(hint.now, "WARNING"))
+        if self._note_silence is not None:
+            self._note_silence(hint.later)
 
-        if self._silence is not None:
-            hint = self._silence.hint(self.ears.standings)
-            if hint is not None:
-                self._warnings += 1
-                self._console.notice(Noted(hint.now, "WARNING"))
-                if self._note_silence is not None:
-                    self._note_silence(hint.later)
+    def _counts(self) -> tuple[int, int, int]:
         started = len(self._processes)
-        alive = started - self._dead
-        return status_text(self.ears.standings, alive, started, self._warnings, self.language)
+        return started - self._dead, started, self._warnings
 
-    def _say(self, text: str) -> None:
-        stage = self._stage
-        if stage is not None:
-            stage.say(text)
+    def _print(self, text: str) -> None:
+        if self._view is not None:
+            self._view.print(text)
             return
         try:
             self._err.write(text)
@@ -189,13 +178,13 @@ class LiveObserver:
             return  # nobody reads it; the job matters more
 
 
-class _Lines(io.StringIO):
+class _TextTo(io.StringIO):
     """A stream whose text goes to a function."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, take: Callable[[str], None]) -> None:
         super().__init__()
-        self._tell = say
+        self._take = take
 
     def write(self, text: str, /) -> int:
-        self._tell(text)
+        self._take(text)
         return len(text)

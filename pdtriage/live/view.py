@@ -6,17 +6,18 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pdtriage.live.folder_watch import Pace
-from pdtriage.live.status_line import Plain, Screen
-from pdtriage.live.tail import Tail
-from pdtriage.live.terminal import Lines
+from pdtriage.live.file_watch import Pace, Tail
+from pdtriage.live.hang import HangWatch, Hint
+from pdtriage.live.log_follower import ProcessStatus
+from pdtriage.live.screen import LineSplitter, PlainScreen, Screen
 from pdtriage.record.schema import ProcessRecord
+from pdtriage.support.language import Language, Text
 
 ALL = "all"
-LOOK_EVERY = 1.0
+CHECK_EVERY = 1.0
 STATUS_EVERY = 0.5
 MOST_AT_ONCE = 64
 """Pieces of one log that are shown before the next one gets its turn."""
@@ -26,7 +27,7 @@ Ranks = frozenset[int] | str | None
 """Whose logs to show: these global ranks, all, or the first process of this node (None)."""
 
 
-def ranks_asked(text: str | None) -> Ranks:
+def parse_ranks(text: str | None) -> Ranks:
     """`0,3` or `all`; raises ValueError on anything else."""
     if text is None or text.strip() == ALL:
         return text and ALL
@@ -34,57 +35,71 @@ def ranks_asked(text: str | None) -> Ranks:
 
 
 @dataclass
-class _Shown:
+class _ViewedLog:
     tail: Tail
-    prefix: str
-    lines: Lines = field(default_factory=Lines)
+    prefix: bytes
+    lines: LineSplitter = field(default_factory=LineSplitter)
 
 
-class Stage:
+class View:
     """The only one that writes to the terminal, from one thread, whoever has something to say."""
 
-    def __init__(self, screen: Screen, status: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        status: Callable[[], str],
+        ranks: Ranks = None,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        """`quiet`: show no logs."""
         self._screen = screen
         self._status = status
-        self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._shown: list[_Shown] = []
+        self._ranks = ranks
+        self._quiet = quiet
+        self._texts: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._logs: list[_ViewedLog] = []
         self._leaving = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._looked = self._drawn = time.monotonic()
+        self._checked_at = self._drawn_at = time.monotonic()
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._live, name="stage", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """A line (or several) for people; from any thread."""
-        self._said.put(text)
+        self._texts.put(text)
         self._wake.set()
 
-    def show(self, process: ProcessRecord, folder: str, *, prefixed: bool) -> None:
-        """Show what this process writes from now on."""
-        if process.log is None:
+    def show(self, process: ProcessRecord, folder: str, *, usual: bool) -> None:
+        """Show what this process writes from now on, if its rank was chosen; where nobody chose,
+        if it is one that is `usual` to show."""
+        ranks = self._ranks
+        chosen = usual if ranks is None else ranks == ALL or process.rank in ranks
+        if self._quiet or not chosen or process.log is None:
             return
         path = os.path.join(folder, process.log)
-        if any(shown.tail.path == path for shown in self._shown):
+        if any(log.tail.path == path for log in self._logs):
             return
-        prefix = self._prefix(process) if prefixed else ""
-        self._shown.append(_Shown(Tail(path, process.offset), prefix))
+        several = ranks is not None and (ranks == ALL or len(ranks) > 1)
+        prefix = self._prefix(process) if several else b""
+        self._logs.append(_ViewedLog(Tail(path, process.offset), prefix))
 
-    def beat(self) -> bool:
+    def refresh(self) -> bool:
         """Show what is new; True if there was something."""
-        news = self._pass_on()
+        news = self._copy_logs()
         moment = time.monotonic()
-        if moment - self._looked >= LOOK_EVERY:
-            self._looked = moment
-            for shown in self._shown:
-                shown.tail.look()
-        while not self._said.empty():
-            self._screen.line(self._said.get_nowait())
+        if moment - self._checked_at >= CHECK_EVERY:
+            self._checked_at = moment
+            for log in self._logs:
+                log.tail.check_name()
+        while not self._texts.empty():
+            self._screen.line(self._texts.get_nowait())
             news = True
-        if news or moment - self._drawn >= STATUS_EVERY:
-            self._drawn = moment
+        if news or moment - self._drawn_at >= STATUS_EVERY:
+            self._drawn_at = moment
             self._screen.status(self._status())
         return news
 
@@ -96,43 +111,115 @@ class Stage:
             self._thread.join(timeout)
             if self._thread.is_alive():
                 return  # the terminal does not take anything; what it holds is its own
-        while self._pass_on():
+        while self._copy_logs():
             pass
-        for shown in self._shown:
-            for line in shown.lines.flush() if shown.prefix else ():
-                self._screen.log(shown.prefix.encode() + line + b"\n")
-            shown.tail.close()
-        while not self._said.empty():
-            self._screen.line(self._said.get_nowait())
+        for log in self._logs:
+            for line in log.lines.flush() if log.prefix else ():
+                self._screen.log(log.prefix + line + b"\n")
+            log.tail.close()
+        while not self._texts.empty():
+            self._screen.line(self._texts.get_nowait())
         self._screen.close()
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         pace = Pace()
         while not self._leaving:
-            rest = pace.rest(self.beat())
+            rest = pace.pause(self.refresh())
             self._wake.wait(rest)
             self._wake.clear()
 
-    def _pass_on(self) -> bool:
+    def _copy_logs(self) -> bool:
         news = False
-        for shown in self._shown:
+        for log in self._logs:
             for _ in range(MOST_AT_ONCE):
-                chunk = shown.tail.read()
+                chunk = log.tail.read()
                 if not chunk:
                     break
                 news = True
-                if shown.prefix:
-                    lines = shown.lines.feed(chunk)
-                    mark = shown.prefix.encode()
-                    chunk = b"".join(mark + line + b"\n" for line in lines)
+                if log.prefix:
+                    lines = log.lines.feed(chunk)
+                    chunk = b"".join(log.prefix + line + b"\n" for line in lines)
                 if chunk:
                     self._screen.log(chunk)
         return news
 
-    def _prefix(self, process: ProcessRecord) -> str:
+    def _prefix(self, process: ProcessRecord) -> bytes:
         name = f"{'' if process.role == 'worker' else process.role + ' '}{process.rank}"
         mark = f"[{name}] "
-        if isinstance(self._screen, Plain) or os.environ.get("NO_COLOR"):
-            return mark
+        if isinstance(self._screen, PlainScreen) or os.environ.get("NO_COLOR"):
+            return mark.encode()
         colour = _COLOURS[(process.rank or 0) % len(_COLOURS)]
-        return f"\x1b[{colour}m{mark}\x1b[0m"
+        return f"\x1b[{colour}m{mark}\x1b[0m".encode()
+
+
+class StatusLine:
+    """What the status line says; between two of its texts it hints at a job that hangs."""
+
+    def __init__(
+        self,
+        statuses: Callable[[], Sequence[ProcessStatus]],
+        counts: Callable[[], tuple[int, int, int]],
+        on_hint: Callable[[Hint], None],
+        *,
+        hang_after: float,
+        language: Language,
+    ) -> None:
+        """`counts`: how many processes are alive, of how many, and how many warnings came."""
+        self._statuses = statuses
+        self._counts = counts
+        self._hang_watch = HangWatch(hang_after)
+        self._on_hint = on_hint
+        self._language = language
+
+    def text(self) -> str:
+        statuses = self._statuses()
+        hint = self._hang_watch.hint(statuses)
+        if hint is not None:
+            self._on_hint(hint)
+        return status_text(statuses, *self._counts(), self._language)
+
+
+def status_text(
+    processes: Sequence[ProcessStatus], alive: int, started: int, warnings: int, language: Language
+) -> str:
+    """`4/4 ranks · step 120 (slowest rank 3: 118) · last line 2 s ago · 1 warning`."""
+    parts = [Text(f"{alive}/{started} alive", f"存活 {alive}/{started}").in_(language)]
+    steps = [p for p in processes if p.step is not None]
+    if steps:
+        parts.append(_steps(steps, language))
+    if processes:
+        age = int(time.monotonic() - max(p.wrote for p in processes))
+        parts.append(Text(f"last line {_span(age)} ago", f"{_span(age)} 前有输出").in_(language))
+    if warnings:
+        plural = "s" if warnings > 1 else ""
+        parts.append(Text(f"{warnings} warning{plural}", f"{warnings} 条警告").in_(language))
+    return " · ".join(parts)
+
+
+def _steps(steps: list[ProcessStatus], language: Language) -> str:
+    def reached(process: ProcessStatus) -> tuple[int, int]:
+        return (process.epoch or 0, process.step or 0)
+
+    ahead, behind = max(steps, key=reached), min(steps, key=reached)
+    epochs = len({process.epoch for process in steps}) > 1
+    shown = _step(ahead, epochs)
+    if reached(ahead) == reached(behind):
+        return shown
+    slow = f"{behind.name}: {_step(behind, epochs)}"
+    return Text(f"{shown} (slowest {slow})", f"{shown}（最慢 {slow}）").in_(language)
+
+
+def _step(process: ProcessStatus, epochs: bool) -> str:
+    """With the epoch only where ranks differ in it."""
+    return f"{f'epoch {process.epoch} ' if epochs else ''}step {process.step}"
+
+
+def _span(seconds: int) -> str:
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    return (
+        f"{minutes} min {seconds:02d} s"
+        if minutes < 60
+        else f"{minutes // 60} h {minutes % 60} min"
+    )

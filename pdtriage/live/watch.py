@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from pdtriage.analysis.job import Job
-from pdtriage.live.folder_watch import FolderWatch, Pace
-from pdtriage.live.hang import Silence
-from pdtriage.live.log_follower import Ears
-from pdtriage.live.status_line import screen_for, status_text
-from pdtriage.live.view import ALL, Ranks, Stage
-from pdtriage.live.writers import Writers
+from pdtriage.live.file_watch import FolderWatch, Pace, Writers
+from pdtriage.live.log_follower import LogFollower
+from pdtriage.live.screen import screen_for
+from pdtriage.live.view import Ranks, StatusLine, View
 from pdtriage.model import KINDS, FileFacts, Rank, Report, RunFacts
 from pdtriage.reading.local import read_sources
 from pdtriage.record.schema import ProcessRecord, RunRecord
@@ -27,13 +25,13 @@ from pdtriage.support.language import Language, Text
 
 ALIVE_EVERY = 0.5
 WRITERS_EVERY = 5.0
-SHOWN_LINES = 10
+FIRST_LINES = 10
 REST_FACTOR = 20
 """Reading a folder of 512 logs takes a second: while none is new, it rests that much longer."""
 OVER = frozenset({"failed", "succeeded", "interrupted"})
 
 
-class Wishes(NamedTuple):
+class WatchOptions(NamedTuple):
     """What the user of `watch` asked for."""
 
     folder: str
@@ -59,22 +57,28 @@ class Watcher:
     """Follows everything below a folder until the job is gone."""
 
     def __init__(
-        self, wishes: Wishes, *, out: BinaryIO | None = None, err: TextIO | None = None
+        self, options: WatchOptions, *, out: BinaryIO | None = None, err: TextIO | None = None
     ) -> None:
-        self._wishes = wishes
-        self._ears = Ears(self._announce, wishes.parsers)
+        self._options = options
+        self._follower = LogFollower(self._alert, options.parsers)
         screen = screen_for(
             sys.stdout.buffer if out is None else out, sys.stderr if err is None else err
         )
-        self._stage = Stage(screen, self._status)
-        self._watch = FolderWatch(wishes.folder, recursive=True)
+        status = StatusLine(
+            lambda: self._follower.statuses,
+            self._counts,
+            lambda hint: self._alert(hint.now),
+            hang_after=options.hang_after,
+            language=options.language,
+        )
+        self._view = View(screen, status.text, options.ranks, quiet=options.quiet)
+        self._watch = FolderWatch(options.folder, recursive=True)
         self._writers = Writers()
-        self._silence = Silence(wishes.hang_after)
         self._paths: dict[str, str] = {}
         """Shown path of every followed file by its real one."""
         self._warnings = 0
-        self._counted = self._searched = self._rest_until = 0.0
-        self._grown = time.monotonic()
+        self._checked_at = self._searched_at = self._rest_until = 0.0
+        self._news_at = time.monotonic()
         self._ended_before = False
 
     def run(self) -> Report | None:
@@ -82,27 +86,27 @@ class Watcher:
         try:
             self._discover(first=True)
             if not self._paths:
-                self._tell(_nothing_yet(self._wishes.folder))
+                self._print(_nothing_yet(self._options.folder))
             pace = Pace()
             while not self._is_over():
-                news = self._ears.beat()
-                self._grown = time.monotonic() if news else self._grown
-                self._stage.beat()
-                if self._watch.due():
+                news = self._follower.read_on()
+                self._news_at = time.monotonic() if news else self._news_at
+                self._view.refresh()
+                if self._watch.is_due():
                     self._discover()
-                time.sleep(pace.rest(news))
+                time.sleep(pace.pause(news))
         except KeyboardInterrupt:
             self._ended_before = False
         finally:
             self._watch.close()
-            self._stage.close()
+            self._view.close()
         report = self._report()
-        self._ears.close()
+        self._follower.close()
         return report
 
     def _discover(self, first: bool = False) -> None:
         """Take up files that came; at the first time all there are, with what they hold."""
-        found = find([self._wishes.folder])
+        found = find([self._options.folder])
         known = len(self._paths)
         for source in found.sources:
             path = source.plain
@@ -113,28 +117,28 @@ class Watcher:
                 continue
             self._paths[real] = source.file.path
             # A file that appears while we watch is news from its first byte.
-            self._ears.attend(real, source.file, (source.file.size or 0) if first else 0)
+            self._follower.follow_file(real, source.file, (source.file.size or 0) if first else 0)
         began = time.monotonic()
         if len(self._paths) == known and began < self._rest_until:
             return
         folder = self._read(found)
         if folder.runs:
-            self._take_up(folder, first)
+            self._identify(folder, first)
         ended = time.monotonic()
         self._rest_until = ended + REST_FACTOR * (ended - began)
 
-    def _take_up(self, folder: _Folder, first: bool) -> None:
+    def _identify(self, folder: _Folder, first: bool) -> None:
         run = folder.runs[-1]
         records = [r for _, r in folder.records if r.is_live() or r.is_to_be_continued()]
-        self._writers.know([r.pid for r in records if r.pid is not None])
-        self._writers.look(set(self._paths))
+        self._writers.add([r.pid for r in records if r.pid is not None])
+        self._writers.search(set(self._paths))
         if first:
             ended = bool(folder.records) and not records
             self._ended_before = not self._writers.seen and (
-                ended or Job([run], self._ears.engine.knowledge).judgements[0].verdict in OVER
+                ended or Job([run], self._follower.engine.knowledge).judgements[0].verdict in OVER
             )
             if not self._writers.seen and not self._ended_before:
-                self._announce(
+                self._alert(
                     Text(
                         "no process on this machine writes here; Ctrl-C ends with the report",
                         "本机没有进程在写这里的日志；按 Ctrl-C 结束并输出报告",
@@ -144,9 +148,9 @@ class Watcher:
         for rank in run.ranks:
             for path in rank.files:
                 if path in shown:
-                    self._introduce(rank, shown[path])
+                    self._identify_rank(rank, shown[path])
 
-    def _introduce(self, rank: Rank, real: str) -> None:
+    def _identify_rank(self, rank: Rank, real: str) -> None:
         process = ProcessRecord(
             role=rank.role,
             rank=rank.rank,
@@ -160,77 +164,59 @@ class Watcher:
             monotonic=0.0,
         )
         offsets = [event.offset for _, event in rank.events]
-        self._ears.identify(real, process, news_from=min(offsets, default=None))
-        self._show(process, os.path.dirname(real))
-
-    def _show(self, process: ProcessRecord, folder: str) -> None:
-        asked = self._wishes.ranks
-        if self._wishes.quiet:
-            return
-        if asked is None:
-            if process.rank == 0 or (process.rank is None and process.local_rank == 0):
-                self._stage.show(process, folder, prefixed=False)
-        elif asked == ALL or process.rank in asked:
-            self._stage.show(process, folder, prefixed=asked == ALL or len(asked) > 1)
+        self._follower.identify(real, process, news_from=min(offsets, default=None))
+        first = process.rank == 0 or (process.rank is None and process.local_rank == 0)
+        self._view.show(process, os.path.dirname(real), usual=first)
 
     def _is_over(self) -> bool:
         if self._ended_before:
             return True
         moment = time.monotonic()
-        idle = self._wishes.until_idle
-        if idle is not None and moment - self._grown >= idle:
+        idle = self._options.until_idle
+        if idle is not None and moment - self._news_at >= idle:
             return True
-        if moment - self._counted < ALIVE_EVERY:
+        if moment - self._checked_at < ALIVE_EVERY:
             return False
-        self._counted = moment
+        self._checked_at = moment
         if self._writers.alive():
             return False
-        if not self._writers.seen and moment - self._searched < WRITERS_EVERY:
+        if not self._writers.seen and moment - self._searched_at < WRITERS_EVERY:
             return False
         # All we knew are gone: perhaps somebody has taken over (an elastic restart).
-        self._searched = moment
-        self._writers.look(set(self._paths))
+        self._searched_at = moment
+        self._writers.search(set(self._paths))
         return self._writers.seen and not self._writers.alive()
 
     def _read(self, found: Found) -> _Folder:
-        known = self._known()
-        facts, records, _ = read_sources(found, self._ears.engine, known)
-        return _Folder(found, records, assemble(facts, records, self._ears.engine.knowledge))
+        known = self._followed_facts()
+        facts, records, _ = read_sources(found, self._follower.engine, known)
+        return _Folder(found, records, assemble(facts, records, self._follower.engine.knowledge))
 
-    def _known(self) -> dict[str, FileFacts]:
-        return {self._paths[real]: facts for real, facts in self._ears.facts().items()}
+    def _followed_facts(self) -> dict[str, FileFacts]:
+        return {self._paths[real]: facts for real, facts in self._follower.facts().items()}
 
     def _report(self) -> Report | None:
-        folder = self._read(find([self._wishes.folder]))
+        folder = self._read(find([self._options.folder]))
         if not folder.runs:
             return None
         runs: Sequence[RunFacts] = folder.runs
         if self._writers.alive():
             runs = [*runs[:-1], runs[-1]._replace(running=True)]
         found = folder.found
-        job = Job(runs, self._ears.engine.knowledge, found.notes, found.sources)
-        return job.report("last", self._wishes.language)
+        job = Job(runs, self._follower.engine.knowledge, found.notes, found.sources)
+        return job.report("last", self._options.language)
 
-    def _announce(self, text: Text) -> None:
+    def _alert(self, text: Text) -> None:
         self._warnings += 1
-        self._tell(text)
+        self._print(text)
 
-    def _tell(self, text: Text) -> None:
+    def _print(self, text: Text) -> None:
         moment = time.strftime("%H:%M:%S")
-        self._stage.say(f"pdtriage {moment} {text.in_(self._wishes.language)}\n")
+        self._view.print(f"pdtriage {moment} {text.in_(self._options.language)}\n")
 
-    def _status(self) -> str:
-        hint = self._silence.hint(self._ears.standings)
-        if hint is not None:
-            self._announce(hint.now)
+    def _counts(self) -> tuple[int, int, int]:
         alive = self._writers.alive()
-        return status_text(
-            self._ears.standings,
-            alive,
-            max(alive, len(self._paths)),
-            self._warnings,
-            self._wishes.language,
-        )
+        return alive, max(alive, len(self._paths)), self._warnings
 
 
 def _nothing_yet(folder: str) -> Text:
@@ -251,7 +237,7 @@ def _last_lines(path: str) -> int:
     except OSError:
         return 0
     at = len(tail)
-    for _ in range(SHOWN_LINES + 1):
+    for _ in range(FIRST_LINES + 1):
         at = tail.rfind(b"\n", 0, at)
         if at < 0:
             return begin

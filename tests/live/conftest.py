@@ -15,9 +15,7 @@ from threading import Thread
 
 import pytest
 
-from pdtriage.knowledge import load_knowledge
-from pdtriage.live.followed_log import Tuned
-from pdtriage.scan import Engine
+from pdtriage.live.followed_log import LiveEngine
 
 from ..running import clean_environment
 
@@ -131,5 +129,5 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="session")
-def tuned() -> Tuned:
-    return Tuned(Engine(load_knowledge()))
+def engine() -> LiveEngine:
+    return LiveEngine.load()

@@ -7,7 +7,7 @@ from typing import cast
 
 from pdtriage.analysis.job import Job
 from pdtriage.knowledge import Knowledge
-from pdtriage.live.followed_log import Tuned
+from pdtriage.live.followed_log import LiveEngine
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
 from pdtriage.record.fields import MAX_MESSAGE
 from pdtriage.record.peer_facts import decode_facts, encode_facts
@@ -57,8 +57,8 @@ def record(facts: dict[str, object]) -> RunRecord:
     return RunRecord("run-0001.jsonl", 1, peers=(peer,))
 
 
-def test_the_other_node_names_the_same_culprit(tuned: Tuned) -> None:
-    knowledge = tuned.engine.knowledge
+def test_the_other_node_names_the_same_culprit(engine: LiveEngine) -> None:
+    knowledge = engine.engine.knowledge
     there = run_of(rank(2, node=1, code=None), rank(3, CULPRIT, node=1))
     here = run_of(rank(0, code=None), rank(1, code=None))
     joint = with_peers(here, record(message(there, knowledge)), knowledge)
@@ -68,23 +68,23 @@ def test_the_other_node_names_the_same_culprit(tuned: Tuned) -> None:
     assert cause.evidence[0].line == 18
 
 
-def test_nobody_speaks_for_a_rank_whose_log_is_here(tuned: Tuned) -> None:
-    knowledge = tuned.engine.knowledge
+def test_nobody_speaks_for_a_rank_whose_log_is_here(engine: LiveEngine) -> None:
+    knowledge = engine.engine.knowledge
     liar = run_of(rank(0, CULPRIT, node=1), rank(1, CULPRIT, node=1))
     here = run_of(rank(0, code=0), rank(1, code=0))
     assert with_peers(here, record(message(liar, knowledge)), knowledge).ranks == here.ranks
 
 
-def test_many_ranks_and_long_lines_still_fit(tuned: Tuned) -> None:
-    knowledge = tuned.engine.knowledge
+def test_many_ranks_and_long_lines_still_fit(engine: LiveEngine) -> None:
+    knowledge = engine.engine.knowledge
     long = CULPRIT._replace(text="x" * 2_000, fields={f"f{n}": "y" * 300 for n in range(12)})
     shouting = [rank(n, *[long] * 20) for n in range(64)]
     run = run_of(*shouting)._replace(world_size=64)
     assert len(json.dumps(message(run, knowledge))) < MAX_MESSAGE
 
 
-def test_what_has_not_the_right_shape_is_not_believed(tuned: Tuned) -> None:
-    knowledge = tuned.engine.knowledge
+def test_what_has_not_the_right_shape_is_not_believed(engine: LiveEngine) -> None:
+    knowledge = engine.engine.knowledge
     good = message(run_of(rank(3, CULPRIT, node=1)), knowledge)
     (sound,) = cast(list[dict[str, object]], good["ranks"])
     event = cast(list[dict[str, object]], sound["events"])[0]
@@ -103,8 +103,8 @@ def test_what_has_not_the_right_shape_is_not_believed(tuned: Tuned) -> None:
         assert believed(odd, knowledge) == []
 
 
-def test_titles_come_from_here_and_breaks_do_not_travel(tuned: Tuned) -> None:
-    knowledge = tuned.engine.knowledge
+def test_titles_come_from_here_and_breaks_do_not_travel(engine: LiveEngine) -> None:
+    knowledge = engine.engine.knowledge
     good = message(run_of(rank(3, CULPRIT, node=1)), knowledge)
     (sound,) = cast(list[dict[str, object]], good["ranks"])
     event = cast(list[dict[str, object]], sound["events"])[0]
@@ -114,25 +114,25 @@ def test_titles_come_from_here_and_breaks_do_not_travel(tuned: Tuned) -> None:
     assert "\n" not in heard.events[0][1].text
 
 
-def test_a_silent_node_is_told_by_when_it_fell_silent(tuned: Tuned) -> None:
+def test_a_silent_node_is_told_by_when_it_fell_silent(engine: LiveEngine) -> None:
     death = DeathRecord(0, "worker", 0, 0, 1, 100.0, 0.0, 1, None, False, False)
     silent = PeerRecord(1, "silent", 101.0, silent_seconds=4.1)
     told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=(silent,))
-    notes = with_peers(run_of(rank(0), rank(1)), told_of, tuned.engine.knowledge).notes
+    notes = with_peers(run_of(rank(0), rank(1)), told_of, engine.engine.knowledge).notes
     assert [note.en for note in notes] == [
         "node 1 stopped answering 3.1 s before the first failure on this node"
     ]
 
 
-def test_an_error_after_a_node_fell_silent_is_not_proven(tuned: Tuned) -> None:
+def test_an_error_after_a_node_fell_silent_is_not_proven(engine: LiveEngine) -> None:
     death = DeathRecord(0, "worker", 0, 0, 1, 100.0, 0.0, 1, None, False, False)
     run = run_of(rank(0, CULPRIT), rank(1, code=0))
     causes = {}
     for kinds in ((), ("silent",), ("silent", "back")):
         peers = tuple(PeerRecord(1, kind, 101.0, silent_seconds=4.1) for kind in kinds)
         told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=peers)
-        heard = with_peers(run, told_of, tuned.engine.knowledge)
-        (causes[kinds],) = Job([heard], tuned.engine.knowledge).report("last", "en").root_causes
+        heard = with_peers(run, told_of, engine.engine.knowledge)
+        (causes[kinds],) = Job([heard], engine.engine.knowledge).report("last", "en").root_causes
     assert causes[()].confidence == causes["silent", "back"].confidence == "proven"
     assert causes[("silent",)].confidence == "likely"
     assert any("node 1 had stopped answering" in why.en for why in causes[("silent",)].why)

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from pdtriage.analysis import pipeline
-from pdtriage.live.log_follower import Ears
+from pdtriage.live.log_follower import LogFollower
 from pdtriage.record.reader import read_records
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.language import Text
@@ -97,23 +97,23 @@ def test_progress_keeps_it_going_until_the_limit(desk: Desk) -> None:
 
 def test_the_next_attempt_is_listened_to_from_where_it_begins(tmp_path: Path) -> None:
     said: list[Text] = []
-    ears = Ears(said.append, events=False)
+    follower = LogFollower(said.append, events=False)
     log = tmp_path / "workerlog.0"
     for pid in (7, 8):
         begin = log.stat().st_size if log.exists() else 0
         with log.open("a") as stream:
             stream.write("step: 1\nOSError: [Errno 5] Input/output error: '/data/part-7'\n")
         process = ProcessRecord("worker", 0, 0, None, None, pid, log.name, begin, 0.0, 0.0)
-        ears.add(process, str(tmp_path))
-        ears.died(pid)
+        follower.follow(process, str(tmp_path))
+        follower.mark_dead(pid)
         said.clear()
-        ears.start()
+        follower.start()
         assert wait_until(lambda: bool(said)), "it was not announced"
-        ears.mute()
-        (facts,) = ears.facts().values()
+        follower.mute()
+        (facts,) = follower.facts().values()
         assert [event.offset >= begin for event in facts.events] == [True]
-        ears.close()
-        ears.forget()
+        follower.close()
+        follower.reset()
 
 
 def test_watch_stays_for_the_next_attempt(desk: Desk) -> None:

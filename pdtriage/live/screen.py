@@ -1,25 +1,30 @@
-"""The terminal: a log above, one status line below it that never mixes with the log."""
+"""The terminal: logs above, one status line below that never mixes with them.
+
+Logs are bytes of strangers, made fit for a terminal piece by piece as they come. Colours and
+carriage returns stay: progress bars need them and they harm nobody. Everything that moves the
+cursor elsewhere, sets titles, asks questions or hides text goes.
+"""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
+import re
 import stat
-import time
-from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
-from pdtriage.live.log_follower import Standing
-from pdtriage.live.terminal import Cleaner, cleaned, uncoloured
-from pdtriage.support.language import Language, Text
+from pdtriage.report.sanitise import inert
 from pdtriage.support.text_width import columns, cut
 
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"
 _WIPE = "\r\x1b[2K"
 _UP = "\x1b[A"
+LONGEST_SEQUENCE = 64
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 
 
-class Plain:
+class PlainScreen:
     """Pipes and files: bytes as they are, no control codes, no status."""
 
     def __init__(self, out: BinaryIO, err: TextIO) -> None:
@@ -39,7 +44,7 @@ class Plain:
         """Nothing is left behind."""
 
 
-class Terminal:
+class TerminalScreen:
     """A terminal on standard error, perhaps also on standard output.
 
     The status line is wiped before anything is printed. Where the log's last line is unfinished
@@ -51,9 +56,9 @@ class Terminal:
         self._err = err
         self._log_here = log_here
         self._color = color
-        self._cleaner = Cleaner()
+        self._cleaner = LogCleaner()
         self._unfinished = ""
-        self._shown = ""
+        self._drawn = ""
 
     def log(self, raw: bytes) -> None:
         if not self._log_here:
@@ -72,18 +77,18 @@ class Terminal:
         if self._unfinished:
             self._unfinished = ""
             text = "\n" + text
-        _write_text(self._err, cleaned(text))
+        _write_text(self._err, clean(text))
 
     def status(self, text: str) -> None:
         width = self._width()
         text = cut(text, width - 1)
-        hidden = columns(uncoloured(self._unfinished)) >= width
-        if text == self._shown or hidden:
+        hidden = columns(without_colour(self._unfinished)) >= width
+        if text == self._drawn or hidden:
             return
         self._wipe()
         if not text:
             return
-        self._shown = text
+        self._drawn = text
         below = "\n" if self._unfinished else ""
         _write_text(self._err, f"{below}{_RESET}{self._dimmed(text)}")
 
@@ -96,9 +101,9 @@ class Terminal:
             _write_text(self._err, _RESET)
 
     def _wipe(self) -> None:
-        if not self._shown:
+        if not self._drawn:
             return
-        self._shown = ""
+        self._drawn = ""
         again = f"{_UP}{_WIPE}{self._unfinished}" if self._unfinished else ""
         _write_text(self._err, f"{_WIPE}{again}")
 
@@ -112,60 +117,94 @@ class Terminal:
             return 80
 
 
-Screen = Plain | Terminal
+Screen = PlainScreen | TerminalScreen
 
 
 def screen_for(out: BinaryIO, err: TextIO) -> Screen:
     """What these two streams can show."""
     if not _is_tty(err) or os.environ.get("TERM", "dumb") == "dumb" or _is_pipe(out):
-        return Plain(out, err)
-    return Terminal(out, err, log_here=_is_tty(out), color=not os.environ.get("NO_COLOR"))
+        return PlainScreen(out, err)
+    return TerminalScreen(out, err, log_here=_is_tty(out), color=not os.environ.get("NO_COLOR"))
 
 
-def status_text(
-    standings: Sequence[Standing], alive: int, started: int, warnings: int, language: Language
-) -> str:
-    """`4/4 ranks · step 120 (slowest rank 3: 118) · last line 2 s ago · 1 warning`."""
-    parts = [Text(f"{alive}/{started} alive", f"存活 {alive}/{started}").in_(language)]
-    steps = [s for s in standings if s.step is not None]
-    if steps:
-        parts.append(_steps(steps, language))
-    if standings:
-        age = int(time.monotonic() - max(s.heard for s in standings))
-        parts.append(Text(f"last line {_span(age)} ago", f"{_span(age)} 前有输出").in_(language))
-    if warnings:
-        plural = "s" if warnings > 1 else ""
-        parts.append(Text(f"{warnings} warning{plural}", f"{warnings} 条警告").in_(language))
-    return " · ".join(parts)
+class LogCleaner:
+    """One log's bytes to text that cannot steer the terminal; nothing cut in two gets through."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._incomplete = ""
+
+    def feed(self, raw: bytes) -> str:
+        text = self._incomplete + self._decoder.decode(raw)
+        cut = text.rfind("\x1b", max(0, len(text) - LONGEST_SEQUENCE))
+        if cut >= 0 and not _is_whole(text[cut:]):
+            text, self._incomplete = text[:cut], text[cut:]
+        else:
+            self._incomplete = ""
+        return clean(text)
 
 
-def _steps(steps: list[Standing], language: Language) -> str:
-    def place(standing: Standing) -> tuple[int, int]:
-        return (standing.epoch or 0, standing.step or 0)
+class LineSplitter:
+    """A log's bytes to whole lines, for several logs on one screen.
 
-    ahead, behind = max(steps, key=place), min(steps, key=place)
-    epochs = len({standing.epoch for standing in steps}) > 1
-    shown = _step(ahead, epochs)
-    if place(ahead) == place(behind):
-        return shown
-    slow = f"{behind.name}: {_step(behind, epochs)}"
-    return Text(f"{shown} (slowest {slow})", f"{shown}（最慢 {slow}）").in_(language)
+    Of a progress bar only what stands there in the end is a line.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, raw: bytes) -> list[bytes]:
+        *whole, self._rest = (self._rest + raw).split(b"\n")
+        if len(self._rest) > 1 << 16:
+            whole.append(self._rest)
+            self._rest = b""
+        return [_last_drawn(line) for line in whole]
+
+    def flush(self) -> list[bytes]:
+        """The unfinished line, when nothing more will come."""
+        rest, self._rest = self._rest, b""
+        return [_last_drawn(rest)] if rest.strip() else []
 
 
-def _step(standing: Standing, epochs: bool) -> str:
-    """Epochs are told only where ranks differ in them."""
-    return f"{f'epoch {standing.epoch} ' if epochs else ''}step {standing.step}"
+def clean(text: str) -> str:
+    """`text` with its colours, line breaks and carriage returns, and without other controls."""
+    if text.isprintable():
+        return text
+    parts: list[str] = []
+    at = 0
+    for colour in _COLOUR.finditer(text):
+        parts += [_clean_plain(text[at : colour.start()]), colour.group()]
+        at = colour.end()
+    parts.append(_clean_plain(text[at:]))
+    return "".join(parts)
 
 
-def _span(seconds: int) -> str:
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes, seconds = divmod(seconds, 60)
-    return (
-        f"{minutes} min {seconds:02d} s"
-        if minutes < 60
-        else f"{minutes // 60} h {minutes % 60} min"
-    )
+def without_colour(text: str) -> str:
+    return _COLOUR.sub("", text)
+
+
+def _clean_plain(text: str) -> str:
+    # `inert` makes of a carriage return a blank, so the pieces between them are cleaned alone.
+    lines = text.replace("\r\n", "\n").split("\r")
+    return "\r".join(inert(line) for line in lines)
+
+
+def _is_whole(sequence: str) -> bool:
+    """Whether an escape sequence that begins here has come to its end."""
+    if len(sequence) >= LONGEST_SEQUENCE:
+        return True
+    if len(sequence) < 2:
+        return False
+    if sequence[1] == "[":
+        return bool(re.match(r"\x1b\[[0-?]*[ -/]*[@-~]", sequence))
+    if sequence[1] in "]PX^_":
+        return "\x07" in sequence or "\x1b\\" in sequence
+    return True
+
+
+def _last_drawn(line: bytes) -> bytes:
+    line = line.rstrip(b"\r")
+    return line[line.rfind(b"\r") + 1 :]
 
 
 def _is_tty(stream: BinaryIO | TextIO) -> bool:
@@ -189,7 +228,7 @@ def _write_bytes(stream: BinaryIO, raw: bytes) -> None:
         stream.write(raw)
         stream.flush()
     except (OSError, ValueError):
-        _silence(stream)
+        _mute(stream)
 
 
 def _write_text(stream: TextIO, text: str) -> None:
@@ -200,10 +239,10 @@ def _write_text(stream: TextIO, text: str) -> None:
         encoding = stream.encoding or "ascii"
         _write_text(stream, text.encode(encoding, "replace").decode(encoding))
     except (OSError, ValueError):
-        _silence(stream)
+        _mute(stream)
 
 
-def _silence(stream: BinaryIO | TextIO) -> None:
+def _mute(stream: BinaryIO | TextIO) -> None:
     """The reader went away (`| head`, a closed terminal): the job goes on without it."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)

@@ -12,9 +12,9 @@ import sys
 import termios
 import time
 
-from pdtriage.live.log_follower import Standing
-from pdtriage.live.status_line import Plain, Terminal, screen_for, status_text
-from pdtriage.live.terminal import Cleaner, Lines
+from pdtriage.live.log_follower import ProcessStatus
+from pdtriage.live.screen import LineSplitter, LogCleaner, PlainScreen, TerminalScreen, screen_for
+from pdtriage.live.view import status_text
 
 from ..running import clean_environment
 from .conftest import Desk
@@ -39,7 +39,7 @@ class Both:
                 outer._take(text.replace("\n", "\r\n"))
                 return len(text)
 
-        self.terminal = Terminal(Out(), Err(), log_here=True, color=True)
+        self.terminal = TerminalScreen(Out(), Err(), log_here=True, color=True)
 
     def _take(self, text: str) -> None:
         self.written += text
@@ -118,13 +118,13 @@ def test_strangers_cannot_steer_the_terminal() -> None:
 
 
 def test_a_character_cut_in_two_arrives_whole() -> None:
-    cleaner = Cleaner()
+    cleaner = LogCleaner()
     raw = "中文日志\n".encode()
     assert "".join(cleaner.feed(raw[n : n + 1]) for n in range(len(raw))) == "中文日志\n"
 
 
 def test_several_logs_are_shown_by_whole_lines() -> None:
-    lines = Lines()
+    lines = LineSplitter()
     assert lines.feed(b"a\nb") == [b"a"]
     assert lines.feed(b"c\r\n1%\r2%\r3%\n") == [b"bc", b"3%"]
     assert lines.feed(b"rest") == []
@@ -134,7 +134,7 @@ def test_several_logs_are_shown_by_whole_lines() -> None:
 def test_not_a_terminal_means_plain() -> None:
     out, err = io.BytesIO(), io.StringIO()
     screen = screen_for(out, err)
-    assert isinstance(screen, Plain)
+    assert isinstance(screen, PlainScreen)
     raw = b"\x1b[31mas it is\x1b[0m \xff\r\n"
     screen.log(raw)
     screen.line("LAUNCH INFO\n")
@@ -153,16 +153,16 @@ def test_no_status_when_somebody_else_writes_to_the_terminal(desk: Desk) -> None
 
 def test_the_status_names_the_slowest_rank() -> None:
     now = time.monotonic()
-    standings = [Standing("rank 0", 120, 1, now - 3), Standing("rank 1", 118, 1, now - 7)]
-    assert status_text(standings, 2, 2, 0, "en") == (
+    statuses = [ProcessStatus("rank 0", 120, 1, now - 3), ProcessStatus("rank 1", 118, 1, now - 7)]
+    assert status_text(statuses, 2, 2, 0, "en") == (
         "2/2 alive · step 120 (slowest rank 1: step 118) · last line 3 s ago"
     )
-    standings[1] = Standing("rank 1", 900, 0, now - 7)
+    statuses[1] = ProcessStatus("rank 1", 900, 0, now - 7)
     assert "epoch 1 step 120 (slowest rank 1: epoch 0 step 900)" in status_text(
-        standings, 2, 2, 1, "en"
+        statuses, 2, 2, 1, "en"
     )
-    assert "存活 1/2" in status_text(standings, 1, 2, 2, "zh")
-    assert "2 条警告" in status_text(standings, 1, 2, 2, "zh")
+    assert "存活 1/2" in status_text(statuses, 1, 2, 2, "zh")
+    assert "2 条警告" in status_text(statuses, 1, 2, 2, "zh")
 
 
 def test_on_a_terminal_the_log_arrives_intact(desk: Desk) -> None:

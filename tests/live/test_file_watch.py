@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.live import folder_watch
-from pdtriage.live.folder_watch import FolderWatch, Pace
-from pdtriage.live.tail import Tail
+from pdtriage.live import file_watch
+from pdtriage.live.file_watch import FolderWatch, Pace, Tail
 
 from ..running import wait_until
 
@@ -55,11 +54,11 @@ def test_a_rotated_file_is_read_to_its_end_first(tmp_path: Path) -> None:
     tail.read()
     writer = log.open("ab")
     log.rename(tmp_path / "workerlog.0.1")
-    tail.look()
+    tail.check_name()
     log.write_bytes(b"new file\n")
     writer.write(b"last of the old\n")
     writer.close()
-    tail.look()
+    tail.check_name()
     assert tail.read() == b"last of the old\n"
     assert tail.read() == b"new file\n"
     assert tail.generation == 1
@@ -76,15 +75,15 @@ def test_events_tell_of_new_moved_and_deleted_files(tmp_path: Path) -> None:
     watch = FolderWatch(str(tmp_path))
     try:
         assert watch.has_events
-        assert watch.due()
-        assert not watch.due()
+        assert watch.is_due()
+        assert not watch.is_due()
         for act in (
             lambda: (tmp_path / "workerlog.0").write_bytes(b""),
             lambda: (tmp_path / "workerlog.0").rename(tmp_path / "workerlog.0.1"),
             lambda: (tmp_path / "workerlog.0.1").unlink(),
         ):
             act()
-            assert wait_until(watch.due, 3)
+            assert wait_until(watch.is_due, 3)
     finally:
         watch.close()
 
@@ -94,11 +93,11 @@ def test_what_is_written_is_no_event(tmp_path: Path) -> None:
     log.write_bytes(b"")
     watch = FolderWatch(str(tmp_path))
     try:
-        watch.due()
+        watch.is_due()
         for _ in range(50):
             append(log, b"line\n")
         time.sleep(0.3)
-        assert not watch.due()
+        assert not watch.is_due()
     finally:
         watch.close()
 
@@ -106,12 +105,12 @@ def test_what_is_written_is_no_event(tmp_path: Path) -> None:
 def test_without_events_the_folder_is_looked_at_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_watch, "LOOK_WITHOUT_EVENTS", 0.1)
+    monkeypatch.setattr(file_watch, "LOOK_WITHOUT_EVENTS", 0.1)
     watch = FolderWatch(str(tmp_path), events=False)
     assert not watch.has_events
-    assert watch.due()
-    assert not watch.due()
-    assert wait_until(watch.due, 2)
+    assert watch.is_due()
+    assert not watch.is_due()
+    assert wait_until(watch.is_due, 2)
 
 
 def test_a_folder_that_cannot_be_watched_is_looked_at(tmp_path: Path) -> None:
@@ -120,6 +119,6 @@ def test_a_folder_that_cannot_be_watched_is_looked_at(tmp_path: Path) -> None:
 
 def test_the_pace_slows_down_when_nothing_comes() -> None:
     pace = Pace()
-    assert pace.rest(news=True) == folder_watch.BUSY
-    assert [pace.rest(news=False) for _ in range(12)][-1] == folder_watch.IDLE
-    assert pace.rest(news=True) == folder_watch.BUSY
+    assert pace.pause(news=True) == file_watch.BUSY
+    assert [pace.pause(news=False) for _ in range(12)][-1] == file_watch.IDLE
+    assert pace.pause(news=True) == file_watch.BUSY

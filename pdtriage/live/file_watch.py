@@ -1,0 +1,227 @@
+"""Log files while they grow: what was appended, what came or went, and who writes.
+
+What is appended to open files is read on a beat, because modify events cost a whole core and
+network file systems send none. For the same reason a folder is looked at now and then even when no
+event came.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from pdtriage.launch.supervise.processes import process_entry
+
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
+MOST = 1 << 18
+"""Bytes read at once."""
+BUSY = 0.1
+"""Seconds between two looks at the open files while they grow."""
+IDLE = 0.15
+LOOK_WITHOUT_EVENTS = 1.0
+LOOK_WITH_EVENTS = 5.0
+_WRITE_MODES = os.O_WRONLY | os.O_RDWR
+
+
+class Tail:
+    """Reads what was appended since the last time, whatever becomes of the file.
+
+    A file that shrinks or is replaced by another of the same name begins anew: `generation` counts
+    these beginnings, and `position` is the place in the present one.
+    """
+
+    def __init__(self, path: str, position: int = 0) -> None:
+        self.path = path
+        self.position = position
+        self.generation = 0
+        self._descriptor: int | None = None
+        self._replaced = False
+
+    def read(self, most: int = MOST) -> bytes:
+        """The next bytes; empty when there are none now, or no file yet."""
+        if self._descriptor is None and not self._open():
+            return b""
+        assert self._descriptor is not None
+        chunk = os.pread(self._descriptor, most, self.position)
+        if not chunk:
+            chunk = self._start_over(most)
+        self.position += len(chunk)
+        return chunk
+
+    def check_name(self) -> None:
+        """See whether the name still means this file; an old one is read to its end first."""
+        if self._descriptor is None:
+            return
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return  # moved away; perhaps a new one comes
+        old = os.fstat(self._descriptor)
+        self._replaced = (now.st_dev, now.st_ino) != (old.st_dev, old.st_ino)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _open(self) -> bool:
+        try:
+            self._descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return False
+        return True
+
+    def _start_over(self, most: int) -> bytes:
+        assert self._descriptor is not None
+        if self._replaced:
+            self.close()
+            self._replaced = False
+            if not self._open():
+                return b""
+        elif os.fstat(self._descriptor).st_size >= self.position:
+            return b""
+        self.generation += 1
+        self.position = 0
+        return os.pread(self._descriptor, most, 0)
+
+
+class FolderWatch:
+    """Says when to look at a folder again: something in it came, went or changed its name."""
+
+    def __init__(self, folder: str, *, events: bool = True, recursive: bool = False) -> None:
+        self._changed = threading.Event()
+        self._looked = 0.0
+        self._observer = _observe(folder, self._changed, recursive) if events else None
+
+    @property
+    def has_events(self) -> bool:
+        return self._observer is not None
+
+    def is_due(self) -> bool:
+        """True when something changed since the last True, or simply long ago."""
+        moment = time.monotonic()
+        every = LOOK_WITH_EVENTS if self.has_events else LOOK_WITHOUT_EVENTS
+        if not self._changed.is_set() and moment - self._looked < every:
+            return False
+        self._changed.clear()
+        self._looked = moment
+        return True
+
+    def close(self) -> None:
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(timeout=2)
+            self._observer = None
+
+
+class Pace:
+    """How long to rest between two beats: short while there is something to read."""
+
+    def __init__(self) -> None:
+        self._quiet = 0
+
+    def pause(self, news: bool) -> float:
+        self._quiet = 0 if news else self._quiet + 1
+        return BUSY if self._quiet < 10 else IDLE
+
+
+class Writers:
+    """Processes that have one of the logs open for writing, found once and then only counted."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        """There was one at some time."""
+        self._births: dict[int, int] = {}
+
+    def add(self, pids: list[int]) -> None:
+        """Processes that belong to the job whatever they have open, its launcher for one."""
+        for pid in pids:
+            birth = _birth_of(pid)
+            if birth:
+                self._births.setdefault(pid, birth)
+                self.seen = True
+
+    def alive(self) -> int:
+        """How many of those found are still there."""
+        self._births = {
+            pid: birth for pid, birth in self._births.items() if _birth_of(pid) == birth
+        }
+        return len(self._births)
+
+    def search(self, paths: set[str]) -> None:
+        """Add those that write into `paths`, of all processes that we may look into."""
+        self.add([pid for pid in _pids() if pid != os.getpid() and _writes(pid, paths)])
+
+
+def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObserver | None:
+    from watchdog.events import (
+        DirCreatedEvent,
+        DirDeletedEvent,
+        DirMovedEvent,
+        FileCreatedEvent,
+        FileDeletedEvent,
+        FileMovedEvent,
+        FileSystemEvent,
+        FileSystemEventHandler,
+    )
+    from watchdog.observers import Observer
+
+    class Flag(FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:  # noqa: ARG002 (given to all)
+            changed.set()
+
+    wanted: list[type[FileSystemEvent]] = [
+        *(FileCreatedEvent, FileMovedEvent, FileDeletedEvent),
+        *(DirCreatedEvent, DirMovedEvent, DirDeletedEvent),
+    ]
+    observer = Observer()
+    try:
+        observer.schedule(Flag(), os.fspath(folder), recursive=recursive, event_filter=wanted)
+        observer.start()
+    except OSError:
+        return None  # no more inotify watches to be had, or no such folder yet
+    return observer
+
+
+def _birth_of(pid: int) -> int:
+    """0 for a process that is gone, or only waits to be collected."""
+    entry = process_entry(pid)
+    return entry.born if entry is not None and entry.state not in "ZX" else 0
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _writes(pid: int, paths: set[str]) -> bool:
+    folder = f"/proc/{pid}/fd"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(_is_one_of(folder, name, paths) and _for_writing(pid, name) for name in names)
+
+
+def _is_one_of(folder: str, name: str, paths: set[str]) -> bool:
+    try:
+        return os.readlink(f"{folder}/{name}") in paths
+    except OSError:
+        return False
+
+
+def _for_writing(pid: int, name: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as stream:
+            for line in stream:
+                if line.startswith("flags:"):
+                    return bool(int(line.split()[1], 8) & _WRITE_MODES)
+    except (OSError, ValueError):
+        return False
+    return False
