@@ -367,3 +367,16 @@ def test_the_end_of_a_log_that_a_launcher_shows_again_is_no_second_cause() -> No
     (cause,) = judge(runs_of({"console.log": console})[-1], engine().knowledge).causes
     assert cause.frame
     assert cause.frame.file == "/w/t.py"
+
+
+@pytest.mark.parametrize("words", ["Killed", "已杀死"])
+def test_who_was_killed_for_sure_may_have_been_killed_for_another_reason(words: str) -> None:
+    (cause,) = judged(f"{STEPS}{words}\n").causes
+    assert (cause.rank, cause.category, cause.confidence) == (0, "memory.host", "likely")
+    assert [why.en for why in cause.why] == ["it is the only process of the job"]
+
+
+def test_one_step_after_an_error_is_enough_to_have_survived_it() -> None:
+    (cause,) = judged(STEPS + ERROR + "epoch 0 step 2 loss 1.3\n", STEPS).causes
+    assert (cause.rank, cause.category) == (0, "code.python")
+    assert cause.why[0].en == "it made 1 more step after the error and then stopped"
