@@ -47,9 +47,9 @@ def with_reasons(suspect: Suspect, lineup: Lineup, evidence: RunEvidence) -> Sus
         return suspect
     if suspect.rank is None:
         unnamed = suspect.why or suspect.role != "worker"
-        return suspect if unnamed else suspect.because(wording.named_by_launcher())
+        return suspect if unnamed else suspect.because(wording.NAMED_BY_LAUNCHER)
     if suspect.is_launchers and found.event.role == "cause":
-        return suspect.because(wording.launcher_itself(), certain=True)
+        return suspect.because(wording.LAUNCHER_ITSELF, certain=True)
     if suspect.named:
         return suspect  # many wrote into one console
     return _among_others(suspect, lineup, alone=evidence.is_one_process)
@@ -61,8 +61,8 @@ def _by_death(suspect: Suspect, evidence: RunEvidence) -> Suspect:
         return suspect
     unanswered = evidence.facts.unanswered
     if unanswered and not (suspect.rank and suspect.rank.node in unanswered):
-        return suspect.because(wording.died_first(), wording.after_a_silence(unanswered))
-    return suspect.because(wording.died_first(), certain=True)
+        return suspect.because(wording.DIED_FIRST, wording.after_a_silence(unanswered))
+    return suspect.because(wording.DIED_FIRST, certain=True)
 
 
 def _by_accusers(suspect: Suspect) -> Suspect:
@@ -78,18 +78,18 @@ def _by_accusers(suspect: Suspect) -> Suspect:
 def _among_others(suspect: Suspect, lineup: Lineup, *, alone: bool) -> Suspect:
     """Whose log is the only one here is `alone` only where the job is known to have no other."""
     if lineup.is_only_log:
-        why = wording.only_process() if alone else wording.only_log()
+        why = wording.ONLY_PROCESS if alone else wording.ONLY_LOG
         # a symptom is no reason, however certain it is who shows it
         cause = suspect.found is not None and suspect.found.event.role == "cause"
         return suspect.because(why, certain=alone and cause and not _was_seen_once(suspect))
     if lineup.all_alike:
         return suspect.because(wording.same_on_all(lineup.ranks), certain=True)
     if lineup.suspects == 1:
-        return suspect.because(wording.only_with_error())
+        return suspect.because(wording.ONLY_WITH_ERROR)
     if suspect.why:
         return suspect
     several = lineup.shapes > 1
-    return suspect.because(wording.several_suspects() if several else wording.own_error())
+    return suspect.because(wording.SEVERAL_SUSPECTS if several else wording.OWN_ERROR)
 
 
 def _was_seen_once(suspect: Suspect) -> bool:

@@ -61,7 +61,7 @@ def _with_named_rank(suspect: Suspect, evidence: RunEvidence) -> Suspect:
         return suspect
     if not evidence.named:
         return suspect
-    return suspect._replace(named=evidence.named).because(wording.named_by_launcher())
+    return suspect._replace(named=evidence.named).because(wording.NAMED_BY_LAUNCHER)
 
 
 def _verdict(evidence: RunEvidence, suspects: Sequence[Suspect]) -> VerdictWord:

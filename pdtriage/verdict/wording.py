@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pdtriage.model import Rank, Text
+from pdtriage.model import Text
 
 MOST_SPANS = 16
 """A longer list of ranks says less than how many there are."""
@@ -22,24 +22,98 @@ SIGNAL_NAMES = {
     15: "SIGTERM",
 }
 
+DIED_FIRST = Text("the launcher saw it die first", "启动器看到它最先退出")
+FAILED_FIRST = Text("the launcher saw nobody fail before it", "启动器未看到有进程在它之前失败")
+ONLY_PROCESS = Text("it is the only process of the job", "作业只有这一个进程")
+ONLY_LOG = Text("its log is the only one here", "此处只有它的日志")
+LAUNCHER_ITSELF = Text("the launcher itself ended with it", "启动器自身因此退出")
+OWN_ERROR = Text("its own log ends with this error", "其日志以该错误结束")
+ONLY_WITH_ERROR = Text(
+    "no other log here shows an error of its own", "此处其他日志均没有自身的错误"
+)
+NAMED_BY_LAUNCHER = Text("the launcher names it as failed", "启动器指出它失败")
+SEVERAL_SUSPECTS = Text(
+    "other ranks show errors of their own, and nothing tells which came first",
+    "其他 rank 也有自身的错误，无法确定先后",
+)
+ONLY_QUIET_ONE = Text(
+    "the others lost a peer, and it is the only one whose log is silent about that",
+    "其他 rank 都报告失去对端，只有它的日志没有任何相关信息",
+)
+SILENT = Text("its log stops without an error", "其日志没有任何报错就中断了")
+TRACEBACK_MISSING = Text(
+    "the log ends with an exception; the traceback above it is not there",
+    "日志以一个异常结束，但缺少其上方的 traceback",
+)
+LOG_MISSING = Text("its log is not among the files given", "所给文件中没有它的日志")
+ENDED_EARLY = Text(
+    "it ended with exit code 0 while the others were still training",
+    "其他 rank 仍在训练时，它以退出码 0 提前结束",
+)
+STOPPED_BEFORE_OTHERS = Text(
+    "it was stopped with SIGTERM before the others failed, and they failed because of that",
+    "它先被 SIGTERM 终止，其他 rank 因此失败",
+)
+NOTHING_STARTED = Text(
+    "the launcher was still waiting for other nodes when it ended",
+    "启动器结束时仍在等待其他节点",
+)
+ELSEWHERE = Text(
+    "all ranks gave up waiting for each other, and it waited in another place than the rest",
+    "所有 rank 都因互相等待而超时，只有它等待的位置与其他 rank 不同",
+)
+IN_TWO_PLACES = Text(
+    "both ranks waited for the other one, each in another place of the program",
+    "两个 rank 互相等待，但停在程序的不同位置",
+)
+KERNEL_SAYS = Text("the kernel log names its process", "内核日志点名了该进程")
+KERNEL_TELLS = Text("the kernel log reports it", "内核日志报告了它")
+KERNEL_KILLED_SOMEBODY = Text(
+    "the kernel log shows that a process was killed for memory, though not whose",
+    "内核日志显示有进程因内存不足被杀，但无法确认是否就是它",
+)
+NOBODY_NAMED = Text("the message does not say which peer is missing", "该信息没有说明是哪个对端")
+STUCK_AT_START = Text(
+    "the log stops before the first step: no error, no end",
+    "日志停在第一步之前：没有报错，也没有结束",
+)
+STOPPED_MOVING = Text(
+    "the log stops between two steps: no error, no end, and the cards are busy",
+    "日志停在两步之间：没有报错，也没有结束，而显卡仍在忙碌",
+)
+LOOKED_AT = Text(
+    "the log stops between two steps: no error, no end, and somebody looked where it stands",
+    "日志停在两步之间：没有报错，也没有结束，且有人查看过它停在何处",
+)
+HUNG_OR_RUNNING = Text(
+    "the launcher started all and saw nobody end, and the logs just stop; or it still runs",
+    "启动器已启动全部进程且未见任何退出，日志就此中断；也可能仍在运行",
+)
+ALL_STOPPED = Text(
+    "every rank was stopped with SIGTERM and none shows an error of its own",
+    "所有 rank 都被 SIGTERM 终止，且没有自身的错误",
+)
+ONLY_VICTIMS = Text(
+    "whoever speaks here was stopped with SIGTERM, and not all logs of the job are here",
+    "此处有日志的进程都是被 SIGTERM 终止的，而作业的日志并不齐全",
+)
+NOT_STOPPED = Text(
+    "the others were stopped with SIGTERM and it was not: it seems to have ended before",
+    "其他进程被 SIGTERM 终止而它没有：它似乎在此之前就已退出",
+)
+SEEN_BY_KUBELET = Text("Kubernetes saw the end of its container", "Kubernetes 看到了其容器的退出")
+NO_SHARED_MEMORY = Text(
+    "its pod mounts nothing at /dev/shm, so there are 64 MiB of shared memory",
+    "其 Pod 没有挂载 /dev/shm，共享内存只有 64 MiB",
+)
+SAID_BY_RUN = Text(
+    "`pdtriage run`, which watched the job, says so at the end of its console",
+    "`pdtriage run` 全程监视该作业，并在其控制台末尾如此报告",
+)
+
 
 def signal_name(number: int) -> str:
     return SIGNAL_NAMES.get(number, f"signal {number}")
-
-
-def name(rank: Rank) -> Text:
-    """`rank 3`, `server 0`; where the global rank is unknown, what is known."""
-    if rank.rank is not None:
-        words = {
-            "worker": ("rank", "rank"),
-            "server": ("server", "参数服务器"),
-            "heter": ("heter worker", "异构 worker"),
-            "coordinator": ("coordinator", "coordinator"),
-        }.get(rank.role, ("rank", "rank"))
-        return Text(f"{words[0]} {rank.rank}", f"{words[1]} {rank.rank}")
-    if rank.local_rank is not None:
-        return Text(f"node ?, local {rank.local_rank}", f"节点 ?，节点内序号 {rank.local_rank}")
-    return Text("one process", "某个进程")
 
 
 def listed(ranks: Iterable[int]) -> str:
@@ -79,14 +153,6 @@ def accused_by(ranks: Collection[int]) -> Text:
     )
 
 
-def died_first() -> Text:
-    return Text("the launcher saw it die first", "启动器看到它最先退出")
-
-
-def failed_first() -> Text:
-    return Text("the launcher saw nobody fail before it", "启动器未看到有进程在它之前失败")
-
-
 def after_a_silence(nodes: Collection[int]) -> Text:
     who = listed(nodes)
     return Text(
@@ -99,64 +165,11 @@ def same_on_all(count: int) -> Text:
     return Text(f"the same error on all {count} ranks", f"全部 {count} 个 rank 报同样的错误")
 
 
-def only_process() -> Text:
-    return Text("it is the only process of the job", "作业只有这一个进程")
-
-
-def only_log() -> Text:
-    return Text("its log is the only one here", "此处只有它的日志")
-
-
-def launcher_itself() -> Text:
-    return Text("the launcher itself ended with it", "启动器自身因此退出")
-
-
-def own_error() -> Text:
-    return Text("its own log ends with this error", "其日志以该错误结束")
-
-
-def only_with_error() -> Text:
-    return Text("no other log here shows an error of its own", "此处其他日志均没有自身的错误")
-
-
-def named_by_launcher() -> Text:
-    return Text("the launcher names it as failed", "启动器指出它失败")
-
-
-def several_suspects() -> Text:
-    return Text(
-        "other ranks show errors of their own, and nothing tells which came first",
-        "其他 rank 也有自身的错误，无法确定先后",
-    )
-
-
 def went_on(steps: int) -> Text:
     return Text(
         f"it made {steps} more step{'s' if steps != 1 else ''} after the error and then stopped",
         f"报错之后它又执行了 {steps} 步，然后停止",
     )
-
-
-def only_quiet_one() -> Text:
-    return Text(
-        "the others lost a peer, and it is the only one whose log is silent about that",
-        "其他 rank 都报告失去对端，只有它的日志没有任何相关信息",
-    )
-
-
-def silent() -> Text:
-    return Text("its log stops without an error", "其日志没有任何报错就中断了")
-
-
-def traceback_missing() -> Text:
-    return Text(
-        "the log ends with an exception; the traceback above it is not there",
-        "日志以一个异常结束，但缺少其上方的 traceback",
-    )
-
-
-def log_missing() -> Text:
-    return Text("its log is not among the files given", "所给文件中没有它的日志")
 
 
 def ended_by_signal(number: int) -> Text:
@@ -165,13 +178,6 @@ def ended_by_signal(number: int) -> Text:
 
 def ended_with_code(code: int) -> Text:
     return Text(f"it ended with exit code {code}", f"它以退出码 {code} 结束")
-
-
-def ended_early() -> Text:
-    return Text(
-        "it ended with exit code 0 while the others were still training",
-        "其他 rank 仍在训练时，它以退出码 0 提前结束",
-    )
 
 
 def behind(step: int, others: int) -> Text:
@@ -196,31 +202,10 @@ def outsider(pid: int | None) -> Text:
     )
 
 
-def stopped_before_others() -> Text:
-    return Text(
-        "it was stopped with SIGTERM before the others failed, and they failed because of that",
-        "它先被 SIGTERM 终止，其他 rank 因此失败",
-    )
-
-
 def same_rank(rank: int, first: str, second: str) -> Text:
     return Text(
         f"{first} and {second} both say they are rank {rank}",
         f"{first} 与 {second} 都自称 rank {rank}",
-    )
-
-
-def nothing_started() -> Text:
-    return Text(
-        "the launcher was still waiting for other nodes when it ended",
-        "启动器结束时仍在等待其他节点",
-    )
-
-
-def elsewhere() -> Text:
-    return Text(
-        "all ranks gave up waiting for each other, and it waited in another place than the rest",
-        "所有 rank 都因互相等待而超时，只有它等待的位置与其他 rank 不同",
     )
 
 
@@ -231,62 +216,8 @@ def nodes_differ(sizes: list[str]) -> Text:
     )
 
 
-def in_two_places() -> Text:
-    return Text(
-        "both ranks waited for the other one, each in another place of the program",
-        "两个 rank 互相等待，但停在程序的不同位置",
-    )
-
-
-def kernel_says() -> Text:
-    return Text("the kernel log names its process", "内核日志点名了该进程")
-
-
-def kernel_tells() -> Text:
-    return Text("the kernel log reports it", "内核日志报告了它")
-
-
-def kernel_killed_somebody() -> Text:
-    return Text(
-        "the kernel log shows that a process was killed for memory, though not whose",
-        "内核日志显示有进程因内存不足被杀，但无法确认是否就是它",
-    )
-
-
 def accused_address(address: str) -> Text:
     return Text(f"the peer named is {address}", f"被指明的对端是 {address}")
-
-
-def nobody_named() -> Text:
-    return Text("the message does not say which peer is missing", "该信息没有说明是哪个对端")
-
-
-def stuck_at_start() -> Text:
-    return Text(
-        "the log stops before the first step: no error, no end",
-        "日志停在第一步之前：没有报错，也没有结束",
-    )
-
-
-def stopped_moving() -> Text:
-    return Text(
-        "the log stops between two steps: no error, no end, and the cards are busy",
-        "日志停在两步之间：没有报错，也没有结束，而显卡仍在忙碌",
-    )
-
-
-def looked_at() -> Text:
-    return Text(
-        "the log stops between two steps: no error, no end, and somebody looked where it stands",
-        "日志停在两步之间：没有报错，也没有结束，且有人查看过它停在何处",
-    )
-
-
-def hung_or_running() -> Text:
-    return Text(
-        "the launcher started all and saw nobody end, and the logs just stop; or it still runs",
-        "启动器已启动全部进程且未见任何退出，日志就此中断；也可能仍在运行",
-    )
 
 
 def cut_short(step: int, total: int) -> Text:
@@ -323,27 +254,6 @@ def launcher_was_stopped(number: int | None) -> Text:
     return Text(f"the launcher itself received {what}", f"启动器自身收到 {zh}")
 
 
-def all_stopped() -> Text:
-    return Text(
-        "every rank was stopped with SIGTERM and none shows an error of its own",
-        "所有 rank 都被 SIGTERM 终止，且没有自身的错误",
-    )
-
-
-def only_victims() -> Text:
-    return Text(
-        "whoever speaks here was stopped with SIGTERM, and not all logs of the job are here",
-        "此处有日志的进程都是被 SIGTERM 终止的，而作业的日志并不齐全",
-    )
-
-
-def not_stopped() -> Text:
-    return Text(
-        "the others were stopped with SIGTERM and it was not: it seems to have ended before",
-        "其他进程被 SIGTERM 终止而它没有：它似乎在此之前就已退出",
-    )
-
-
 def cluster_says(fields: Mapping[str, str]) -> Text:
     """`Kubernetes says of train-worker-1 on gpu07: OOMKilled, exit code 137, limit 16Gi`."""
     en = f"Kubernetes says of {fields.get('pod', '?')}"
@@ -358,21 +268,3 @@ def cluster_says(fields: Mapping[str, str]) -> Text:
     if "message" in fields:
         en, zh = f"{en}; {fields['message']}", f"{zh}；{fields['message']}"
     return Text(en, zh)
-
-
-def seen_by_kubelet() -> Text:
-    return Text("Kubernetes saw the end of its container", "Kubernetes 看到了其容器的退出")
-
-
-def no_shared_memory() -> Text:
-    return Text(
-        "its pod mounts nothing at /dev/shm, so there are 64 MiB of shared memory",
-        "其 Pod 没有挂载 /dev/shm，共享内存只有 64 MiB",
-    )
-
-
-def said_by_run() -> Text:
-    return Text(
-        "`pdtriage run`, which watched the job, says so at the end of its console",
-        "`pdtriage run` 全程监视该作业，并在其控制台末尾如此报告",
-    )

@@ -35,7 +35,7 @@ def unnamed_peer(evidence: RunEvidence) -> list[Suspect]:
     known = best.accused[0] if len(best.accused) == 1 else unseen(best)
     others = [f for f in best.accuser.symptoms if f is not best.found][:3]
     support = [*others, *best.accuser.explained[:2]]
-    why = wording.accused_address(best.address) if best.address else wording.nobody_named()
+    why = wording.accused_address(best.address) if best.address else wording.NOBODY_NAMED
     return [speaking_suspect(best.found, known, support, why)._replace(host=None)]
 
 
@@ -88,7 +88,7 @@ def _left_over(evidence: RunEvidence) -> list[Suspect]:
     if len(quiet) != 1 or len(readings) < 2:
         return []
     suspect = _of_accused(quiet[0], [a.found for a in accusations])
-    why = (wording.only_quiet_one(), *suspect.why)
+    why = (wording.ONLY_QUIET_ONE, *suspect.why)
     return [suspect._replace(why=why, position=quiet[0].position)]
 
 
@@ -112,18 +112,18 @@ def _of_accused(reading: RankReading, words: list[Observation]) -> Suspect:
         return by_exit(rank, words)
     if reading.stopped is not None:
         if not any(f.category == "comm.timeout" for f in words):
-            why = wording.stopped_before_others()
+            why = wording.STOPPED_BEFORE_OTHERS
             support = [reading.stopped, *words]
             return silent_suspect(OUTSIDER, "external.kill", rank, support, why)
         # it was still there when the others gave up waiting for it
         return silent_suspect(HANG, "comm.timeout", rank, [*words, reading.stopped])
     if not rank.files:
-        return silent_suspect(LOST_LOG, words[0].category, rank, words, wording.log_missing())
+        return silent_suspect(LOST_LOG, words[0].category, rank, words, wording.LOG_MISSING)
     if all(f.category == "comm.timeout" for f in words):
         # nobody saw a connection break: it may be gone, or just not come
-        return silent_suspect(HANG, "comm.timeout", rank, words, wording.silent())
+        return silent_suspect(HANG, "comm.timeout", rank, words, wording.SILENT)
     category = "ps.server" if rank.role == "server" else "unknown"
-    return silent_suspect(SILENT, category, rank, words, wording.silent())
+    return silent_suspect(SILENT, category, rank, words, wording.SILENT)
 
 
 RULES = (

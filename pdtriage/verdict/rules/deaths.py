@@ -50,7 +50,7 @@ def first_to_die(readings: Sequence[RankReading]) -> Suspect | None:
         return None
     first = min(quiet, key=_time_of_death)
     suspect = by_exit(first.rank, position=first.position)._replace(first_to_fail=True)
-    return suspect.because(wording.died_first() if suspect.order == 0 else wording.failed_first())
+    return suspect.because(wording.DIED_FIRST if suspect.order == 0 else wording.FAILED_FIRST)
 
 
 def _first_death_of(node: list[RankReading], readings: Sequence[RankReading]) -> RankReading | None:
@@ -107,10 +107,10 @@ def by_exit(
         suspect = suspect.because(wording.ended_by_signal(ending.signal))
         fields["signal"] = wording.signal_name(ending.signal)
     elif ending.code == 0 and rank.role == "server":
-        why = wording.ended_early()
+        why = wording.ENDED_EARLY
         suspect = silent_suspect("verdict.server-left", "ps.server", rank, support, why)
     elif ending.code == 0:
-        why = wording.ended_early()
+        why = wording.ENDED_EARLY
         suspect = silent_suspect("verdict.early-exit", "comm.peer", rank, support, why)
     else:
         suspect = silent_suspect(EXIT_CODE, "unknown", rank, support)
@@ -136,7 +136,7 @@ def with_memory(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
         return suspect
     return suspect._replace(
         signature=OOM_KILL, category="memory.host", support=(*memory[:2], *suspect.support)
-    ).because(wording.kernel_killed_somebody())
+    ).because(wording.KERNEL_KILLED_SOMEBODY)
 
 
 def named_by_console(evidence: RunEvidence) -> list[Suspect]:
@@ -153,7 +153,7 @@ def named_by_console(evidence: RunEvidence) -> list[Suspect]:
             suspect = by_exit(rank, words)
         else:
             suspect = silent_suspect(LOST_LOG, "unknown", rank, words)
-        why = [wording.named_by_launcher(), *([] if rank.files else [wording.log_missing()])]
+        why = [wording.NAMED_BY_LAUNCHER, *([] if rank.files else [wording.LOG_MISSING])]
         suspects.append(suspect._replace(position=reading.position).because(*why))
     return suspects
 

@@ -27,7 +27,7 @@ def killed_for_memory(evidence: RunEvidence) -> list[Suspect]:
     for reading in evidence.readings if by_pid else ():
         named = [found for pid in reading.rank.pids for found in by_pid.get(str(pid), ())]
         if named:
-            why = wording.kernel_says()
+            why = wording.KERNEL_SAYS
             suspects.append(silent_suspect(OOM_KILL, "memory.host", reading.rank, named, why))
     return suspects
 
@@ -40,7 +40,7 @@ def faults(evidence: RunEvidence) -> list[Suspect]:
     pid = found.event.fields.get("pid")
     ranks = [r.rank for r in evidence.readings if pid and pid in map(str, r.rank.pids)][:1]
     rank = ranks[0] if ranks else None
-    suspect = speaking_suspect(found, rank, (), wording.kernel_tells(), last_words=tuple(ranks))
+    suspect = speaking_suspect(found, rank, (), wording.KERNEL_TELLS, last_words=tuple(ranks))
     return [suspect if rank else suspect._replace(role="launcher")]
 
 
@@ -62,7 +62,7 @@ def with_hardware(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
         found=then,
         support=(own, *suspect.support),
         fields=dict(then.event.fields),
-    ).because(wording.kernel_tells())
+    ).because(wording.KERNEL_TELLS)
 
 
 def _about_then(event: Event, other: Event) -> bool:

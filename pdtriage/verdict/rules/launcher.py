@@ -97,7 +97,7 @@ def own_report(evidence: RunEvidence) -> list[Suspect]:
             category=known.category,
             host=suspect.host or host,
             support=(*suspect.support, *heads, *verdicts),
-            why=(wording.said_by_run(),),
+            why=(wording.SAID_BY_RUN,),
         )
         for suspect in named
     ]
@@ -108,7 +108,7 @@ def failed_somehow(evidence: RunEvidence) -> list[Suspect]:
     words = evidence.says_failed[:2]
     if not words:
         return []
-    return [launcher_suspect(LOST_LOG, "unknown", words, wording.named_by_launcher())]
+    return [launcher_suspect(LOST_LOG, "unknown", words, wording.NAMED_BY_LAUNCHER)]
 
 
 RULES = (

@@ -59,7 +59,7 @@ def _peers_missing(evidence: RunEvidence) -> list[Suspect]:
     if not waiting or any(f.says("started") for f in evidence.launcher):
         return []
     trouble = [f for f in evidence.launcher if f.event.role == "symptom"]
-    support, why = [*trouble[:2], waiting[0]], wording.nothing_started()
+    support, why = [*trouble[:2], waiting[0]], wording.NOTHING_STARTED
     return [launcher_suspect(PEERS_MISSING, "comm.init", support, why)]
 
 

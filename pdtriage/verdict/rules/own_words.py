@@ -148,7 +148,7 @@ def bare_exceptions(evidence: RunEvidence) -> list[Suspect]:
     """Who copied a log may have left the traceback behind and kept the line below it."""
     return [
         silent_suspect(
-            "verdict.bare-exception", "code.python", reading.rank, (), wording.traceback_missing()
+            "verdict.bare-exception", "code.python", reading.rank, (), wording.TRACEBACK_MISSING
         )._replace(position=reading.position)
         for reading in evidence.readings
         if reading.quiet

@@ -78,7 +78,7 @@ def ended_with_error(evidence: RunEvidence) -> list[Suspect]:
     ]
     crashed = [r for r in quiet if r.rank.exit and r.rank.exit.signal in CRASH_SIGNALS]
     suspects = [
-        by_exit(reading.rank, position=reading.position).because(wording.seen_by_kubelet())
+        by_exit(reading.rank, position=reading.position).because(wording.SEEN_BY_KUBELET)
         for reading in crashed or quiet
     ]
     return sorted(suspects, key=Suspect.strength)
@@ -98,7 +98,7 @@ def _with_mounts(suspect: Suspect, lacking: Observation | None) -> Suspect:
     if suspect.category != "memory.shm":
         return suspect
     suspect = suspect._replace(support=(lacking, *suspect.support))
-    return suspect.because(wording.no_shared_memory())
+    return suspect.because(wording.NO_SHARED_MEMORY)
 
 
 def _rank_of(pod: str, evidence: RunEvidence) -> Rank | None:

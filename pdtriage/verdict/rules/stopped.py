@@ -88,7 +88,7 @@ def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:
         return []
     if not evidence.launcher and evidence.others_are_missing:
         return [_stopped_for_others(stopped)]
-    why = wording.all_stopped()
+    why = wording.ALL_STOPPED
     return [launcher_suspect("verdict.interrupted", "external.kill", stopped[:1], why)]
 
 
@@ -110,7 +110,7 @@ def _ended_before_others(evidence: RunEvidence) -> list[Suspect]:
         gone = left[0]
         if not gone.rank.files or not gone.quiet or gone.ended or gone.rank.exit:
             continue
-        why = wording.not_stopped()
+        why = wording.NOT_STOPPED
         suspect = silent_suspect(SILENT, "unknown", gone.rank, stopped[:2], why)
         return [suspect._replace(position=gone.position)]
     return []
@@ -122,7 +122,7 @@ def _stops(evidence: RunEvidence) -> list[Observation]:
 
 def _stopped_for_others(stopped: list[Observation]) -> Suspect:
     """They were stopped, and whatever made the launcher do so is not here."""
-    why = wording.only_victims()
+    why = wording.ONLY_VICTIMS
     return silent_suspect("verdict.victims-only", "unknown", None, stopped[:2], why)
 
 

@@ -68,7 +68,7 @@ def _odd_one_out(evidence: RunEvidence) -> list[Suspect]:
     if len(places) != 2 or len(alone) != 1 or len(waited) < 3:
         return []
     odd = alone[0]
-    support, why = [odd.symptoms[-1]], wording.elsewhere()
+    support, why = [odd.symptoms[-1]], wording.ELSEWHERE
     suspect = silent_suspect("verdict.odd-one-out", "config.rank", odd.rank, support, why)
     return [suspect._replace(position=odd.position)]
 
@@ -87,7 +87,7 @@ def _out_of_step(evidence: RunEvidence) -> list[Suspect]:
     timed_out = [f for f in last if f.category == "comm.timeout"]
     if len(places) != 2 or not timed_out or any(f.event.frame is None for f in timed_out):
         return []
-    why = wording.in_two_places()
+    why = wording.IN_TWO_PLACES
     return [
         silent_suspect("verdict.out-of-step", "config.rank", reading.rank, support, why)._replace(
             position=reading.position, last_words=()
@@ -111,7 +111,7 @@ def stuck(evidence: RunEvidence) -> list[Suspect]:
     known = any(r.rank.events or r.rank.last_time is not None for r in spoken)
     if not pictures and (started or not known):  # a text that nothing is known of
         return []
-    why = _why_stuck(pictures) if started else wording.stuck_at_start()
+    why = _why_stuck(pictures) if started else wording.STUCK_AT_START
     return [_of_all(STUCK, spoken, spoken[:2], why)._replace(support=(*pictures[:1],))]
 
 
@@ -124,7 +124,7 @@ def _just_stop(spoken: Sequence[RankReading]) -> bool:
 
 def _why_stuck(pictures: Sequence[Observation]) -> Text:
     busy = any(f.says("card-picture") for f in pictures)
-    return wording.stopped_moving() if busy else wording.looked_at()
+    return wording.STOPPED_MOVING if busy else wording.LOOKED_AT
 
 
 def broken_off(evidence: RunEvidence) -> list[Suspect]:
@@ -144,7 +144,7 @@ def _stopped_in_midst(evidence: RunEvidence) -> list[Suspect]:
     if launcher[-1].event.role == "end":
         return []
     furthest = max(spoken, key=lambda r: r.position)
-    suspect = silent_suspect(STUCK, "hang", None, (), wording.hung_or_running())
+    suspect = silent_suspect(STUCK, "hang", None, (), wording.HUNG_OR_RUNNING)
     return [suspect._replace(last_words=(furthest.rank,))]
 
 
@@ -157,7 +157,7 @@ def _cut_short(evidence: RunEvidence) -> list[Suspect]:
     if not counting or not all(_stops_early(r.rank) for r in counting):
         return []
     furthest = max(counting, key=lambda r: r.position)
-    why = _stops_early(furthest.rank) or wording.hung_or_running()
+    why = _stops_early(furthest.rank) or wording.HUNG_OR_RUNNING
     return [_of_all(CUT_SHORT, spoken, [furthest], why)]
 
 
