@@ -20,7 +20,7 @@ from pdtriage.runs import assemble
 from pdtriage.scan import Engine
 from pdtriage.sources import find
 from pdtriage.verdict import judge
-from pdtriage.verdict.rows import rank_rows
+from pdtriage.verdict.rank_rows import rank_rows
 
 SCENARIOS = Path(__file__).parent / "fixtures" / "scenarios"
 STORIES = (

@@ -9,7 +9,7 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import RankReading
-from pdtriage.verdict.rank_timelines import ending
+from pdtriage.verdict.rank_rows import ending
 
 MOST = 40
 Place = tuple[str, int]

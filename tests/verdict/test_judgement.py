@@ -7,7 +7,7 @@ import pytest
 from pdtriage.model import Rank, RankRow, Victim
 from pdtriage.verdict import Judgement, judge
 from pdtriage.verdict.rank_reading import RankReading
-from pdtriage.verdict.rows import rank_rows
+from pdtriage.verdict.rank_rows import rank_rows
 
 from ..runs.builders import environment, runs_of
 from ..scan.builders import engine

@@ -1,4 +1,4 @@
-"""Given a rank's log and what its parent saw, then its lane has every part of its life in place."""
+"""Given a rank's log and what its parent saw, then all that happened is in its lane."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import pytest
 
 from pdtriage.model import RankRow
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.verdict import judge, rank_timelines
-from pdtriage.verdict.rank_timelines import MOST_SAMPLES
-from pdtriage.verdict.rows import rank_rows
+from pdtriage.verdict import judge
+from pdtriage.verdict.rank_rows import MOST_SAMPLES, rank_rows
 
 from ..runs.builders import runs_of
 from ..scan.builders import engine
@@ -102,7 +101,7 @@ def test_without_any_time_nothing_is_made_up() -> None:
 
 
 def test_of_a_huge_job_the_failed_and_enough_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_timelines, "MOST_LIVES", 2)
+    monkeypatch.setattr("pdtriage.verdict.rank_rows.MOST_LANES", 2)
     files = {f"log/workerlog.{n}": "ok\n" for n in range(4)} | {"log/workerlog.3": TRACEBACK}
     (run,) = runs_of(files, [])
     judgement = judge(run, engine().knowledge)

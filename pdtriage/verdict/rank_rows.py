@@ -1,4 +1,4 @@
-"""The life of every rank, for the lanes of the timeline: start, steps, warnings, errors, end."""
+"""One row of the report for every rank: how it ended, how far it came, its lane of the timeline."""
 
 from __future__ import annotations
 
@@ -6,41 +6,122 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from math import inf
 
-from pdtriage.model import Event, Exit, Moment, Progress, Rank, RankStatus, Text
+from pdtriage.model import (
+    Event,
+    Exit,
+    Moment,
+    Progress,
+    Rank,
+    RankRow,
+    RankStatus,
+    Role,
+    Text,
+    VerdictWord,
+)
+from pdtriage.support.fast_namedtuple import maker
 from pdtriage.verdict import wording
+from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
 MOST_SAMPLES, FEWEST_SAMPLES = 16, 4
 SAMPLES_OF_ALL = 8192
 """So that a job of a thousand ranks stays a small report."""
 MOST_OF_A_KIND = 2
-MOST_LIVES = 4096
+MOST_LANES = 4096
 STARTED = Text("started", "启动")
-HEARD = Text("the first time in its log", "日志中最早的时间")
+FIRST = Text("the first time in its log", "日志中最早的时间")
 
-Life = tuple[tuple[tuple[float, int], ...], tuple[Moment, ...]]
+Lane = tuple[tuple[tuple[float, int], ...], tuple[Moment, ...]]
 """Some of its steps with their times, and what happened to it."""
-UNTOLD: Life = ((), ())
+EMPTY_LANE: Lane = ((), ())
+_new_row = maker(RankRow)
 
 
-def lives_of(readings: Sequence[RankReading], statuses: Sequence[RankStatus]) -> list[Life]:
+def rank_rows(judgement: Judgement) -> tuple[RankRow, ...]:
+    """In the order of the readings; made only for the run that is reported on."""
+    readings, verdict = judgement.readings, judgement.verdict
+    guilty = {(cause.role, rank) for cause in judgement.causes for rank in cause.ranks}
+    suffered = {(role, rank, local) for rank, role, _, _, _, local in judgement.victims}
+    statuses = [_status(reading, guilty, suffered, verdict) for reading in readings]
+    ranks = [reading.rank for reading in readings]
+    return tuple(map(_row, ranks, statuses, _lanes_of(readings, statuses)))
+
+
+def _row(rank: Rank, status: RankStatus, lane: Lane) -> RankRow:
+    role, number, local_rank, _, host, _, device = rank[:7]
+    ending, progress = rank.exit, rank.progress
+    code, signal = (ending.code, ending.signal) if ending else (None, None)
+    last = progress[-1] if progress else None
+    step, time = (last.step, last.time) if last else (None, None)
+    return _new_row(
+        (
+            number,
+            role,
+            host,
+            local_rank,
+            device,
+            rank.files,
+            status,
+            code,
+            signal,
+            step,
+            rank.last_time,
+            _first_seen(rank),
+            time,
+            *lane,
+        )
+    )
+
+
+def _first_seen(rank: Rank) -> float | None:
+    first = rank.first_time
+    step = rank.progress[0].time if rank.progress else None
+    for time in (rank.started, step):
+        if time is not None and (first is None or time < first):
+            first = time
+    for _, event in rank.events:
+        if event.time is not None and (first is None or event.time < first):
+            first = event.time
+    return first
+
+
+def _status(
+    reading: RankReading,
+    guilty: set[tuple[Role, int]],
+    suffered: set[tuple[Role, int | None, int | None]],
+    verdict: VerdictWord,
+) -> RankStatus:
+    rank = reading.rank
+    role, number, local_rank = rank[:3]
+    if number is not None and (role, number) in guilty:
+        return "failed"
+    if (role, number, local_rank) in suffered:
+        return "victim"
+    if verdict == "succeeded" or reading.ended_well:
+        return "finished"
+    if verdict == "running":
+        return "running"
+    return "unknown" if rank.lines else "silent"
+
+
+def _lanes_of(readings: Sequence[RankReading], statuses: Sequence[RankStatus]) -> list[Lane]:
     """What is known of each rank's course, in their order."""
     share = SAMPLES_OF_ALL // max(1, len(readings))
     most = max(FEWEST_SAMPLES, min(MOST_SAMPLES, share))
     broken = _first_failure(readings)
-    lives = [UNTOLD] * len(readings)
-    for place in _told(statuses):
-        lives[place] = _life(readings[place], most, broken)
-    return lives
+    lanes = [EMPTY_LANE] * len(readings)
+    for place in _drawn(statuses):
+        lanes[place] = _lane(readings[place], most, broken)
+    return lanes
 
 
-def _told(statuses: Sequence[RankStatus]) -> Iterable[int]:
+def _drawn(statuses: Sequence[RankStatus]) -> Iterable[int]:
     """Nobody looks at a hundred thousand lanes: the failed ones, and enough of the others."""
-    if len(statuses) <= MOST_LIVES:
+    if len(statuses) <= MOST_LANES:
         return range(len(statuses))
     failed = [place for place, status in enumerate(statuses) if status == "failed"]
     others = (place for place, status in enumerate(statuses) if status != "failed")
-    return islice(chain(failed, others), MOST_LIVES)
+    return islice(chain(failed, others), MOST_LANES)
 
 
 def ending(exit_: Exit) -> Text:
@@ -58,7 +139,7 @@ def _first_failure(readings: Sequence[RankReading]) -> float | None:
     return min((e.time for e in failed if e.time is not None), default=None)
 
 
-def _life(reading: RankReading, most: int, broken: float | None) -> Life:
+def _lane(reading: RankReading, most: int, broken: float | None) -> Lane:
     course = _Course(reading.rank, broken)
     samples = _samples(reading.rank.progress, course, most)
     moments = _moments(reading, course)
@@ -75,12 +156,12 @@ def _moments(reading: RankReading, course: _Course) -> list[Moment]:
     rank = reading.rank
     ended = rank.exit
     moments = []
-    begun, how = (rank.started, STARTED) if rank.started is not None else (rank.first_time, HEARD)
-    if begun is not None:
-        moments.append(Moment(begun, rank.rank, "start", how, rank.role))
+    start, how = (rank.started, STARTED) if rank.started is not None else (rank.first_time, FIRST)
+    if start is not None:
+        moments.append(Moment(start, rank.rank, "start", how, rank.role))
     for kind, found in _happened(reading):
         time, about = course.time_of(found.event)
-        moments.append(Moment(time, rank.rank, kind, _said(found), rank.role, about))
+        moments.append(Moment(time, rank.rank, kind, _title_of(found), rank.role, about))
     if ended and (ended.code is not None or ended.signal is not None):
         moments.append(Moment(ended.time, rank.rank, "exit", ending(ended), rank.role))
     return moments
@@ -107,7 +188,7 @@ def _kinds(found: Iterable[Observation]) -> list[Observation]:
     return list(first.values())[:MOST_OF_A_KIND]
 
 
-def _said(found: Observation) -> Text:
+def _title_of(found: Observation) -> Text:
     count = found.event.count
     title = found.signature.title
     return title if count == 1 else Text(f"{title.en} (× {count})", f"{title.zh}（{count} 次）")
@@ -149,10 +230,10 @@ class _Course:
         between two that are."""
         if self._known is None:
             alone = len(self._rank.files) == 1 and not self._rank.mixed
-            self._known = _between(self._told()) if alone else {}
+            self._known = _between(self._recorded()) if alone else {}
         return self._known
 
-    def _told(self) -> dict[int, float | None]:
+    def _recorded(self) -> dict[int, float | None]:
         """By offset the time of all that was said, and of the beginning and the end."""
         rank = self._rank
         told = {event.offset: event.time for _, event in rank.events} if rank.events else {}
