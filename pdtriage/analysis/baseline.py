@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pdtriage.model import Baseline, Cause, Difference, Evidence, Rank, RunFacts, Text, VerdictWord
-from pdtriage.scan.lines import clean, visible
+from pdtriage.scan.lines import clean, visible_part
 from pdtriage.sources import Source
 from pdtriage.sources.head_tail import OutOfReachError, Stretch, Stretches, stretches_of
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -202,7 +202,7 @@ def _number_lines(
     for stretch in read.parts:
         number = _first_number(stretch, begin, known, stretch is read.parts[-1])
         for raw in stretch.content.split(b"\n"):
-            text = clean(visible(raw))
+            text = clean(visible_part(raw))
             if text.strip():
                 yield Written(text, file, number)
             number = None if number is None else number + 1

@@ -30,7 +30,7 @@ from pdtriage.report import Options, reporter_named
 from pdtriage.report.masking.secrets import masked_text
 from pdtriage.report.words import VERDICTS
 from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
-from pdtriage.scan.lines import clean, shown
+from pdtriage.scan.lines import clean, shorten
 from pdtriage.sources import Source
 from pdtriage.support.errors import assert_never
 
@@ -282,7 +282,7 @@ def excerpt_of(pieces: Iterable[bytes], windows: Windows) -> Excerpt:
     tail: deque[tuple[int, str]] = deque(maxlen=windows.tail)
     number = 0
     for number, raw in enumerate(_lines(pieces), 1):
-        line = (number, shown(clean(raw)))
+        line = (number, shorten(clean(raw)))
         if windows.wants(number):
             kept.append(line)
         else:

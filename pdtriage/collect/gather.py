@@ -19,7 +19,7 @@ from pdtriage.scan.kubernetes.documents import (
     items,
     mapping,
     number,
-    reduced,
+    reduce_document,
     text,
     withheld_variables,
 )
@@ -90,7 +90,7 @@ def gather(
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / MANIFEST, UNFINISHED)
     if selection.job is not None:
-        _write(folder / JOB, reduced({"kind": "PaddleJob", **selection.job}))
+        _write(folder / JOB, reduce_document({"kind": "PaddleJob", **selection.job}))
         made.warnings.extend(
             {"en": said.en, "zh": said.zh} for said in deletion_warnings(selection.job)
         )
@@ -103,7 +103,7 @@ def gather(
     for pod in selection.pods:
         home = folder / PODS / safe_name(text(pod, "metadata", "name"))
         home.mkdir(parents=True, exist_ok=True)
-        _write(home / POD, reduced({"apiVersion": "v1", "kind": "Pod", **pod}))
+        _write(home / POD, reduce_document({"apiVersion": "v1", "kind": "Pod", **pod}))
         made.withheld += withheld_variables({"kind": "Pod", **pod})
         wanted.extend(_logs_of(pod, made))
     _fetch_all(wanted, kubectl, made, options, parallel, progress)
@@ -174,7 +174,7 @@ def _add_events(selection: Selection, kubectl: Kubectl, made: Collection) -> Non
     except KubectlError as error:
         made.miss({"what": "events"}, not_collected("events", error))
         return
-    _write(made.folder / EVENTS, reduced(events))
+    _write(made.folder / EVENTS, reduce_document(events))
 
 
 def _logs_of(pod: Document, made: Collection) -> Iterator[ContainerLog]:

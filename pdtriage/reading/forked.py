@@ -25,7 +25,7 @@ PIPE = 1 << 16
 """Bytes that a pipe holds."""
 PAUSE = 0.04
 """Seconds between answers, unless they are long: each wakes the parent, which takes a core from a
-reader, and finds nothing of its own left in the processor's caches."""
+child, and finds nothing of its own left in the processor's caches."""
 _TASK = struct.Struct("=I")
 _ANSWER = struct.Struct("=IQ")
 """The number of a task, and how long its result is, which follows."""
@@ -46,20 +46,20 @@ def spread(
     it is here that the exception shows.
     """
     arrived: dict[int, Result] = {}
-    readers = _Readers()
+    children = _Children()
     try:
-        readers.fork(work, tasks, min(processes, tasks))
+        children.fork(work, tasks, min(processes, tasks))
         if meanwhile:
             meanwhile()
         for number in range(tasks):
-            while number not in arrived and readers:
-                arrived.update(readers.answers())
+            while number not in arrived and children:
+                arrived.update(children.answers())
             yield arrived.pop(number) if number in arrived else work(number)
     finally:
-        readers.end()
+        children.end()
 
 
-class _Reader(NamedTuple):
+class _Child(NamedTuple):
     """One of the processes, as its parent sees it."""
 
     pid: int
@@ -67,18 +67,18 @@ class _Reader(NamedTuple):
     """The beginning of an answer whose end is still to come."""
 
 
-class _Readers:
+class _Children:
     """Those that are still there, by the pipes that their answers come through."""
 
     def __init__(self) -> None:
-        self._by_pipe: dict[int, _Reader] = {}
+        self._by_pipe: dict[int, _Child] = {}
         self._poll = select.poll()
 
     def __bool__(self) -> bool:
         return bool(self._by_pipe)
 
     def fork(self, work: Callable[[int], Any], tasks: int, processes: int) -> None:
-        to_do = _filled_with(range(tasks))
+        to_do = _pipe_of(range(tasks))
         # Who answers a signal may raise: not before each child is known.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
@@ -100,7 +100,7 @@ class _Readers:
             raise
         finally:
             os.close(its_end)
-        self._by_pipe[pipe] = _Reader(pid, bytearray())
+        self._by_pipe[pipe] = _Child(pid, bytearray())
         self._poll.register(pipe, select.POLLIN)
 
     def answers(self) -> Iterator[tuple[int, Any]]:
@@ -110,15 +110,15 @@ class _Readers:
             if piece:
                 come = self._by_pipe[pipe].come
                 come += piece
-                yield from _complete(come)
+                yield from _take_complete(come)
             else:
                 self._forget(pipe)
 
     def end(self) -> None:
         """All at once: to give back its memory takes each of them milliseconds."""
-        for reader in self._by_pipe.values():
+        for child in self._by_pipe.values():
             with suppress(ProcessLookupError):  # it has ended, and was seen to
-                os.kill(reader.pid, signal.SIGKILL)  # it only reads: nothing is left half done
+                os.kill(child.pid, signal.SIGKILL)  # it only reads: nothing is left half done
         for pipe in list(self._by_pipe):
             self._forget(pipe)
 
@@ -129,7 +129,7 @@ class _Readers:
             os.waitpid(self._by_pipe.pop(pipe).pid, 0)
 
 
-def _filled_with(numbers: range) -> int:
+def _pipe_of(numbers: range) -> int:
     """A pipe from which each number is taken once, by whoever comes first.
 
     What it does not hold (thousands fit) nobody takes, and the parent does it.
@@ -141,7 +141,7 @@ def _filled_with(numbers: range) -> int:
     return pipe
 
 
-def _complete(come: bytearray) -> Iterator[tuple[int, Any]]:
+def _take_complete(come: bytearray) -> Iterator[tuple[int, Any]]:
     """The answers that have come to their end; they are taken away from what has come."""
     while len(come) >= _ANSWER.size:
         number, length = _ANSWER.unpack_from(come)

@@ -12,7 +12,7 @@ from pdtriage.scan import Engine, scan, side_facts
 from pdtriage.scan.launcher_output import MOST_BYTES
 from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
 from pdtriage.sources import Found, Source
-from pdtriage.sources.read_ahead import any_remote, fetched_ahead
+from pdtriage.sources.read_ahead import any_remote, prefetch
 from pdtriage.support.errors import assert_never
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def read_sources(
     unknown = [s for s in found.sources if s.file.path not in known] if known else found.sources
     logs = [s for s in unknown if s.file.kind in LOGS]
     scanned = (mapper or read_here)(logs, engine, tick or _ignore)
-    small = fetched_ahead([s for s in unknown if s.file.kind in SMALL_KINDS])
+    small = prefetch([s for s in unknown if s.file.kind in SMALL_KINDS])
     for source in found.sources:
         file = source.file
         reading = KINDS[file.kind].reading
@@ -146,7 +146,7 @@ def _one_after_another(
         done += length
         tick(done, whole)
 
-    for source in fetched_ahead(sources):
+    for source in prefetch(sources):
         done = before
         size = _chunk(source) if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
         yield scan(source.file, source.chunks(size), engine, count), source.notes()

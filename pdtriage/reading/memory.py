@@ -184,7 +184,7 @@ def _content(source: Source) -> bytes | None:
         if len(origin.content) < WORTH_KEEPING_PACKED:
             return None
         return b"memory " + hashlib.sha256(origin.content).digest()
-    if origin.version is None or origin.size is None or _just_changed(origin.modified):
+    if origin.version is None or origin.size is None or _is_fresh(origin.modified):
         return None
     identity = (origin.public, origin.version, origin.size, origin.offset, origin.length)
     return b"remote " + _bytes(repr(identity))
@@ -195,7 +195,7 @@ def _of_file(origin: Disk, worth: int) -> bytes | None:
         with open(origin.path, "rb", buffering=0) as file:
             found = os.fstat(file.fileno())
             size = found.st_size if origin.length is None else min(found.st_size, origin.length)
-            if size < worth or _just_changed(found.st_mtime):
+            if size < worth or _is_fresh(found.st_mtime):
                 return None
             head = file.read(ENDS)
             file.seek(-ENDS, os.SEEK_END)
@@ -207,7 +207,7 @@ def _of_file(origin: Disk, worth: int) -> bytes | None:
     return _bytes(repr((*identity, origin.offset, origin.length))) + ends
 
 
-def _just_changed(modified: float | None) -> bool:
+def _is_fresh(modified: float | None) -> bool:
     return modified is not None and abs(time.time() - modified) < SLOWEST_TICK
 
 

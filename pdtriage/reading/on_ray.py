@@ -22,7 +22,7 @@ from pdtriage.reading.local import Read, Tick, read_one
 from pdtriage.scan import Engine
 from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk, Memory
-from pdtriage.sources.read_ahead import any_remote, fetched_ahead
+from pdtriage.sources.read_ahead import any_remote, prefetch
 from pdtriage.sources.remote.url import scheme_of
 from pdtriage.support.errors import NotAvailableError, debugging, missing_package
 from pdtriage.support.language import Text
@@ -136,7 +136,7 @@ class _Run:
     def _read_missing(self, numbers: list[int], answer: Answer) -> Iterator[Read]:
         wanted = [source for number in numbers for source, _ in self._batches[number]]
         unseen = [source for source, read in zip(wanted, answer, strict=True) if read is None]
-        here = fetched_ahead(unseen)
+        here = prefetch(unseen)
         for read in answer:
             yield read if read is not None else read_one(next(here), self._engine)
         self._done += sum(_bytes_of(self._batches[number]) for number in numbers)
@@ -169,7 +169,7 @@ def read_batch(engine_key: str, knowledge: list[Any], wanted: list[Wanted]) -> A
         _engines[engine_key] = Engine(ray.get(knowledge[0]))
     engine = _engines[engine_key]
     visible = [is_seen_alike(source, sighting) for source, sighting in wanted]
-    ahead = fetched_ahead([s for (s, _), seen in zip(wanted, visible, strict=True) if seen])
+    ahead = prefetch([s for (s, _), seen in zip(wanted, visible, strict=True) if seen])
     return [_read_if_reachable(next(ahead), engine) if seen else None for seen in visible]
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
 from pdtriage.model import Event, FileFacts, Pod, PodJob, Role, Text
-from pdtriage.scan.kubernetes.pods import named_like_a_pod
+from pdtriage.scan.kubernetes.pods import pod_name_parts
 from pdtriage.support.lazy_regex import lazy_compile
 
 MOST_EXPECTED = 10_000
@@ -100,7 +100,7 @@ def _inferred(consoles: Sequence[FileFacts]) -> dict[str, Pod]:
     for console in consoles:
         stem = _PREVIOUS.sub("", _EXTENSION.sub("", posixpath.basename(console.file.path)))
         for name in (stem, posixpath.basename(console.file.folder)):
-            told = named_like_a_pod(name)
+            told = pod_name_parts(name)
             if told:
                 job, role, index = told
                 found.setdefault(job, {})[name] = Pod(name, role, index, job)
@@ -117,7 +117,7 @@ def _add_missing(cluster: Cluster) -> None:
     expected = [name for job in cluster.jobs if job.name in jobs for name in _expected(job)]
     spoken = [event.fields["pod"] for _, event in cluster.signs if "pod" in event.fields]
     for name in dict.fromkeys([*expected, *spoken]):
-        told = named_like_a_pod(name)
+        told = pod_name_parts(name)
         if name not in cluster.pods and told and told[0] in jobs:
             job, role, index = told
             numbered = any(pod.numbered for pod in cluster.pods.values())

@@ -1,4 +1,4 @@
-"""Passages: lines that belong together and are understood as one (tracebacks, error summaries)."""
+"""Blocks: lines that belong together and are understood as one (tracebacks, error summaries)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pdtriage.scan.tracebacks import (
     FRAME,
     HEADER,
     Traceback,
-    cut_off,
+    headless_tracebacks,
     is_header,
     read_tracebacks,
     syntax_error,
@@ -30,7 +30,7 @@ _COLLECTIVE = lazy_compile(
 _NEXT = lazy_compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
 
 
-class Passage:
+class Block:
     """Lines that belong together."""
 
     def __init__(
@@ -63,7 +63,7 @@ class Passage:
         return next((group for group in found.groups() if group), "a collective")
 
     def traceback_at(self, line: Line) -> Traceback | None:
-        """The traceback a line of this passage most likely belongs to."""
+        """The traceback a line of this block most likely belongs to."""
         best = None
         for traceback in self.tracebacks:
             last = traceback.last or traceback.header
@@ -88,26 +88,24 @@ class Passage:
         return None
 
 
-def find_passages(
-    lines: Lines, openings: list[tuple[int, str]], first_number: int
-) -> list[Passage]:
-    """Every passage once, from the positions of structural literals in rising order."""
-    passages: list[Passage] = []
+def find_blocks(lines: Lines, openings: list[tuple[int, str]], first_number: int) -> list[Block]:
+    """Every block once, from the positions of structural literals in rising order."""
+    blocks: list[Block] = []
     covered = -1
     tried: dict[str, int] = {}  # ends of the lines where each literal was seen last
     for position, literal in openings:
         if position < max(covered, tried.get(literal, -1)):
             continue
         tried[literal] = lines.end_of(position)
-        passage = _read(lines, position, literal, first_number + len(passages))
-        if passage is None:
+        block = _read(lines, position, literal, first_number + len(blocks))
+        if block is None:
             continue
-        if passages and _continues(lines, passages[-1], passage):
-            passages[-1] = _joined(passages[-1], passage)
+        if blocks and _continues(lines, blocks[-1], block):
+            blocks[-1] = _joined(blocks[-1], block)
         else:
-            passages.append(passage)
-        covered = passages[-1].end
-    return passages
+            blocks.append(block)
+        covered = blocks[-1].end
+    return blocks
 
 
 def stack_below(lines: Lines, position: int) -> str:
@@ -123,14 +121,14 @@ def stack_below(lines: Lines, position: int) -> str:
     return "\n".join(frames)
 
 
-def _read(lines: Lines, position: int, literal: str, number: int) -> Passage | None:
+def _read(lines: Lines, position: int, literal: str, number: int) -> Block | None:
     if literal == SUMMARY:
         return _summary(lines, position, number)
     if literal.endswith("Error: "):
         found = syntax_error(lines, position)
         return _of_tracebacks([found], lines.end_of(position) + 1, number) if found else None
     if literal == FRAME:
-        cut = cut_off(lines, position)
+        cut = headless_tracebacks(lines, position)
         return _of_tracebacks(*cut, number) if cut else None
     texts = [line.text for line, _ in zip(lines.onward(position), range(3), strict=False)]
     if not any(map(is_header, texts[:1] if literal == HEADER else texts)):
@@ -139,15 +137,15 @@ def _read(lines: Lines, position: int, literal: str, number: int) -> Passage | N
     return _of_tracebacks(tracebacks, end, number) if tracebacks else None
 
 
-def _of_tracebacks(tracebacks: list[Traceback], end: int, number: int) -> Passage:
+def _of_tracebacks(tracebacks: list[Traceback], end: int, number: int) -> Block:
     last = max((t.last or t.header for t in tracebacks), key=lambda line: line.number)
     first = tracebacks[0].header
-    return Passage(
+    return Block(
         number, first.start, end, tracebacks, first_line=first.number, last_line=last.number
     )
 
 
-def _summary(lines: Lines, position: int, number: int) -> Passage:
+def _summary(lines: Lines, position: int, number: int) -> Block:
     begin = lines.start_of(position)
     first = lines.at(position)
     frames: list[str] = []
@@ -162,7 +160,7 @@ def _summary(lines: Lines, position: int, number: int) -> Passage:
     if begin == lines.start_of(position):
         frames.clear()
     end, last = _summary_end(lines, position)
-    return Passage(
+    return Block(
         number,
         begin,
         end,
@@ -190,7 +188,7 @@ def _summary_end(lines: Lines, position: int) -> tuple[int, int]:
     return end, number
 
 
-def _continues(lines: Lines, earlier: Passage, later: Passage) -> bool:
+def _continues(lines: Lines, earlier: Block, later: Block) -> bool:
     """An `EnforceNotMet:` traceback and the summary below it say one thing."""
     if later.tracebacks or not earlier.tracebacks:
         return False
@@ -199,7 +197,7 @@ def _continues(lines: Lines, earlier: Passage, later: Passage) -> bool:
     return near and (not raised.message or "NotMet" in raised.type or SUMMARY in raised.message)
 
 
-def _joined(earlier: Passage, later: Passage) -> Passage:
+def _joined(earlier: Block, later: Block) -> Block:
     earlier.end, earlier.last_line = later.end, later.last_line
     earlier.cpp_stack = later.cpp_stack
     return earlier

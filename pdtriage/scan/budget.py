@@ -23,21 +23,21 @@ FREE_LINES = 4_000
 PER_LITERAL = 8
 """How often a literal is read for its own sake when those are spent."""
 REACH = 1 << 13
-"""Then a passage is read only if something new stands this near below its header."""
+"""Then a block is read only if something new stands this near below its header."""
 NAMED = 3
 HEADERS = len(STRUCTURE)
-"""The literals before this place are headers of passages."""
+"""The literals before this place are headers of blocks."""
 
 _literal = itemgetter(1)
 
 
-class Worth(NamedTuple):
+class Selection(NamedTuple):
     """What is to be read of a piece."""
 
     lines: list[list[Hit]]
     """The hits of each line, in the order of the file."""
     openings: list[Hit]
-    """Headers of passages."""
+    """Headers of blocks."""
 
 
 class Budget:
@@ -57,7 +57,7 @@ class Budget:
         other.enough, other.unread = self.enough.copy(), self.unread.copy()
         return other
 
-    def spend(self, hits: Sequence[Hit], lines: Lines, always_from: int) -> Worth:
+    def spend(self, hits: Sequence[Hit], lines: Lines, always_from: int) -> Selection:
         """Choose among hits in rising order; from `always_from` on everything is worth it."""
         groups: list[list[Hit]] = []
         taken = 0
@@ -79,7 +79,7 @@ class Budget:
                 if self.read[literal] >= PER_LITERAL:
                     self.enough.add(literal)
         self._count_unread(hits, groups)
-        return Worth(groups, self._openings(hits, groups))
+        return Selection(groups, self._openings(hits, groups))
 
     def _worth_a_look(self, hits: Sequence[Hit], always_from: int) -> Sequence[int]:
         """Places in `hits`; those of literals that were read often enough are left out at once."""

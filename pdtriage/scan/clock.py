@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 
-from pdtriage.scan.patterns import Groups, Kind, Patterns
+from pdtriage.scan.patterns import Groups, LineKind, Patterns
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160
@@ -47,7 +47,7 @@ class Clock:
             stamp = self._moment(groups) if groups else None
         return stamp
 
-    def read_kind(self, text: str, kind: Kind) -> Moment | None:
+    def read_kind(self, text: str, kind: LineKind) -> Moment | None:
         """The same for a line of this kind."""
         cut = kind.dated
         if cut is None:
@@ -99,11 +99,11 @@ def _days(year: int, month: int) -> int:
 def _month(value: str | None) -> int | None:
     if not value:
         return None
-    number = int(value) if value.isdecimal() else _named(value)
+    number = int(value) if value.isdecimal() else _month_by_name(value)
     return number if 1 <= number <= 12 else None
 
 
-def _named(value: str) -> int:
+def _month_by_name(value: str) -> int:
     short = value[:3].lower()
     return MONTHS.index(short) + 1 if short in MONTHS else 0
 

@@ -21,7 +21,7 @@ STRUCTURE = (
     "TabError: ",
     FRAME,
 )
-"""Openings of passages that are parsed as a whole, whatever signatures say."""
+"""Openings of blocks that are parsed as a whole, whatever signatures say."""
 FATAL = "\0glog fatal"
 """Stands for a glog line of level F among the literals: a letter and the day, no fixed word."""
 _FATAL_LINE = rb"F[01]\d[0-3]\d \d\d:\d\d:\d\d\.\d{6}"
@@ -40,7 +40,7 @@ class Detector:
         self.literals = tuple(literals)
         encoded = [literal.encode() for literal in literals]
         self.lengths = list(map(len, encoded))
-        expressions = _escaped(encoded)
+        expressions = _escape(encoded)
         if FATAL in self.literals:
             fatal = self.literals.index(FATAL)
             self.lengths[fatal], expressions[fatal] = _FATAL_LENGTH, _FATAL_LINE
@@ -75,7 +75,7 @@ def _frames(buffer: bytes, before: int) -> Iterator[int]:
         at = buffer.find(_FRAME, at + 1, before + len(_FRAME))
 
 
-def _escaped(literals: Sequence[bytes]) -> list[bytes]:
+def _escape(literals: Sequence[bytes]) -> list[bytes]:
     """As `re.escape` does, but all at once: two thousand one by one would take 4 ms."""
     between = b"\xff"  # no byte of any UTF-8
     joined = between.join(literals)
@@ -84,7 +84,7 @@ def _escaped(literals: Sequence[bytes]) -> list[bytes]:
     return joined.split(between) if literals else []
 
 
-class Stream:
+class HitStream:
     """The hits of a text that comes chunk by chunk: each byte is scanned once.
 
     All literals have a fixed length, so what stands across the border of two chunks is found by

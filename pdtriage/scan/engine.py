@@ -9,22 +9,22 @@ from pdtriage.scan.clock import STAMP_GROUPS
 from pdtriage.scan.detect import Detector, literals_of
 from pdtriage.scan.lines import Prefixes
 from pdtriage.scan.patterns import Patterns
-from pdtriage.scan.signature_match import Claims
-from pdtriage.scan.step_lines import STEP_GROUPS, MarkDetector
+from pdtriage.scan.signature_match import SignatureMatcher
+from pdtriage.scan.step_lines import STEP_GROUPS, StepLineDetector
 from pdtriage.support.multi_pattern import EngineName
 
 
 class Engine:
-    """Finds, claims and reads; knows nothing of any file."""
+    """Finds, matches and reads lines of any file; knows nothing of one."""
 
     def __init__(self, knowledge: Knowledge, engine: EngineName | None = None) -> None:
         self.knowledge = knowledge
         self.detector = Detector(literals_of(knowledge), engine)
         counters, clocks = knowledge.counters, knowledge.clocks
-        self.marks = MarkDetector(
+        self.step_lines = StepLineDetector(
             [form.pattern for form in counters], [form.pattern for form in clocks], engine
         )
         self.prefixes = Prefixes(knowledge.prefixes)
         self.clocks = Patterns(clocks, STAMP_GROUPS)
         self.counters = Patterns(counters, STEP_GROUPS)
-        self.claims = lru_cache(maxsize=None)(lambda kind: Claims(knowledge, kind))
+        self.matcher_of = lru_cache(maxsize=None)(lambda kind: SignatureMatcher(knowledge, kind))

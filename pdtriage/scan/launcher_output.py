@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
-from pdtriage.scan.lines import clean, visible
+from pdtriage.scan.lines import clean, visible_part
 from pdtriage.support.errors import assert_never
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -215,7 +215,7 @@ def _until_rule(region: bytes, skip: int) -> bytes:
 def _table(region: bytes) -> dict[str, str]:
     values = {}
     for found in _ROW.finditer(region):
-        name, value = found[1].decode("ascii", "replace"), clean(visible(found[2])).strip()
+        name, value = found[1].decode("ascii", "replace"), clean(visible_part(found[2])).strip()
         if name in ALLOWED and value and not value.startswith("..."):
             values[name] = value
     return values

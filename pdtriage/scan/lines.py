@@ -7,11 +7,11 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from pdtriage.knowledge.signature import Format
-from pdtriage.scan.patterns import Kind, Shapes
+from pdtriage.scan.patterns import LineKind, Shapes
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 CR = ord("\r")
-"""`CR in raw` is a glance; `b"\\r" in raw` first asks whether that is a number: slower."""
+"""`CR in raw` is quick; `b"\\r" in raw` first asks whether that is a number: slower."""
 LONGEST = 8_000
 """A line is decoded up to this many bytes around the place of interest."""
 SHOWN = 2_000
@@ -30,7 +30,7 @@ lines of its ranks, a wrapper such as mpirun may have much to say itself."""
 OWN_WORDS = 6
 """Lines of a wrapper's own that a short file may hold in any case, up to half of them: what mpirun
 says of the end is as long as what the rank said."""
-GLANCED_AT = 1 << 11
+PROBED = 1 << 11
 """Bytes of it that mostly suffice to see that there is none."""
 
 _CONTROL_SEQUENCE = re.compile(
@@ -66,11 +66,11 @@ def clean(raw: bytes) -> str:
     return _CONTROL.sub("", text)
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-def visible(raw: bytes, at: int | None = None) -> bytes:
+def visible_part(raw: bytes, at: int | None = None) -> bytes:
     """The part of a physical line a reader sees: a carriage return overwrites what was before.
 
     With `at` the part around that byte is taken, whatever was overwritten later.
@@ -93,7 +93,7 @@ def visible(raw: bytes, at: int | None = None) -> bytes:
     return raw[begin:end]
 
 
-def newlines(part: bytes) -> int:
+def count_newlines(part: bytes) -> int:
     """How many; deleting them is five times as fast as `count`, which compares byte by byte."""
     return len(part) - len(part.replace(b"\n", b""))
 
@@ -145,7 +145,7 @@ def tail_of(buffer: bytes) -> tuple[str, ...]:
         if len(texts) == TAIL_LINES or end <= low:
             break
         start = max(low, buffer.rfind(b"\n", low, end) + 1)
-        if text := shown(clean(visible(buffer[start:end])).rstrip()):
+        if text := shorten(clean(visible_part(buffer[start:end])).rstrip()):
             texts.append(text)
         end = start - 1
     return tuple(reversed(texts))
@@ -167,13 +167,13 @@ class Lines:
     def number_end(self, breaks: int | None = None) -> None:
         """Remember the number there at once; a copy for counting is spared where all is counted.
 
-        `breaks` are the newlines up to there, if somebody knows.
+        `breaks` are the count_newlines up to there, if somebody knows.
         """
         begin, number = self._places[-1], self._numbers[-1]
         if begin == len(self.buffer):
             return
         if breaks is None:
-            breaks = newlines(self.buffer[begin:] if begin else self.buffer)
+            breaks = count_newlines(self.buffer[begin:] if begin else self.buffer)
         self._places.append(len(self.buffer))
         self._numbers.append(number + breaks)
 
@@ -185,11 +185,11 @@ class Lines:
         elif at - NEAR < start < at:
             number -= self.buffer.count(b"\n", start, at)
         else:
-            number = self._remembered(start)
+            number = self._number_from_known(start)
         self._at, self._number = start, number
         return number
 
-    def _remembered(self, start: int) -> int:
+    def _number_from_known(self, start: int) -> int:
         """The same, counted from the nearest place that is remembered, and remembered itself."""
         places = self._places
         after = bisect(places, start)
@@ -198,9 +198,9 @@ class Lines:
             near = after
         known, number = places[near], self._numbers[near]
         if start < known:
-            number -= newlines(self.buffer[start:known])
+            number -= count_newlines(self.buffer[start:known])
         else:
-            number += newlines(self.buffer[known:start])
+            number += count_newlines(self.buffer[known:start])
         if abs(start - known) >= NEAR:
             places.insert(after, start)
             self._numbers.insert(after, number)
@@ -220,7 +220,7 @@ class Lines:
         end = buffer.find(b"\n", position)
         raw = buffer[start:] if end < 0 else buffer[start:end]
         return self.line(
-            self.number_at(start), start, visible(raw, position - start if exact else None)
+            self.number_at(start), start, visible_part(raw, position - start if exact else None)
         )
 
     def onward(self, position: int) -> Iterator[Line]:
@@ -229,7 +229,7 @@ class Lines:
         size = len(self.buffer)
         while start < size:
             end = self.end_of(start)
-            raw = visible(self.buffer[start : min(end, start + 64 * LONGEST)])
+            raw = visible_part(self.buffer[start : min(end, start + 64 * LONGEST)])
             yield self.line(self.number_at(start), start, raw)
             start = end + 1
 
@@ -240,7 +240,7 @@ class Lines:
             if start == 0:
                 return
             previous = self.start_of(start - 1)
-            raw = visible(self.buffer[previous : start - 1])
+            raw = visible_part(self.buffer[previous : start - 1])
             yield self.line(self.number_at(previous), previous, raw)
             start = previous
 
@@ -251,7 +251,7 @@ class Lines:
             return Line(number, start, text)
         return Line(number, start, *self._prefix.strip(text))
 
-    def told(self, raw: bytes, kind: Kind) -> tuple[str, str, Kind]:
+    def text_of(self, raw: bytes, kind: LineKind) -> tuple[str, str, LineKind]:
         """Text and stamp as of a `Line`, and the kind of that text.
 
         Where things stand in lines that had a prefix is not known.
@@ -260,7 +260,7 @@ class Lines:
         if self._prefix is None:
             return text, "", kind
         text, _, stamp = self._prefix.strip(text)
-        return text, stamp, Kind(kind.fits)
+        return text, stamp, LineKind(kind.fits)
 
 
 class Prefixes:
@@ -268,7 +268,7 @@ class Prefixes:
 
     def __init__(self, formats: Sequence[Format]) -> None:
         self._patterns = [form.pattern for form in formats]
-        self._any = _joined(self._patterns)
+        self._any = _join(self._patterns)
         self._bare = Shapes(self._patterns, self._has_none)
 
     def of_log(self, text: bytes) -> Prefix | None:
@@ -279,11 +279,11 @@ class Prefixes:
 
     def _of(self, text: bytes, head: int, looked_at: int) -> Prefix | None:
         """The prefix that most of the first lines carry, if any; they stand in the `head` bytes."""
-        if self._are_bare(text[:GLANCED_AT], looked_at // 5):
+        if self._are_bare(text[:PROBED], looked_at // 5):
             return None
         raws = [raw for raw in text[:head].split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = max(len(raws) // 5, min(len(raws) // 2, OWN_WORDS))
-        lines = [clean(visible(raw)) for raw in raws]
+        lines = [clean(visible_part(raw)) for raw in raws]
         for pattern in map(re.compile, self._patterns if lines else ()):
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
@@ -302,7 +302,7 @@ class Prefixes:
         return False
 
     def _has_none(self, line: bytes) -> bool:
-        text = clean(visible(line))
+        text = clean(visible_part(line))
         return bool(self._any and text.strip() and not self._any.match(text))
 
 
@@ -323,7 +323,7 @@ class Prefix:
         return text[found.end() :], number, told.get("time") or ""
 
 
-def _joined(patterns: Sequence[str]) -> re.Pattern[str] | None:
+def _join(patterns: Sequence[str]) -> re.Pattern[str] | None:
     """One pattern for all; None where they cannot stand side by side."""
     unnamed = [re.sub(r"\(\?P<\w+>", "(?:", pattern) for pattern in patterns]
     try:

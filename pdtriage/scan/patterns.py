@@ -34,7 +34,7 @@ _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]")
 _NAMED = re.compile(r"\(\?P<(\w+)>")
 
 
-class _OfOthers(NamedTuple):
+class _ForeignMatch(NamedTuple):
     """A match of a pattern that need not have all the groups, and may write them otherwise."""
 
     match: Any
@@ -47,7 +47,7 @@ class _OfOthers(NamedTuple):
         return self.match.span(name) if name in self.groups else (-1, -1)
 
 
-_Match = re.Match[str] | _OfOthers
+_Match = re.Match[str] | _ForeignMatch
 _Find = Callable[[str], _Match | None]
 _First = tuple[int, _Match, tuple[str, ...]]
 """Place of the pattern, its match, and the names of the groups there."""
@@ -95,7 +95,7 @@ class Patterns:
         find = self._finds[place]
         if find is None:
             form = self._formats[place]
-            made = _quick if form.shipped else _limited
+            made = _quick_search if form.shipped else _limited_search
             find = self._finds[place] = made(form.pattern, self._names)
         return find(text)
 
@@ -152,13 +152,13 @@ def _alternatives(
     return first
 
 
-def _quick(pattern: str, names: Sequence[str]) -> _Find:
+def _quick_search(pattern: str, names: Sequence[str]) -> _Find:
     """For what ships and is known not to run away: ten times faster than with a time limit."""
     compiled = re.compile(_with_all(pattern, names))
     return compiled.match if _is_anchored(pattern) else compiled.search
 
 
-def _limited(pattern: str, _names: Sequence[str]) -> _Find:
+def _limited_search(pattern: str, _names: Sequence[str]) -> _Find:
     import regex  # only for parsers of others
 
     find = regex.compile(pattern).search
@@ -168,7 +168,7 @@ def _limited(pattern: str, _names: Sequence[str]) -> _Find:
             found = find(text, timeout=PATTERN_SECONDS)
         except TimeoutError:
             return None
-        return _OfOthers(found, found.groupdict()) if found else None
+        return _ForeignMatch(found, found.groupdict()) if found else None
 
     return search
 
@@ -211,7 +211,7 @@ class Shapes(dict[bytes, Answer]):
         return answer
 
 
-class Kind:
+class LineKind:
     """What is known of the lines of one shape: the same stands at the same places of all of them.
 
     The places are found in the first one that is read.

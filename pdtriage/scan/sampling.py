@@ -14,12 +14,12 @@ from typing import Protocol
 from pdtriage.model import Event, LogFile, Progress, Stamp, Text
 from pdtriage.scan.clock import Clock
 from pdtriage.scan.lines import Lines
-from pdtriage.scan.step_lines import Mark, Marks
+from pdtriage.scan.step_lines import StepLine, StepLines
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 DENSE = 1 << 12
 """Bytes at both ends of a file that are looked at …"""
-GLANCE, LAST_GLANCE = 1 << 10, 1 << 9
+FIRST_PROBE, LAST_PROBE = 1 << 10, 1 << 9
 """… but these first: where they tell a step, the others need not."""
 FARTHEST = 1 << 18
 """Bytes at the end that are looked at for a step if none was told before; many ranks tell none."""
@@ -52,13 +52,13 @@ class Region(NamedTuple):
     """Lines that are read of it, if nothing else happens there."""
 
 
-class Find(Protocol):
-    """`MarkDetector.find` in some buffer."""
+class FindStepLines(Protocol):
+    """Finds step lines in a part of some buffer, as `StepLineDetector.find` does."""
 
-    def __call__(self, begin: int, end: int, first_only: bool = False) -> Marks: ...
+    def __call__(self, begin: int, end: int, first_only: bool = False) -> StepLines: ...
 
 
-Read = Callable[[Mark], Progress | None]
+ReadStep = Callable[[StepLine], Progress | None]
 
 
 def regions(
@@ -76,7 +76,7 @@ def regions(
     wanted += [(offset - NEAR_BEFORE, offset + NEAR_AFTER) for offset in near]
     return [
         Region(start - base, end - base, _most(start, end, is_end and end == high))
-        for start, end in merged(wanted, low, high)
+        for start, end in merge_regions(wanted, low, high)
     ]
 
 
@@ -88,49 +88,53 @@ def _most(start: int, end: int, is_last: bool) -> int:
     return READ_OF_WINDOW
 
 
-class Sampled(NamedTuple):
+class Samples(NamedTuple):
     steps: list[Progress]
-    writers: list[Mark]
+    glog: list[StepLine]
     """Every line of glog that was looked at."""
 
 
-class _Look(NamedTuple):
-    """What was seen in one stretch: marks, and the steps read at some of their counters."""
+class _RegionSample(NamedTuple):
+    """The step lines of one region, and the steps that were read of some of them."""
 
-    marks: Marks
-    told: dict[int, Progress]
+    lines: StepLines
+    steps: dict[int, Progress]
+    """By the places of their lines among the counters."""
 
 
 def sample(
     wanted: Sequence[Region],
     begin: int,
     is_end: bool,
-    told_before: bool,
+    step_before: bool,
     near: Sequence[int],
-    find: Find,
-    read: Read,
-) -> Sampled:
-    """The steps told in these regions; where a counter falls back, the very line is looked for.
+    find: FindStepLines,
+    read: ReadStep,
+) -> Samples:
+    """The steps in these regions; where a counter falls back, the very line is looked for.
 
-    `told_before` says whether there was a step before `begin`.
+    `step_before` says whether there was a step before `begin`.
     """
-    looks = [_look(region, is_end and region is wanted[-1], near, find, read) for region in wanted]
-    if is_end and looks and not looks[-1].told:
-        any_told = told_before or any(look.told for look in looks)
-        lowest = begin if any_told else max(begin, wanted[-1].end - FARTHEST)
-        _look_back(looks, wanted, lowest, near, find, read)
-    places: list[Mark] = []
+    samples = [
+        _sample_region(region, is_end and region is wanted[-1], near, find, read)
+        for region in wanted
+    ]
+    if is_end and samples and not samples[-1].steps:
+        any_step = step_before or any(each.steps for each in samples)
+        lowest = begin if any_step else max(begin, wanted[-1].end - FARTHEST)
+        _search_back(samples, wanted, lowest, near, find, read)
+    places: list[StepLine] = []
     steps: dict[int, Progress] = {}
-    writers: list[Mark] = []
-    for (counters, glog), told in looks:
-        for place, step in told.items():
+    glog: list[StepLine] = []
+    for lines, read_there in samples:
+        for place, step in read_there.items():
             steps[len(places) + place] = step
-        places += counters
-        writers += glog
-    return Sampled(_refined(steps, places, read), writers)
+        places += lines.counters
+        glog += lines.glog
+    return Samples(_refine(steps, places, read), glog)
 
 
-def glance(size: int, find: Find, read: Read) -> Sampled | None:
+def sample_ends(size: int, find: FindStepLines, read: ReadStep) -> Samples | None:
     """The same for a file in which nothing happened, if both its ends tell steps at once.
 
     None for one that must be looked at more closely.
@@ -138,71 +142,76 @@ def glance(size: int, find: Find, read: Read) -> Sampled | None:
     if not 2 * DENSE < size <= STRIDE:
         return None
     early, first = _first_step(0, find, read)
-    late = find(size - LAST_GLANCE, size)
-    last = [step for mark in late.counters[-READ_OF_END:] if (step := read(mark))]
+    late = find(size - LAST_PROBE, size)
+    last = [step for line in late.counters[-READ_OF_END:] if (step := read(line))]
     if first is None or not last or any(starmap(_falls, pairwise([first, *last]))):
         return None
-    return Sampled([first, *last], [*early.writers, *late.writers])
+    return Samples([first, *last], [*early.glog, *late.glog])
 
 
-def _first_step(begin: int, find: Find, read: Read) -> tuple[Marks, Progress | None]:
-    """What a glance sees up to the first step; farther, where that has no time but glog may."""
-    seen = find(begin, begin + GLANCE, first_only=True)
+def _first_step(
+    begin: int, find: FindStepLines, read: ReadStep
+) -> tuple[StepLines, Progress | None]:
+    """Lines up to the first step; a few more where that has no time but glog may."""
+    seen = find(begin, begin + FIRST_PROBE, first_only=True)
     step = read(seen.counters[0]) if seen.counters else None
     if step and step.time is None:
-        seen = find(begin, begin + GLANCE)
+        seen = find(begin, begin + FIRST_PROBE)
     return seen, step
 
 
-def _look(region: Region, is_last: bool, near: Sequence[int], find: Find, read: Read) -> _Look:
-    """A glance first, where nothing happened and few lines are read."""
+def _sample_region(
+    region: Region, is_last: bool, near: Sequence[int], find: FindStepLines, read: ReadStep
+) -> _RegionSample:
+    """Its first or last lines alone, where those tell a step, nothing happened and few are read."""
     inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
-    if region.most <= READ_OF_END and not inside and region.end - region.begin > GLANCE:
+    if region.most <= READ_OF_END and not inside and region.end - region.begin > FIRST_PROBE:
         if is_last:
-            look = _read(find(region.end - LAST_GLANCE, region.end), inside, region.most, read)
+            end = find(region.end - LAST_PROBE, region.end)
+            probed = _read_steps(end, inside, region.most, read)
         else:
-            seen, step = _first_step(region.begin, find, read)
-            look = _Look(seen, {0: step} if step else {})
-        if look.told:
-            return look
-    return _read(find(region.begin, region.end), inside, region.most, read)
+            lines, step = _first_step(region.begin, find, read)
+            probed = _RegionSample(lines, {0: step} if step else {})
+        if probed.steps:
+            return probed
+    return _read_steps(find(region.begin, region.end), inside, region.most, read)
 
 
-def _look_back(
-    looks: list[_Look],
+def _search_back(
+    samples: list[_RegionSample],
     wanted: Sequence[Region],
     lowest: int,
     near: Sequence[int],
-    find: Find,
-    read: Read,
+    find: FindStepLines,
+    read: ReadStep,
 ) -> None:
     """A file may end with much that is no step: back to the last one, but not below `lowest`.
 
-    By turns what lies between two regions, and what a glance at a region left out.
+    By turns what lies between two regions, and what was left out of a region.
     """
     for at in reversed(range(len(wanted))):
         start, end = max(lowest, wanted[at - 1].end if at else lowest), wanted[at].begin
         if start < end:
-            looks.insert(at, _read(find(start, end), (), READ_OF_END, read))
-            if looks[at].told:
+            samples.insert(at, _read_steps(find(start, end), (), READ_OF_END, read))
+            if samples[at].steps:
                 return
         if at and wanted[at - 1].end > lowest:
             before = wanted[at - 1]
             whole = before._replace(most=max(READ_OF_PART, before.most))
-            looks[at - 1] = _look(whole, False, near, find, read)
-            if looks[at - 1].told:
+            samples[at - 1] = _sample_region(whole, False, near, find, read)
+            if samples[at - 1].steps:
                 return
 
 
-def _read(marks: Marks, near: Sequence[int], most: int, read: Read) -> _Look:
-    told = {}
-    for place in chosen(marks.counters, near, most):
-        if step := read(marks.counters[place]):
-            told[place] = step
-    return _Look(marks, told)
+def _read_steps(lines: StepLines, near: Sequence[int], most: int, read: ReadStep) -> _RegionSample:
+    steps = {}
+    for place in choose_places(lines.counters, near, most):
+        if step := read(lines.counters[place]):
+            steps[place] = step
+    return _RegionSample(lines, steps)
 
 
-def chosen(places: Sequence[Mark], near: Sequence[int], most: int) -> list[int]:
+def choose_places(places: Sequence[StepLine], near: Sequence[int], most: int) -> list[int]:
     """Which of the places of one region to read: both ends, some between, those next to events."""
     count = len(places)
     if count <= most:
@@ -219,10 +228,12 @@ def chosen(places: Sequence[Mark], near: Sequence[int], most: int) -> list[int]:
     return sorted(picked)
 
 
-def _refined(steps: dict[int, Progress], places: Sequence[Mark], read: Read) -> list[Progress]:
+def _refine(
+    steps: dict[int, Progress], places: Sequence[StepLine], read: ReadStep
+) -> list[Progress]:
     """These steps, whose places rise, and those around a fall that were read now."""
     for _ in range(MOST_REFINED):
-        gap = _fall(steps)
+        gap = _first_fall(steps)
         if gap is None:
             break
         middle = sum(gap) // 2
@@ -231,7 +242,7 @@ def _refined(steps: dict[int, Progress], places: Sequence[Mark], read: Read) -> 
     return list({id(step): step for step in steps.values()}.values())
 
 
-def _fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
+def _first_fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
     """Two places with others between them where the later step is the smaller one."""
     for earlier, later in pairwise(steps):
         if later - earlier > 1 and _falls(steps[earlier], steps[later]):
@@ -246,23 +257,23 @@ def _falls(earlier: Progress, later: Progress) -> bool:
     return (later.epoch or 0, later.step) < (earlier.epoch or 0, earlier.step)
 
 
-def glog_stamps(lines: Lines, writers: Sequence[Mark], clock: Clock, base: int) -> list[Stamp]:
+def glog_stamps(lines: Lines, glog: Sequence[StepLine], clock: Clock, base: int) -> list[Stamp]:
     """The first glog line, the last one, and those on both sides of a new process."""
-    pids = [raw.split(None, 3)[2] for _, _, raw, _ in writers]
+    pids = [raw.split(None, 3)[2] for _, _, raw, _ in glog]
     kept = {0, len(pids) - 1} if pids else set()
     if len(set(pids)) > 1:
         for place, (earlier, later) in enumerate(pairwise(pids)):
             kept |= {place, place + 1} if earlier != later else set()
     stamps = []
     for place in sorted(kept):
-        number, start, raw, kind = writers[place]
-        text, _, kind = lines.told(raw, kind)
+        number, start, raw, kind = glog[place]
+        text, _, kind = lines.text_of(raw, kind)
         if moment := clock.read_kind(text, kind):
             stamps.append(Stamp(number, base + start, *moment))
     return stamps
 
 
-def spread(lines: list[int], most: int) -> list[int]:
+def thin(lines: list[int], most: int) -> list[int]:
     """At most about `most` of them: the newest whole, the older ones thinned evenly."""
     if len(lines) <= most:
         return lines
@@ -270,7 +281,7 @@ def spread(lines: list[int], most: int) -> list[int]:
     return old[:: 2 * len(old) // most + 1] + new
 
 
-def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
+def thin_progress(progress: list[Progress], events: list[Event]) -> list[Progress]:
     """At most `MOST_PROGRESS` of them, but always those next to an event."""
     unique = sorted({p.line: p for p in progress}.values())
     if len(unique) <= MOST_PROGRESS:
@@ -282,10 +293,10 @@ def sampled(progress: list[Progress], events: list[Event]) -> list[Progress]:
         between = bisect(wanted, earlier.line) != bisect(wanted, later.line)
         if later.step < earlier.step or between:
             kept[earlier.line], kept[later.line] = earlier, later
-    return [kept[line] for line in spread(sorted(kept), 4 * MOST_PROGRESS)]
+    return [kept[line] for line in thin(sorted(kept), 4 * MOST_PROGRESS)]
 
 
-def turning(stamps: list[Stamp]) -> list[Stamp]:
+def turning_stamps(stamps: list[Stamp]) -> list[Stamp]:
     """The first, the last, and those on both sides of another process or an earlier clock."""
     kept = {0, len(stamps) - 1}
     for place, (earlier, later) in enumerate(pairwise(stamps)):
@@ -294,7 +305,7 @@ def turning(stamps: list[Stamp]) -> list[Stamp]:
     return [stamps[place] for place in sorted(kept)[-MOST_STAMPS:]]
 
 
-def merged(regions: list[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
+def merge_regions(regions: list[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
     for start, end in sorted((max(low, a), min(high, b)) for a, b in regions):
         if joined and start <= joined[-1][1]:
@@ -304,7 +315,7 @@ def merged(regions: list[tuple[int, int]], low: int, high: int) -> list[tuple[in
     return joined
 
 
-def capped(events: list[Event]) -> tuple[list[Event], dict[str, int]]:
+def cap_events(events: list[Event]) -> tuple[list[Event], dict[str, int]]:
     """The first half and the last half of what one signature said, the rest only counted."""
     by_signature: dict[str, list[Event]] = {}
     for event in events:
@@ -320,7 +331,7 @@ def capped(events: list[Event]) -> tuple[list[Event], dict[str, int]]:
     return sorted(kept, key=lambda e: (e.line, e.offset, e.signature)), dropped
 
 
-def added(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
+def add_counts(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
     names = {*counts, *more}
     return {name: counts.get(name, 0) + more.get(name, 0) for name in names}
 

@@ -9,14 +9,14 @@ from itertools import chain, islice
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, FileFacts, LogFile, Progress
 from pdtriage.scan.clock import Clock
-from pdtriage.scan.detect import Hit, Stream
+from pdtriage.scan.detect import Hit, HitStream
 from pdtriage.scan.engine import Engine
-from pdtriage.scan.lines import Lines, last_start, newlines, tail_of
+from pdtriage.scan.lines import Lines, count_newlines, last_start, tail_of
 from pdtriage.scan.restart_detection import Opening
-from pdtriage.scan.sampling import DENSE, glance, glog_stamps, regions, sample, sampled
+from pdtriage.scan.sampling import DENSE, glog_stamps, regions, sample, sample_ends, thin_progress
 from pdtriage.scan.scanner import PIECE, FileScanner
-from pdtriage.scan.step_lines import Counters, Mark
-from pdtriage.sources.read_ahead import ahead
+from pdtriage.scan.step_lines import Counters, StepLine
+from pdtriage.sources.read_ahead import work_ahead
 
 WORTH_A_THREAD = 4 << 20
 
@@ -52,15 +52,17 @@ def begin_scan(
             on_chunk(len(begin[0]))
         return _begin_short(file, begin[0], engine)
     scanner = FileScanner(file, engine)
-    found = _searched(chain(begin, pieces), Stream(engine.detector, 0))
-    for chunk, hits in ahead(found) if on_chunk and (file.size or 0) >= WORTH_A_THREAD else found:
+    found = _with_hits(chain(begin, pieces), HitStream(engine.detector, 0))
+    for chunk, hits in (
+        work_ahead(found) if on_chunk and (file.size or 0) >= WORTH_A_THREAD else found
+    ):
         scanner.take(chunk, hits)
         if on_chunk:
             on_chunk(len(chunk))
     return scanner.facts
 
 
-def _searched(chunks: Iterable[bytes], stream: Stream) -> Iterator[tuple[bytes, list[Hit]]]:
+def _with_hits(chunks: Iterable[bytes], stream: HitStream) -> Iterator[tuple[bytes, list[Hit]]]:
     """One by one; written as an expression, compiled it would be a list of all."""
     for chunk in chunks:
         yield chunk, stream.take(chunk)
@@ -76,7 +78,7 @@ def _begin_short(file: LogFile, text: bytes, engine: Engine) -> Callable[[], Fil
     hits = engine.detector.find(text)
     if hits or file.kind == "console":
         return partial(_in_full, file, text, hits, engine)
-    return partial(_quiet, file, text, newlines(text), engine)
+    return partial(_quiet, file, text, count_newlines(text), engine)
 
 
 def _in_full(file: LogFile, text: bytes, hits: list[Hit], engine: Engine) -> FileFacts:
@@ -88,15 +90,15 @@ def _in_full(file: LogFile, text: bytes, hits: list[Hit], engine: Engine) -> Fil
 def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts:
     """The same of a log with nothing in it that any signature knows.
 
-    Most logs of a big job are that, and most of what `FileScanner` does is for pieces, passages
+    Most logs of a big job are that, and most of what `FileScanner` does is for pieces, blocks
     and events: half of the time.
     """
     size = len(text)
     lines = Lines(text, 1, engine.prefixes.of_log(text))
     lines.number_end(breaks)
     clock = Clock(engine.clocks, file.modified)
-    find = partial(engine.marks.find, lines)
-    seen = glance(size, find, _reader(lines, clock, engine))
+    find = partial(engine.step_lines.find, lines)
+    seen = sample_ends(size, find, _reader(lines, clock, engine))
     if seen is None:
         wanted = regions(0, 0, size, (), is_end=True)
         seen = sample(wanted, 0, True, False, (), find, _reader(lines, clock, engine))
@@ -107,8 +109,8 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
     last = last_start(text)
     return FileFacts(
         file,
-        progress=tuple(sampled(seen.steps, [])),
-        stamps=tuple(glog_stamps(lines, seen.writers, clock, 0)),
+        progress=tuple(thin_progress(seen.steps, [])),
+        stamps=tuple(glog_stamps(lines, seen.glog, clock, 0)),
         lines=breaks + (text[-1:] not in (b"", b"\n")),
         bytes=size,
         tail=tail_of(text),
@@ -117,11 +119,11 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
     )
 
 
-def _reader(lines: Lines, clock: Clock, engine: Engine) -> Callable[[Mark], Progress | None]:
+def _reader(lines: Lines, clock: Clock, engine: Engine) -> Callable[[StepLine], Progress | None]:
     """A new one each time: which counter fits depends on what was read before."""
     counters = Counters(engine.counters)
 
-    def read(mark: Mark) -> Progress | None:
-        return counters.read(lines, mark, 0, clock)
+    def read(line: StepLine) -> Progress | None:
+        return counters.read(lines, line, 0, clock)
 
     return read

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
-from pdtriage.scan.blocks import Passage, find_passages
-from pdtriage.scan.budget import Budget, Worth, unread_note
+from pdtriage.scan.blocks import Block, find_blocks
+from pdtriage.scan.budget import Budget, Selection, unread_note
 from pdtriage.scan.clock import Clock
-from pdtriage.scan.detect import Hit, Stream
+from pdtriage.scan.detect import Hit, HitStream
 from pdtriage.scan.engine import Engine
 from pdtriage.scan.launcher_output import console_blocks
 from pdtriage.scan.lines import Lines, Prefix, last_start, tail_of
@@ -18,27 +18,27 @@ from pdtriage.scan.restart_detection import Opening
 from pdtriage.scan.sampling import (
     DENSE,
     FAILING,
-    GLANCE,
-    LAST_GLANCE,
+    FIRST_PROBE,
+    LAST_PROBE,
     MOST_EVENTS,
     MOST_PROGRESS,
     MOST_STAMPS,
     READ_OF_END,
-    added,
-    capped,
+    add_counts,
+    cap_events,
     dropped_notes,
     glog_stamps,
     regions,
     sample,
-    sampled,
-    turning,
+    thin_progress,
+    turning_stamps,
 )
-from pdtriage.scan.signature_match import Candidate, Stamps, build_event, fold
-from pdtriage.scan.step_lines import Counters, Mark
+from pdtriage.scan.signature_match import CandidateLine, Stamps, build_event, fold
+from pdtriage.scan.step_lines import Counters, StepLine
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 PIECE = 1 << 20
-"""Bytes that are decided at once; a passage may reach `AHEAD` bytes into what follows."""
+"""Bytes that are decided at once; a block may reach `AHEAD` bytes into what follows."""
 AHEAD = 1 << 16
 HISTORY = 1 << 14
 """Bytes kept of what is already decided, for looking back …"""
@@ -48,19 +48,19 @@ CONSOLE_HEAD = 4 << 20
 """Bytes of a console that are searched for the launcher's tables."""
 
 
-class _Found:
+class _Collected:
     """What was read so far."""
 
-    __slots__ = ("events", "passages", "progress", "stamps")
+    __slots__ = ("blocks", "events", "progress", "stamps")
 
-    def __init__(self, passages: int = 0) -> None:
+    def __init__(self, blocks: int = 0) -> None:
         self.events: list[Event] = []
         self.progress: list[Progress] = []
         self.stamps: list[Stamp] = []
-        self.passages = passages
+        self.blocks = blocks
 
 
-class _Telling(NamedTuple):
+class _PartWithSteps(NamedTuple):
     """A decided part of the file, the last one in which a step was seen."""
 
     lines: Lines
@@ -87,13 +87,13 @@ class FileScanner:
     ) -> None:
         self.file = file
         self._engine = engine
-        self._claims = engine.claims(file.kind)
+        self._matcher = engine.matcher_of(file.kind)
         self._clock = Clock(engine.clocks, file.modified)
         self._counters = Counters(engine.counters)
         self._opening = Opening(begin)
         self._budget = Budget()
         self._prefix: Prefix | None = None
-        self._stream: Stream | None = None
+        self._stream: HitStream | None = None
         self._hits: list[Hit] = []  # undecided, by offset in the file
         self._buffer = b""
         self._parts: list[bytes] = []  # what follows the buffer
@@ -104,8 +104,8 @@ class FileScanner:
         self._piece = PIECE if piece is None else piece
         self._base = begin  # where the buffer begins in the file
         self._bytes = begin
-        self._found = _Found()
-        self._telling: _Telling | None = None
+        self._found = _Collected()
+        self._last_with_steps: _PartWithSteps | None = None
         self._last_steps: list[Progress] | None = None  # of that part, once somebody asked
         self._dropped: dict[str, int] = {}
         self._most_events = 4 * MOST_EVENTS
@@ -114,7 +114,7 @@ class FileScanner:
     def feed(self, chunk: bytes) -> list[Hit]:
         """Takes what comes next; what in it looks like anything, by offset in the file."""
         if self._stream is None:
-            self._stream = Stream(self._engine.detector, self._begin)
+            self._stream = HitStream(self._engine.detector, self._begin)
         hits = self._stream.take(chunk)
         self.take(chunk, hits)
         return hits
@@ -149,7 +149,7 @@ class FileScanner:
     def facts(self) -> FileFacts:
         """What is known now; the undecided rest is read as if the file ended here."""
         self._join()
-        rest = _Found(passages=self._found.passages)
+        rest = _Collected(blocks=self._found.blocks)
         budget, counters = self._budget.copy(), self._counters
         self._counters = counters.copy()
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
@@ -161,13 +161,16 @@ class FileScanner:
         echoes = self._opening.echoes_with(
             self._buffer, self._decided, self._base, self._decided_line
         )
-        events, dropped = self._told([*self._found.events, *rest.events], progress, echoes)
+        events, dropped = self._folded_events([*self._found.events, *rest.events], progress, echoes)
         last_line, last_offset = self._last_line(lines)
         return FileFacts(
             self.file,
             events=tuple(events),
-            progress=tuple(sampled(progress, events)),
-            stamps=(*self._found.stamps, *self._with_new_beginnings(rest.stamps, lines, echoes)),
+            progress=tuple(thin_progress(progress, events)),
+            stamps=(
+                *self._found.stamps,
+                *self._with_stamps_at_restarts(rest.stamps, lines, echoes),
+            ),
             echoes=tuple(echoes),
             environments=tuple(console_blocks(bytes(self._head))) if self._head else (),
             lines=lines.number_at(len(self._buffer)) - self._ends_with_newline(),
@@ -181,15 +184,15 @@ class FileScanner:
             ),
         )
 
-    def _told(
+    def _folded_events(
         self, events: list[Event], progress: Sequence[Progress], echoes: Sequence[Echo]
     ) -> tuple[list[Event], dict[str, int]]:
         """Events as they are kept, and how many more of each signature were only counted."""
         if not events:
             return [], {}
         breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
-        kept, dropped = capped(fold(events, breaks))
-        return kept, added(self._dropped, dropped)
+        kept, dropped = cap_events(fold(events, breaks))
+        return kept, add_counts(self._dropped, dropped)
 
     def _ends_with_newline(self) -> bool:
         return not self._buffer or self._buffer.endswith(b"\n")
@@ -200,14 +203,14 @@ class FileScanner:
             upto = self._decided + self._piece
         steps = len(self._found.progress)
         end, lines = self._read(self._found, upto, self._budget)
-        if len(self._found.progress) > steps or self._tells_steps(lines, end):
-            self._telling = _Telling(lines, self._decided, end, self._base)
+        if len(self._found.progress) > steps or self._has_steps(lines, end):
+            self._last_with_steps = _PartWithSteps(lines, self._decided, end, self._base)
             self._last_steps = None
         self._learn_opening(end, self._found.progress)
         echoes = self._opening.look(
             self._buffer, self._decided, end, self._base, self._decided_line
         )
-        self._found.stamps = self._with_new_beginnings(self._found.stamps, lines, echoes)
+        self._found.stamps = self._with_stamps_at_restarts(self._found.stamps, lines, echoes)
         self._decided_line = lines.number_at(end)
         del self._hits[: bisect_left(self._hits, (self._base + end,))]
         oldest = max(0, end - LONGEST_HISTORY)
@@ -221,17 +224,17 @@ class FileScanner:
         """A log without end must not fill the memory."""
         found = self._found
         if len(found.progress) > 8 * MOST_PROGRESS:
-            found.progress = sampled(found.progress, found.events)
+            found.progress = thin_progress(found.progress, found.events)
         if len(found.events) > self._most_events:
             breaks = [step.line for step in found.progress]
-            found.events, dropped = capped(fold(found.events, breaks))
-            self._dropped = added(self._dropped, dropped)
+            found.events, dropped = cap_events(fold(found.events, breaks))
+            self._dropped = add_counts(self._dropped, dropped)
             self._most_events = max(4 * MOST_EVENTS, 2 * len(found.events))
         if len(found.stamps) > 4 * MOST_STAMPS:
-            found.stamps = turning(found.stamps)
+            found.stamps = turning_stamps(found.stamps)
 
     def _read(
-        self, found: _Found, upto: int, budget: Budget, is_end: bool = False
+        self, found: _Collected, upto: int, budget: Budget, is_end: bool = False
     ) -> tuple[int, Lines]:
         """Adds what stands between the decided part and `upto`; where it stopped, and the lines."""
         begin, end, before = self._decided, upto, len(found.events)
@@ -242,34 +245,34 @@ class FileScanner:
             lines.number_end()
         if self._hits and (hits := self._hits_in(begin, upto)):
             worth = budget.spend(hits, lines, upto - AHEAD if is_end else upto)
-            end = self._read_worthy(found, lines, worth, upto, budget)
+            end = self._read_selected(found, lines, worth, upto, budget)
             found.events[before:] = sorted(
                 found.events[before:], key=lambda e: (e.line, e.signature)
             )
         self._sample(found, lines, begin, upto, found.events[before:], is_end)
         return end, lines
 
-    def _read_worthy(
-        self, found: _Found, lines: Lines, worth: Worth, upto: int, budget: Budget
+    def _read_selected(
+        self, found: _Collected, lines: Lines, worth: Selection, upto: int, budget: Budget
     ) -> int:
-        """Adds the events of candidate lines; where the last passage ends."""
+        """Adds the events of candidate lines; where the last block ends."""
         literals = self._engine.detector.literals
         openings = [(at, literals[index]) for at, index in worth.openings]
-        passages = find_passages(lines, openings, found.passages + 1)
-        found.passages += len(passages)
+        blocks = find_blocks(lines, openings, found.blocks + 1)
+        found.blocks += len(blocks)
         before = len(found.events)
-        end = max([upto, *(min(passage.end, len(self._buffer)) for passage in passages)])
-        if end > upto:  # what a passage holds behind the border is decided together with it
+        end = max([upto, *(min(block.end, len(self._buffer)) for block in blocks)])
+        if end > upto:  # what a block holds behind the border is decided together with it
             worth.lines.extend(budget.spend(self._hits_in(upto, end), lines, end).lines)
         candidates = [
-            Candidate(
+            CandidateLine(
                 lines.start_of(group[0][0]), group[0][0], frozenset(literals[i] for _, i in group)
             )
             for group in worth.lines
         ]
         stamps = Stamps(lines, self._clock)
-        self._claim_lines(found, lines, candidates, passages, stamps)
-        self._claim_exceptions(found, lines, passages, stamps, before)
+        self._match_lines(found, lines, candidates, blocks, stamps)
+        self._match_exceptions(found, lines, blocks, stamps, before)
         return end
 
     def _hits_in(self, begin: int, upto: int) -> list[Hit]:
@@ -278,31 +281,31 @@ class FileScanner:
         first, last = bisect_left(hits, (base + begin,)), bisect_left(hits, (base + upto,))
         return [(at - base, literal) for at, literal in hits[first:last]]
 
-    def _claim_lines(
+    def _match_lines(
         self,
-        found: _Found,
+        found: _Collected,
         lines: Lines,
-        candidates: Iterable[Candidate],
-        passages: list[Passage],
+        candidates: Iterable[CandidateLine],
+        blocks: list[Block],
         stamps: Stamps,
     ) -> None:
         at = 0
         for candidate in candidates:
-            while at < len(passages) and passages[at].end <= candidate.start:
+            while at < len(blocks) and blocks[at].end <= candidate.start:
                 at += 1
-            inside = at < len(passages) and passages[at].begin <= candidate.start
-            passage = passages[at] if inside else None
-            for signature, line, fields in self._claims.on_line(lines, candidate, passage):
-                stamp = stamps.of(line, passage)
+            inside = at < len(blocks) and blocks[at].begin <= candidate.start
+            block = blocks[at] if inside else None
+            for signature, line, fields in self._matcher.match_line(lines, candidate, block):
+                stamp = stamps.of(line, block)
                 found.events.append(
-                    build_event(lines, signature, line, fields, self._base, passage, stamp)
+                    build_event(lines, signature, line, fields, self._base, block, stamp)
                 )
 
-    def _claim_exceptions(
+    def _match_exceptions(
         self,
-        found: _Found,
+        found: _Collected,
         lines: Lines,
-        passages: list[Passage],
+        blocks: list[Block],
         stamps: Stamps,
         before: int,
     ) -> None:
@@ -310,8 +313,8 @@ class FileScanner:
         telling = [e for e in found.events[before:] if e.role not in ("context", "progress")]
         claimed = {e.line for e in telling}
         launchers = {e.line for e in telling if "by-launcher" in e.says}
-        for passage in passages:
-            for traceback in passage.tracebacks:
+        for block in blocks:
+            for traceback in block.tracebacks:
                 raised = traceback.raised
                 if raised is None:
                     continue
@@ -321,56 +324,56 @@ class FileScanner:
                 below = any(number in claimed and number not in launchers for number in words)
                 if raised.number in claimed or below:
                     continue
-                claim = self._claims.on_exception(traceback)
+                claim = self._matcher.match_exception(traceback)
                 if claim:
-                    stamp = stamps.of(raised, passage)
+                    stamp = stamps.of(raised, block)
                     found.events.append(
-                        build_event(lines, claim[0], raised, claim[1], self._base, passage, stamp)
+                        build_event(lines, claim[0], raised, claim[1], self._base, block, stamp)
                     )
 
     def _sample(
         self,
-        found: _Found,
+        found: _Collected,
         lines: Lines,
         begin: int,
         upto: int,
         events: list[Event],
         is_end: bool,
     ) -> None:
-        def read(mark: Mark) -> Progress | None:
-            return self._counters.read(lines, mark, self._base, self._clock)
+        def read(line: StepLine) -> Progress | None:
+            return self._counters.read(lines, line, self._base, self._clock)
 
         wanted = regions(self._base, begin, upto, events, is_end)
         near = [event.offset - self._base for event in events if event.role in FAILING]
-        told_before = bool(self._found.progress)
-        find = partial(self._engine.marks.find, lines)
-        seen = sample(wanted, begin, is_end, told_before, near, find, read)
+        step_before = bool(self._found.progress)
+        find = partial(self._engine.step_lines.find, lines)
+        seen = sample(wanted, begin, is_end, step_before, near, find, read)
         found.progress.extend(seen.steps)
-        found.stamps.extend(glog_stamps(lines, seen.writers, self._clock, self._base))
+        found.stamps.extend(glog_stamps(lines, seen.glog, self._clock, self._base))
 
-    def _tells_steps(self, lines: Lines, end: int) -> bool:
+    def _has_steps(self, lines: Lines, end: int) -> bool:
         """A small piece may have no place of its own where steps are looked for: at its ends."""
-        find, begin = partial(self._engine.marks.find, lines), self._decided
-        at_its_end = find(max(begin, end - LAST_GLANCE), end)
-        return bool(at_its_end.counters or find(begin, begin + LAST_GLANCE).counters)
+        find, begin = partial(self._engine.step_lines.find, lines), self._decided
+        at_its_end = find(max(begin, end - LAST_PROBE), end)
+        return bool(at_its_end.counters or find(begin, begin + LAST_PROBE).counters)
 
     def _steps_before(self) -> list[Progress]:
         """The last ones of the last part that told any: only a few of its lines were looked at."""
-        if self._last_steps is None and self._telling:
-            lines, begin, end, base = self._telling
-            last = self._engine.marks.find(lines, begin, end).counters[-READ_OF_END:]
-            read = [self._counters.read(lines, mark, base, self._clock) for mark in last]
+        if self._last_steps is None and self._last_with_steps:
+            lines, begin, end, base = self._last_with_steps
+            last = self._engine.step_lines.find(lines, begin, end).counters[-READ_OF_END:]
+            read = [self._counters.read(lines, line, base, self._clock) for line in last]
             self._last_steps = [step for step in read if step]
         return list(self._last_steps or ())
 
-    def _with_new_beginnings(
+    def _with_stamps_at_restarts(
         self, stamps: list[Stamp], lines: Lines, echoes: Sequence[Echo]
     ) -> list[Stamp]:
         """And what glog says first where the file begins anew: a new run may have the old pid."""
         first = self._base + self._decided
         for at in (echo.offset - self._base for echo in echoes if echo.offset >= first):
-            writers = self._engine.marks.find(lines, at, at + GLANCE).writers[:1]
-            stamps = [*stamps, *glog_stamps(lines, writers, self._clock, self._base)]
+            glog = self._engine.step_lines.find(lines, at, at + FIRST_PROBE).glog[:1]
+            stamps = [*stamps, *glog_stamps(lines, glog, self._clock, self._base)]
         return sorted(set(stamps)) if echoes else stamps
 
     def _learn_opening(self, end: int, progress: Sequence[Progress]) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, FileKind, Frame
-from pdtriage.scan.blocks import Passage, stack_below
-from pdtriage.scan.clock import Clock
+from pdtriage.scan.blocks import Block, stack_below
+from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
-from pdtriage.scan.lines import Line, Lines, shown
+from pdtriage.scan.lines import Line, Lines, shorten
 from pdtriage.scan.tracebacks import Traceback, is_quoted_source
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
@@ -29,7 +29,7 @@ LINES_ABOVE = 30
 _DIGITS = re.compile(r"\d+")
 
 
-class Candidate(NamedTuple):
+class CandidateLine(NamedTuple):
     """A line in which at least one literal stands."""
 
     start: int
@@ -38,17 +38,17 @@ class Candidate(NamedTuple):
     literals: frozenset[str]
 
 
-Claim = tuple[Signature, Line, dict[str, str]]
-"""Who claims which line, and what it reads there."""
+Match = tuple[Signature, Line, dict[str, str]]
+"""A signature that claims a line, the line, and what it reads there."""
 
 
-class Claims:
+class SignatureMatcher:
     """Applies the signatures to candidate lines of one kind of file."""
 
     def __init__(self, knowledge: Knowledge, kind: FileKind) -> None:
         self._patterns: dict[str, regex.Pattern[str]] = {}
         self._by_literal: dict[str, list[Signature]] = {}
-        self._asked_for: dict[frozenset[str], list[Signature]] = {}
+        self._by_literals: dict[frozenset[str], list[Signature]] = {}
         self._fallbacks: list[Signature] = []
         for signature in knowledge.signatures.values():
             if signature.kinds and kind not in signature.kinds:
@@ -60,15 +60,17 @@ class Claims:
                 self._by_literal.setdefault(literal, []).append(signature)
         self._fallbacks.sort(key=lambda s: (-s.weight, s.id))
 
-    def on_line(self, lines: Lines, candidate: Candidate, passage: Passage | None) -> list[Claim]:
+    def match_line(
+        self, lines: Lines, candidate: CandidateLine, block: Block | None
+    ) -> list[Match]:
         """The signatures that claim the line after the less specific ones have yielded.
 
         Code that a traceback quotes says nothing, whatever words stand in it.
         """
         line = lines.at(candidate.position, exact=True)
-        found: list[Claim] = []
-        for signature in self._asked(candidate.literals):
-            fields = self._claim(signature, lines, candidate, line, passage)
+        found: list[Match] = []
+        for signature in self._signatures_with(candidate.literals):
+            fields = self._fields_on_line(signature, lines, candidate, line, block)
             if fields is not None:
                 found.append((signature, line, fields))
         if not found or any(signature.role == "noise" for signature, _, _ in found):
@@ -77,11 +79,11 @@ class Claims:
             best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
             found = [it for it in found if it[0].role not in COMPETING or it[0].weight == best]
         if is_quoted_source(lines, line):
-            return _hints(found) if passage and passage.breaks_off_at(line) else []
+            return _hints(found) if block and block.breaks_off_at(line) else []
         return found
 
-    def on_exception(self, traceback: Traceback) -> tuple[Signature, dict[str, str]] | None:
-        """Who claims an exception that no literal recognised."""
+    def match_exception(self, traceback: Traceback) -> tuple[Signature, dict[str, str]] | None:
+        """The signature that claims an exception which no literal recognised, and what it reads."""
         text = f"{traceback.type}: {traceback.message}" if traceback.message else traceback.type
         for signature in self._fallbacks:
             fields = self._fields(signature, text)
@@ -89,23 +91,23 @@ class Claims:
                 return signature, {"error_class": traceback.type, **fields}
         return None
 
-    def _asked(self, literals: frozenset[str]) -> list[Signature]:
-        known = self._asked_for.get(literals)
+    def _signatures_with(self, literals: frozenset[str]) -> list[Signature]:
+        known = self._by_literals.get(literals)
         if known is None:
             asked: dict[str, Signature] = {}
             for literal in sorted(literals):
                 for signature in self._by_literal.get(literal, ()):
                     asked[signature.id] = signature
-            known = self._asked_for[literals] = list(asked.values())
+            known = self._by_literals[literals] = list(asked.values())
         return known
 
-    def _claim(
+    def _fields_on_line(
         self,
         signature: Signature,
         lines: Lines,
-        candidate: Candidate,
+        candidate: CandidateLine,
         line: Line,
-        passage: Passage | None,
+        block: Block | None,
     ) -> dict[str, str] | None:
         text = line.text
         if signature.lines > 1:
@@ -115,7 +117,7 @@ class Claims:
         fields = self._fields(signature, text)
         if fields is None or signature.stack is None:
             return fields
-        stack = passage.stack if passage else stack_below(lines, candidate.start)
+        stack = block.stack if block else stack_below(lines, candidate.start)
         return fields if self._fits_stack(signature, stack) else None
 
     def _fields(self, signature: Signature, text: str) -> dict[str, str] | None:
@@ -136,14 +138,14 @@ class Claims:
     def _search(self, pattern: str, text: str) -> regex.Match[str] | None:
         compiled = self._patterns.get(pattern)
         if compiled is None:
-            compiled = self._patterns[pattern] = _compiled(pattern)
+            compiled = self._patterns[pattern] = _compile(pattern)
         try:
             return compiled.search(text, timeout=PATTERN_SECONDS)
         except TimeoutError:
             return None
 
 
-def _compiled(pattern: str) -> regex.Pattern[str]:
+def _compile(pattern: str) -> regex.Pattern[str]:
     import regex  # of thousands of logs few need it, and who only hands them out never does
 
     return regex.compile(pattern)
@@ -155,23 +157,23 @@ def build_event(
     line: Line,
     fields: dict[str, str],
     base: int,
-    passage: Passage | None,
-    stamp: tuple[float, int | None] | None,
+    block: Block | None,
+    stamp: Moment | None,
 ) -> Event:
-    """An event from a claim; `base` is where the buffer begins in the file."""
-    frame: Frame | None = passage.user_frame(line) if passage else None
+    """The event of a match; `base` is where the buffer begins in the file."""
+    frame: Frame | None = block.user_frame(line) if block else None
     pid = fields.get("pid", "")
-    if passage and signature.role == "victim" and passage.waiting_in:
-        fields = {**fields, "waiting_in": passage.waiting_in}
+    if block and signature.role == "victim" and block.waiting_in:
+        fields = {**fields, "waiting_in": block.waiting_in}
     return Event(
         signature=signature.id,
         role=signature.role,
         category=signature.category,
         line=line.number,
         offset=base + line.start,
-        text=shown(line.text.strip()),
-        first_line=passage.first_line if passage else 0,
-        last_line=passage.last_line if passage else 0,
+        text=shorten(line.text.strip()),
+        first_line=block.first_line if block else 0,
+        last_line=block.last_line if block else 0,
         fields=fields,
         frame=frame,
         time=stamp[0] if stamp else None,
@@ -180,32 +182,29 @@ def build_event(
         pid=int(pid) if pid.isdecimal() and len(pid) < 12 else stamp[1] if stamp else None,
         writer=line.writer,
         last_seen=line.number,
-        block=passage.number if passage else 0,
+        block=block.number if block else 0,
         final=signature.final,
         says=signature.says,
     )
 
 
-def _hints(claims: Iterable[Claim]) -> list[Claim]:
+def _hints(matches: Iterable[Match]) -> list[Match]:
     """What was about to be raised where the log breaks off supports a verdict and makes none."""
     return [
         (signature._replace(role="context"), line, fields)
-        for signature, line, fields in claims
+        for signature, line, fields in matches
         if signature.role == "cause"
     ]
 
 
 def _above(lines: Lines, line: Line) -> tuple[str, ...]:
-    texts = [shown(earlier.text.rstrip()) for earlier in lines.back(line.start, CONTEXT_ABOVE)]
+    texts = [shorten(earlier.text.rstrip()) for earlier in lines.back(line.start, CONTEXT_ABOVE)]
     return tuple(reversed(texts))
 
 
 def _below(lines: Lines, line: Line) -> tuple[str, ...]:
     following = zip(lines.onward(line.start), range(CONTEXT_BELOW + 1), strict=False)
-    return tuple(shown(later.text.rstrip()) for later, _ in following)[1:]
-
-
-Stamped = tuple[float, int | None]
+    return tuple(shorten(later.text.rstrip()) for later, _ in following)[1:]
 
 
 class Stamps:
@@ -217,34 +216,34 @@ class Stamps:
     def __init__(self, lines: Lines, clock: Clock) -> None:
         self._lines = lines
         self._clock = clock
-        self._known: dict[int, Stamped | None] = {}
+        self._known: dict[int, Moment | None] = {}
 
-    def of(self, line: Line, passage: Passage | None) -> Stamped | None:
-        """That of the line itself, of its passage's lines, or of the nearest line before it."""
-        own = self._told_on(line)
+    def of(self, line: Line, block: Block | None) -> Moment | None:
+        """That of the line itself, of its block's lines, or of the nearest line before it."""
+        own = self._moment_on(line)
         if own:
             return own
-        if passage and not passage.tracebacks:
-            for inside in self._lines.onward(passage.begin):
-                if inside.start >= passage.end:
+        if block and not block.tracebacks:
+            for inside in self._lines.onward(block.begin):
+                if inside.start >= block.end:
                     break
-                if found := self._told_on(inside):
+                if found := self._moment_on(inside):
                     return found
-        return self._above(passage.begin if passage else line.start)
+        return self._above(block.begin if block else line.start)
 
-    def _above(self, begin: int) -> Stamped | None:
+    def _above(self, begin: int) -> Moment | None:
         start = self._lines.start_of(begin)
         for _ in range(LINES_ABOVE):
             if start == 0:
                 return None
             start = self._lines.start_of(start - 1)
             if start not in self._known:
-                self._known[start] = self._told_on(self._lines.at(start))
+                self._known[start] = self._moment_on(self._lines.at(start))
             if found := self._known[start]:
                 return found
         return None
 
-    def _told_on(self, line: Line) -> Stamped | None:
+    def _moment_on(self, line: Line) -> Moment | None:
         """By the wrapper's clock where there is one: it is the same for all lines."""
         own = self._clock.read(line.text)
         outer = self._clock.read(line.stamp) if line.stamp else None
@@ -262,7 +261,9 @@ def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) ->
         key = (event.signature, event.writer, event.frame, *_sameness(event))
         at = open_at.get(key)
         if at is not None and _is_near(folded[at], event, breaks, near):
-            folded[at] = _with_one_more(folded[at], event)
+            earlier = folded[at]
+            count = earlier.count + event.count
+            folded[at] = earlier._replace(count=count, last_seen=event.last_seen)
         else:
             open_at[key] = len(folded)
             folded.append(event)
@@ -273,18 +274,14 @@ def _sameness(event: Event) -> tuple[object, ...]:
     """Errors differ in numbers only; what a launcher says differs in the numbers it says."""
     if event.role not in COMPETING:
         return (event.text,)
-    return (_shape(event.text), event.fields.get("peer_rank"), event.fields.get("peer_addr"))
+    return (
+        _DIGITS.sub("0", event.text),
+        event.fields.get("peer_rank"),
+        event.fields.get("peer_addr"),
+    )
 
 
 def _is_near(earlier: Event, later: Event, breaks: Sequence[int], near: int) -> bool:
     if later.role == "start" or later.line - earlier.last_seen > near:
         return False
     return bisect(breaks, earlier.last_seen) == bisect(breaks, later.line)
-
-
-def _with_one_more(event: Event, later: Event) -> Event:
-    return event._replace(count=event.count + later.count, last_seen=later.last_seen)
-
-
-def _shape(text: str) -> str:
-    return _DIGITS.sub("0", text)

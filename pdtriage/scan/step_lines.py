@@ -8,7 +8,7 @@ from pdtriage.knowledge.signature import detecting_form
 from pdtriage.model import Progress
 from pdtriage.scan.clock import Clock
 from pdtriage.scan.lines import CR, LONGEST, Lines, near_end, near_start
-from pdtriage.scan.patterns import Cut, Kind, Patterns, Shapes
+from pdtriage.scan.patterns import Cut, LineKind, Patterns, Shapes
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import EngineName, database_of
 
@@ -18,30 +18,30 @@ LONGEST_COUNTER = 12
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 
 
-Mark = tuple[int, int, bytes, Kind]
+StepLine = tuple[int, int, bytes, LineKind]
 """A line of interest, or the part of one that a carriage return left standing alone: its number,
 where the whole line begins in the buffer, its bytes and what is known of such lines."""
 
-TORN = Kind(())
+TORN = LineKind(())
 """Lines that must be looked at in parts: a carriage return is in them, or they are too long."""
 
 
-class Marks(NamedTuple):
+class StepLines(NamedTuple):
     """All of one part of a buffer, rising."""
 
-    counters: list[Mark]
-    writers: list[Mark]
+    counters: list[StepLine]
+    glog: list[StepLine]
     """Lines of glog."""
 
-    def add(self, mark: Mark, kind: Kind) -> None:
+    def add(self, line: StepLine, kind: LineKind) -> None:
         if kind.is_glog:
-            self.writers.append(mark)
+            self.glog.append(line)
         if kind.fits:
-            self.counters.append(mark)
+            self.counters.append(line)
 
 
-class MarkDetector:
-    """Finds marks; asked only where progress is sampled."""
+class StepLineDetector:
+    """Finds step lines; asked only where progress is sampled."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class MarkDetector:
         self._database = database_of("counters", [*expressions, _GLOG_LINE], engine)
         self._shapes = Shapes([*counters, *clocks], self._kind)
 
-    def find(self, lines: Lines, begin: int, end: int, first_only: bool = False) -> Marks:
+    def find(self, lines: Lines, begin: int, end: int, first_only: bool = False) -> StepLines:
         """Those of all lines that reach into the part of the buffer from `begin` to `end`.
 
         Or, with `first_only`, of those up to the first counter.
@@ -63,7 +63,7 @@ class MarkDetector:
         buffer, shapes = lines.buffer, self._shapes
         at, end = near_start(buffer, begin), near_end(buffer, end)
         number, start = lines.number_at(at), lines.start_of(at)
-        marks = Marks([], [])
+        found = StepLines([], [])
         lined = buffer[at:end].translate(shapes.table).split(b"\n")
         for kind, length in zip(map(shapes.__getitem__, lined), map(len, lined), strict=True):
             if kind:
@@ -71,16 +71,16 @@ class MarkDetector:
                 if kind is TORN:
                     for part in _parts(raw):
                         if own := shapes[part.translate(shapes.table)]:
-                            marks.add((number, start, part, own), own)
+                            found.add((number, start, part, own), own)
                 else:
-                    marks.add((number, start, raw, kind), kind)
-                if first_only and marks.counters:
+                    found.add((number, start, raw, kind), kind)
+                if first_only and found.counters:
                     break
             start = at = at + length + 1
             number += 1
-        return marks
+        return found
 
-    def _kind(self, line: bytes) -> Kind | None:
+    def _kind(self, line: bytes) -> LineKind | None:
         """None if it is of no interest. Behind all counters stands glog."""
         if CR in line or len(line) > LONGEST:
             return TORN
@@ -91,7 +91,7 @@ class MarkDetector:
 
         self._database.scan(line, on_match)
         fits = sorted(found - {self._glog})
-        return Kind(fits, self._glog in found) if found else None
+        return LineKind(fits, self._glog in found) if found else None
 
 
 def _parts(raw: bytes) -> list[bytes]:
@@ -106,10 +106,10 @@ class Counters:
         self._patterns = patterns
         self._last: int | None = None
 
-    def read(self, lines: Lines, mark: Mark, base: int, clock: Clock) -> Progress | None:
+    def read(self, lines: Lines, line: StepLine, base: int, clock: Clock) -> Progress | None:
         """The step a line tells; `base` is where the buffer begins in the file."""
-        number, start, raw, kind = mark
-        text, stamp, kind = lines.told(raw, kind)
+        number, start, raw, kind = line
+        text, stamp, kind = lines.text_of(raw, kind)
         fits = kind.fits
         for counter in fits if len(fits) == 1 else self._order(fits):
             cut = self._cut(kind, counter, text)
@@ -137,7 +137,7 @@ class Counters:
         copy._last = self._last
         return copy
 
-    def _cut(self, kind: Kind, number: int, text: str) -> Cut | None:
+    def _cut(self, kind: LineKind, number: int, text: str) -> Cut | None:
         try:
             return kind.steps[number]
         except KeyError:

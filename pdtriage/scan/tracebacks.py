@@ -103,10 +103,12 @@ def read_tracebacks(lines: Lines, position: int) -> tuple[list[Traceback], int]:
     Two writers may interleave line by line: a header inside an open traceback opens a second one;
     frames go to the innermost open one, and an exception line closes it.
     """
-    return _read_from(lines, position, _Reader())
+    return _read_from(lines, position, _TracebackReader())
 
 
-def _read_from(lines: Lines, position: int, reader: _Reader) -> tuple[list[Traceback], int]:
+def _read_from(
+    lines: Lines, position: int, reader: _TracebackReader
+) -> tuple[list[Traceback], int]:
     end = position
     for line in lines.onward(position):
         if not reader.take(line):
@@ -133,7 +135,7 @@ def syntax_error(lines: Lines, position: int) -> Traceback | None:
     return None
 
 
-def cut_off(lines: Lines, position: int) -> tuple[list[Traceback], int] | None:
+def headless_tracebacks(lines: Lines, position: int) -> tuple[list[Traceback], int] | None:
     """Tracebacks of which the first has no header, as the log begins in its midst; their end."""
     if position > CUT_BYTES:
         return None
@@ -141,7 +143,7 @@ def cut_off(lines: Lines, position: int) -> tuple[list[Traceback], int] | None:
     frame = _FRAME.match(first.text)
     if frame is None or not frame["function"]:
         return None
-    found, end = _read_from(lines, first.start, _Reader(begun=first))
+    found, end = _read_from(lines, first.start, _TracebackReader(first=first))
     raised = found[0].raised
     if raised is None:
         return None
@@ -196,13 +198,13 @@ def is_quoted_source(lines: Lines, line: Line) -> bool:
     return False
 
 
-class _Reader:
-    """Takes lines one by one; says when the passage is over."""
+class _TracebackReader:
+    """Takes lines one by one; says when the block is over."""
 
-    def __init__(self, begun: Line | None = None) -> None:
-        """`begun` is the first line of a traceback that has no header."""
+    def __init__(self, first: Line | None = None) -> None:
+        """`first` is the first line of a traceback that has no header."""
         self.done: list[Traceback] = []
-        self._open: list[Traceback] = [Traceback(begun)] if begun else []
+        self._open: list[Traceback] = [Traceback(first)] if first else []
         self._glue = False
         self._in_thread: str | None = None
         self._foreign = 0
@@ -210,7 +212,7 @@ class _Reader:
         self._taken = 0
         self._after_frame = False
         self._grouped = False
-        self._margin = max(0, _depth(begun.text) - STEP) if begun else 0
+        self._margin = max(0, _depth(first.text) - STEP) if first else 0
         self._writer: int | None = None
 
     def take(self, line: Line) -> bool:
@@ -220,7 +222,7 @@ class _Reader:
         if self._taken == 1:
             self._writer = line.writer
         elif line.writer != self._writer:
-            return self._passed_over()
+            return self._skip_foreign()
         text = line.text
         if self._margin:
             text = text[: self._margin].lstrip() + text[self._margin :]
@@ -231,14 +233,14 @@ class _Reader:
             self._glue, self._blank, self._foreign = True, 0, 0
             return True
         if self._open and text.startswith(_DRAWN) and _DRAWN_HEADER in self._open[-1].header.text:
-            self._drawn(line)
+            self._take_drawn(line)
             return True
         body = _MARGIN.sub("", text) if self._grouped else text
         if self._open:
-            return self._inside(line, body)
+            return self._take_inside(line, body)
         if not self.done:  # `Exception in thread …` was seen, its header is still to come
-            return self._thread_named(text) or self._passed_over()
-        return self._between(line, text)
+            return self._note_thread(text) or self._skip_foreign()
+        return self._take_between(line, text)
 
     def finish(self) -> list[Traceback]:
         """All that was read; one without an exception line was cut off."""
@@ -255,7 +257,7 @@ class _Reader:
         self._open.append(Traceback(header=line, thread=self._in_thread, chained=chained))
         self._glue, self._in_thread, self._foreign, self._after_frame = False, None, 0, False
 
-    def _inside(self, line: Line, text: str) -> bool:
+    def _take_inside(self, line: Line, text: str) -> bool:
         current = self._open[-1]
         frame = _FRAME.match(text)
         if frame:
@@ -263,9 +265,9 @@ class _Reader:
             current.last = line
             self._foreign, self._after_frame = 0, True
             return True
-        if self._thread_named(text):
+        if self._note_thread(text):
             return True
-        raised = _raised(text, sure=self._foreign == 0 and bool(current.frames))
+        raised = _exception_in(text, sure=self._foreign == 0 and bool(current.frames))
         if raised:
             current.end(line, raised)
             self.done.append(self._open.pop())
@@ -275,24 +277,24 @@ class _Reader:
             current.last = line
             return True
         self._after_frame = False
-        return not text.strip() or self._passed_over()
+        return not text.strip() or self._skip_foreign()
 
-    def _drawn(self, line: Line) -> None:
+    def _take_drawn(self, line: Line) -> None:
         frame = _DRAWN_FRAME.match(line.text)
         if frame:
             self._open[-1].frames.append(_frame(frame))
         self._open[-1].last = line
 
-    def _between(self, line: Line, text: str) -> bool:
+    def _take_between(self, line: Line, text: str) -> bool:
         """After an exception line: its message may go on, a chain may follow."""
         stripped = text.strip()
-        if self._thread_named(text):
+        if self._note_thread(text):
             return True
         if not stripped:
             self._blank += 1
             return self._blank <= (4 if self._glue else 2)
         if self._grouped and _MARGIN.match(text):
-            raised = _raised(_MARGIN.sub("", text), sure=False)
+            raised = _exception_in(_MARGIN.sub("", text), sure=False)
             if raised:  # a member of the group without a traceback of its own
                 member = Traceback(line, chained=True)
                 member.end(line, raised)
@@ -308,13 +310,13 @@ class _Reader:
             return True
         return False
 
-    def _thread_named(self, text: str) -> bool:
+    def _note_thread(self, text: str) -> bool:
         found = re.search(r"Exception in thread ([^\s:]+(?: \([^)]*\))?):?", text)
         if found:
             self._in_thread = found[1]
         return bool(found)
 
-    def _passed_over(self) -> bool:
+    def _skip_foreign(self) -> bool:
         self._foreign += 1
         return self._foreign <= MOST_FOREIGN and bool(self._open or self._glue or self._in_thread)
 
@@ -325,7 +327,7 @@ def _is_nested(outer: Traceback, line: Line) -> bool:
     return bool(_NESTED.search(outer.message))
 
 
-def _raised(text: str, sure: bool) -> re.Match[str] | None:
+def _exception_in(text: str, sure: bool) -> re.Match[str] | None:
     if text[:1].isspace() and text.strip() and len(text) - len(text.lstrip()) > 3:
         return None
     stripped = text.strip()

@@ -20,7 +20,7 @@ PATIENCE = 1.0
 _END = object()
 
 
-def fetched_ahead(sources: Sequence[Source]) -> Iterator[Source]:
+def prefetch(sources: Sequence[Source]) -> Iterator[Source]:
     """The sources one by one; the first blocks of the remote ones behind it are on their way."""
     remote = [origin for source in sources if (origin := _remote(source)) is not None]
     primed = passed = 0
@@ -42,7 +42,7 @@ def _remote(source: Source) -> Remote | None:
     return None if isinstance(origin, (Disk, Memory)) else origin
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
+def work_ahead(items: Iterator[Item]) -> Iterator[Item]:
     """The same items. Pays where making one releases Python's lock: reading, unpacking, scanning.
 
     Whoever stops asking stops the thread as well; what `items` raises is raised here.

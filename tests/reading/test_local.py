@@ -77,13 +77,13 @@ from pdtriage.reading import forked, local
 from pdtriage.__main__ import main
 
 local.WORTH_READERS, local.BATCH = 0, 1
-end = forked._Readers.end
+end = forked._Children.end
 
 def watched_end(self):
     print("the readers end, judging is imported:", "pdtriage.analysis.job" in sys.modules)
     end(self)
 
-forked._Readers.end = watched_end
+forked._Children.end = watched_end
 main(["analyze", *sys.argv[1:]])
 """
 

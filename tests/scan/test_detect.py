@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pdtriage.scan.detect import FATAL, Detector, Stream, _escaped
+from pdtriage.scan.detect import FATAL, Detector, HitStream, _escape
 
 from .builders import engine
 
@@ -16,8 +16,8 @@ def test_literals_are_escaped_as_by_the_standard_library() -> None:
     literals = [every, "rank 0: Out of memory (RESOURCE_EXHAUSTED)", "内存不足。", ""]
     encoded = [literal.encode() for literal in literals]
 
-    assert _escaped(encoded) == [re.escape(literal) for literal in encoded]
-    assert _escaped([]) == []
+    assert _escape(encoded) == [re.escape(literal) for literal in encoded]
+    assert _escape([]) == []
 
 
 def test_whatever_a_parser_looks_for_is_found_where_it_stands() -> None:
@@ -38,7 +38,7 @@ def test_whatever_a_parser_looks_for_is_found_where_it_stands() -> None:
 def test_literals_across_the_border_of_chunks_are_found_once(size: int) -> None:
     text = b"x Traceback (most recent call last) Killed OSError: [Errno 5]\n"
     text = (text + b"Traceback (most recent\ncall last)\n" + b"quiet " * 20) * 3
-    stream, hits = Stream(engine().detector, 100), []
+    stream, hits = HitStream(engine().detector, 100), []
     for start in range(0, len(text), size):
         hits += stream.take(text[start : start + size])
     expected = [(100 + at, literal) for at, literal in engine().detector.find(text)]
@@ -50,6 +50,6 @@ def test_the_longest_literal_is_found_wherever_two_chunks_meet_in_it() -> None:
     detector = Detector(["short", "the longest of them"])
     text = b"before the longest of them behind"
     for border in range(1, len(text)):
-        stream = Stream(detector, 0)
+        stream = HitStream(detector, 0)
         hits = stream.take(text[:border]) + stream.take(text[border:])
         assert hits == [(text.index(b"the longest"), 1)], border

@@ -74,11 +74,11 @@ def test_every_engine_hits_the_same_places(parts: list[bytes], other: EngineName
     raw = b"".join(parts)
     assert engine(other).detector.find(raw) == engine("hyperscan").detector.find(raw)
     marks, expected = (
-        engine(name).marks.find(Lines(raw, 1), 0, len(raw)) for name in (other, "hyperscan")
+        engine(name).step_lines.find(Lines(raw, 1), 0, len(raw)) for name in (other, "hyperscan")
     )
     lines, candidates = ({mark[0] for mark in it.counters} for it in (marks, expected))
     assert lines <= candidates, "what is no exact match may be a candidate, never more"
-    assert [mark[:3] for mark in marks.writers] == [mark[:3] for mark in expected.writers]
+    assert [mark[:3] for mark in marks.glog] == [mark[:3] for mark in expected.glog]
 
 
 def test_the_environment_may_choose(monkeypatch: pytest.MonkeyPatch) -> None:

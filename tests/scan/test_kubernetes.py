@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pdtriage.model import FileFacts, LogFile
 from pdtriage.scan.kubernetes import kubernetes_facts
-from pdtriage.scan.kubernetes.documents import LONGEST, reduced
+from pdtriage.scan.kubernetes.documents import LONGEST, reduce_document
 from tests.collect.pods import SECRET, ended, event, job, pod, running
 from tests.scan.builders import facts_of
 
@@ -234,13 +234,13 @@ def test_only_what_is_allowed_is_kept() -> None:
         {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}},
     ]
     document["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": SECRET}}]
-    kept = json.dumps(reduced({"kind": "PodList", "items": [document]}))
+    kept = json.dumps(reduce_document({"kind": "PodList", "items": [document]}))
     assert SECRET not in kept
     assert '"sizeLimit": "8Gi"' in kept
     assert '"token", "secret": {}' in kept
     assert len(kept) < LONGEST + 2_000
-    assert reduced({"kind": "Secret", "data": {"x": SECRET}}) == {}
-    assert reduced(["nonsense"]) == {}
+    assert reduce_document({"kind": "Secret", "data": {"x": SECRET}}) == {}
+    assert reduce_document(["nonsense"]) == {}
 
 
 @pytest.mark.parametrize("secret", ["hunter2OOMKilledhunter2", "OOMKilled hunter2"])
@@ -320,7 +320,7 @@ def test_hostile_words_are_inert() -> None:
 def test_no_document_raises(document: object) -> None:
     facts({"kind": "Pod", "metadata": {"name": "x"}, "spec": document, "status": document})
     facts(document if isinstance(document, dict | list) else {"kind": document})
-    reduced({"kind": "Pod", "metadata": document, "spec": document})
+    reduce_document({"kind": "Pod", "metadata": document, "spec": document})
 
 
 @given(st.binary(max_size=300))

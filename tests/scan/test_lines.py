@@ -10,10 +10,10 @@ from pdtriage.scan import lines as reading
 from pdtriage.scan.lines import (
     TAIL,
     Lines,
+    count_newlines,
     last_start,
     near_end,
     near_start,
-    newlines,
     tail_of,
 )
 
@@ -50,7 +50,7 @@ def test_a_stretch_grows_to_whole_lines(rows: list[bytes], data: st.DataObject) 
 
 @given(st.binary(max_size=200))
 def test_newlines(part: bytes) -> None:
-    assert newlines(part) == part.count(b"\n")
+    assert count_newlines(part) == part.count(b"\n")
 
 
 @pytest.mark.parametrize("blank", [b"", b"\n" * 9, b"\r\n" * 30, b" \n" * 60])

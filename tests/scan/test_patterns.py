@@ -14,7 +14,7 @@ from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.signature import Format
 from pdtriage.scan import patterns as patterns_module
 from pdtriage.scan.clock import STAMP_GROUPS, Clock
-from pdtriage.scan.patterns import Groups, Kind, Patterns, Shapes
+from pdtriage.scan.patterns import Groups, LineKind, Patterns, Shapes
 from pdtriage.scan.step_lines import STEP_GROUPS
 
 KNOWLEDGE = load_knowledge()
@@ -63,14 +63,14 @@ def test_patterns_of_others_need_not_have_every_group() -> None:
     [("[2023-11-14 22:13:20,5] a", "[2023-11-14 22:13:21,5] a"), ("a", "b")],
 )
 def test_a_clock_reads_a_kind_as_it_reads_each_line(line: str, second: str) -> None:
-    clock, kind = Clock(CLOCKS, 1_700_000_000.0), Kind([])
+    clock, kind = Clock(CLOCKS, 1_700_000_000.0), LineKind([])
     for text in (line, second):
         assert clock.read_kind(text, kind) == clock.read(text)
 
 
 def test_there_is_no_thirteenth_month_in_any_line_of_a_kind() -> None:
     """One format fits both, but only one of them is a day; no other format fits."""
-    clock, kind = Clock(CLOCKS, 1_700_000_000.0), Kind([])
+    clock, kind = Clock(CLOCKS, 1_700_000_000.0), LineKind([])
     assert clock.read_kind("[11/14 22:13:20] a", kind) is not None
     assert clock.read_kind("[13/14 22:13:20] a", kind) is None
 
@@ -81,7 +81,7 @@ def test_where_one_format_says_a_thirteenth_month_another_is_asked() -> None:
         Format("month first", r"^(?P<month>\d\d)/(?P<day>\d\d)" + rest, shipped=True),
         Format("day first", r"^(?P<day>\d\d)/(?P<month>\d\d)" + rest, shipped=True),
     ]
-    clock, kind = Clock(Patterns(formats, STAMP_GROUPS), 1_700_000_000.0), Kind([])
+    clock, kind = Clock(Patterns(formats, STAMP_GROUPS), 1_700_000_000.0), LineKind([])
     first, second = clock.read_kind("11/14 22:13:20", kind), clock.read_kind("14/11 22:13:20", kind)
     assert first == second == (1_700_000_000.0, None)
 

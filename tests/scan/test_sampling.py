@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.scan.sampling import GLANCE
+from pdtriage.scan.sampling import FIRST_PROBE
 
 from .builders import facts_of
 
@@ -53,7 +53,7 @@ def test_steps_in_the_middle_only() -> None:
 def test_a_step_across_the_border_of_what_is_looked_at() -> None:
     """Its beginning alone fits another counter, which would then be believed to the end."""
     step = b"global step %d, epoch: %d, batch: %d, loss: 0.5, speed: 3.1 step/s\n"
-    for before in range(GLANCE - 60, GLANCE):
+    for before in range(FIRST_PROBE - 60, FIRST_PROBE):
         begin = QUIET * (before // len(QUIET)) + b"-" * (before % len(QUIET) - 1) + b"\n"
         raw = begin + b"".join(step % (n, n // 50, n % 50) + QUIET for n in range(100, 300))
         assert {p.step for p in facts_of(raw).progress} <= set(range(100, 300))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pdtriage.sources.read_ahead import DEPTH, ahead
+from pdtriage.sources.read_ahead import DEPTH, work_ahead
 
 
 def test_what_goes_wrong_ahead_is_raised_where_it_is_used() -> None:
@@ -15,7 +15,7 @@ def test_what_goes_wrong_ahead_is_raised_where_it_is_used() -> None:
         yield 1
         raise OSError("gone")
 
-    given = ahead(items())
+    given = work_ahead(items())
     assert next(given) == 1
     with pytest.raises(OSError, match="gone"):
         next(given)
@@ -30,7 +30,7 @@ def test_who_stops_asking_stops_the_work() -> None:
             yield number
 
     before = threading.active_count()
-    given = ahead(items())
+    given = work_ahead(items())
     assert next(given) == 0
     given.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before
@@ -45,7 +45,7 @@ def test_a_source_that_hangs_does_not_keep_us(monkeypatch: pytest.MonkeyPatch) -
         yield 0
         release.wait()
 
-    given = ahead(items())
+    given = work_ahead(items())
     assert next(given) == 0
     given.close()  # type: ignore[attr-defined]
     release.set()

@@ -14,17 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pdtriage.model import Event, FileFacts, LogFile, Pod, PodJob, Text
-from pdtriage.scan.kubernetes.documents import items, reduced, text
+from pdtriage.scan.kubernetes.documents import items, reduce_document, text
 from pdtriage.scan.kubernetes.pods import job_of, manifest_notes, pod_of, signs_of
 from pdtriage.scan.kubernetes.printed import (
     EVENTS,
     PODS,
-    described_pods,
-    listed_events,
-    listed_pods,
+    events_in_table,
+    pods_in_description,
+    pods_in_table,
 )
 from pdtriage.scan.kubernetes.reasons import Sign, sign_of_event
-from pdtriage.scan.lines import clean, shown
+from pdtriage.scan.lines import clean, shorten
 
 MANIFEST = "pdtriage.k8s/1"
 MOST_SIGNS = 2_000
@@ -78,7 +78,7 @@ def kubernetes_facts(file: LogFile, raw: bytes) -> FileFacts:
         )
     return FileFacts(
         file=file,
-        events=tuple(placed(signs[:MOST_SIGNS], raw)),
+        events=tuple(events_of_signs(signs[:MOST_SIGNS], raw)),
         lines=raw.count(b"\n") + 1,
         bytes=len(raw),
         notes=tuple(notes),
@@ -95,7 +95,7 @@ def reduced_documents(raw: bytes) -> str:
         return ""
     if len(found) == 1 and text(found[0], "schema") == MANIFEST:
         return as_text(found[0])
-    kept = [kept for document in found if (kept := reduced(document))]
+    kept = [kept for document in found if (kept := reduce_document(document))]
     listed = {"apiVersion": "v1", "kind": "List", "items": kept}
     return as_text(kept[0] if len(kept) == 1 else listed)
 
@@ -113,11 +113,11 @@ def _documents(raw: bytes) -> Iterator[Mapping[str, object]]:
         return
     lines = [clean(line) for line in raw.split(b"\n")]
     if any(PODS.match(line) for line in lines[:5]):
-        yield from listed_pods(lines)
+        yield from pods_in_table(lines)
     elif any(EVENTS.match(line) for line in lines[:5]):
-        yield from ({"kind": "Event", **event} for event in listed_events(lines))
+        yield from ({"kind": "Event", **event} for event in events_in_table(lines))
     else:
-        for pod, events in described_pods("\n".join(lines)):
+        for pod, events in pods_in_description("\n".join(lines)):
             yield pod
             yield from ({"kind": "Event", **event} for event in events)
 
@@ -132,12 +132,12 @@ def _flat(document: object) -> Iterator[Mapping[str, object]]:
         yield from items(document)
 
 
-def placed(signs: Sequence[Sign], raw: bytes) -> Iterator[Event]:
+def events_of_signs(signs: Sequence[Sign], raw: bytes) -> Iterator[Event]:
     """Each with the line it stands on; where none is found, the pod's, and the word alone."""
-    places = _places(signs, raw) if signs else {}
+    places = _locations(signs, raw) if signs else {}
     for sign in signs:
         place = places.get((sign.pod, sign.needle))
-        near = place or places.get((sign.pod, "")) or _Place(0, 1)
+        near = place or places.get((sign.pod, "")) or _Location(0, 1)
         above, line, below = _around(raw, near.start) if place else ([], b"", [])
         margin = len(line) - len(line.lstrip(b" "))
         whole = place is not None and len(line) <= LONGEST_LINE
@@ -147,39 +147,39 @@ def placed(signs: Sequence[Sign], raw: bytes) -> Iterator[Event]:
             category=None,
             line=near.number,
             offset=near.start,
-            text=_shown(line, margin) if whole else sign.needle,
+            text=_display_line(line, margin) if whole else sign.needle,
             fields=sign.fields,
             time=sign.time,
-            before=tuple(_shown(line, margin) for line in above if _STATUS.match(line)),
-            after=tuple(_shown(line, margin) for line in below if _STATUS.match(line)),
+            before=tuple(_display_line(line, margin) for line in above if _STATUS.match(line)),
+            after=tuple(_display_line(line, margin) for line in below if _STATUS.match(line)),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Location:
     start: int
     number: int
 
 
-def _places(signs: Sequence[Sign], raw: bytes) -> dict[tuple[str, str], _Place]:
+def _locations(signs: Sequence[Sign], raw: bytes) -> dict[tuple[str, str], _Location]:
     """The first line of each word behind the name of its pod; with "" that of the name."""
     pods = {sign.pod for sign in signs}
     wanted = {(sign.pod, sign.needle) for sign in signs} | {(pod, "") for pod in pods}
-    found: dict[tuple[str, str], _Place] = {}
+    found: dict[tuple[str, str], _Location] = {}
     pod, at, number = "", 0, 1
     for line in _FIELD.finditer(raw):
         number += raw.count(b"\n", at, line.start())
         at = line.start()
-        owner, word = _told(line)
+        owner, word = _owner_and_word(line)
         if owner in pods and not word:
             pod = owner
         key = (owner or pod, word)
         if key in wanted:
-            found.setdefault(key, _Place(at, number))
+            found.setdefault(key, _Location(at, number))
     return found
 
 
-def _told(line: re.Match[bytes]) -> tuple[str, str]:
+def _owner_and_word(line: re.Match[bytes]) -> tuple[str, str]:
     """The pod that the line itself names, and the word it says of one, as `Sign.needle` has it."""
     kind = line.lastgroup or ""
     value = line[kind].decode("utf-8", "replace")
@@ -200,7 +200,7 @@ def _around(raw: bytes, start: int) -> tuple[list[bytes], bytes, list[bytes]]:
     return above, line, below[:CONTEXT]
 
 
-def _shown(line: bytes, margin: int) -> str:
+def _display_line(line: bytes, margin: int) -> str:
     """A line as far to the left as the one that matters."""
     indent = len(line) - len(line.lstrip(b" "))
-    return shown(clean(line[min(indent, margin) :])).rstrip()
+    return shorten(clean(line[min(indent, margin) :])).rstrip()

@@ -85,7 +85,7 @@ def moment(value: object, *path: str) -> float | None:
         return None
 
 
-def reduced(document: Json) -> dict[str, Json]:
+def reduce_document(document: Json) -> dict[str, Json]:
     """A pod, an event, a PaddleJob or a list of them, with what is allowed and nothing else."""
     if not isinstance(document, dict):
         return {}
@@ -94,7 +94,7 @@ def reduced(document: Json) -> dict[str, Json]:
     if isinstance(items, list):
         # kubectl leaves the kind of items out where the list names it
         own = str(kind).removesuffix("List")
-        kept = [reduced({"kind": own, **item}) for item in items if isinstance(item, dict)]
+        kept = [reduce_document({"kind": own, **item}) for item in items if isinstance(item, dict)]
         return {"apiVersion": "v1", "kind": "List", "items": [item for item in kept if item]}
     template = _TEMPLATES.get(str(kind))
     kept_one = template(document) if template else {}
@@ -103,7 +103,7 @@ def reduced(document: Json) -> dict[str, Json]:
 
 def withheld_variables(document: Json) -> int:
     """How many environment variables of a pod were not kept."""
-    return _variables(document) - _variables(reduced(document))
+    return _variables(document) - _variables(reduce_document(document))
 
 
 def _variables(pod: Json) -> int:

@@ -22,13 +22,13 @@ ROLES: dict[str, Role] = {
 _NAME = lazy_compile(rf"(?P<job>.+?)-(?P<role>{'|'.join(ROLES)})-(?P<index>\d{{1,6}})")
 
 
-def named_like_a_pod(name: str) -> tuple[str, Role, int] | None:
+def pod_name_parts(name: str) -> tuple[str, Role, int] | None:
     """Job, role and index of `train-worker-0`."""
     found = _NAME.fullmatch(name)
     return (found["job"], ROLES[found["role"]], int(found["index"])) if found else None
 
 
-_TOLD_ROLES: dict[str, Role] = {
+_ROLES_BY_VARIABLE: dict[str, Role] = {
     "TRAINER": "worker",
     "PSERVER": "server",
     "HETER": "heter",
@@ -43,7 +43,7 @@ def pod_of(document: Mapping[str, object]) -> Pod | None:
         return None
     labels = mapping(document, "metadata", "labels")
     environment = _environment(document)
-    role, index = _place(name, labels, environment)
+    role, index = _role_and_index(name, labels, environment)
     container = _training(document)
     status = _status(document, container)
     return Pod(
@@ -82,14 +82,18 @@ def shm_volume(document: Mapping[str, object], container: str) -> str | None:
     return None
 
 
-def _place(
+def _role_and_index(
     name: str, labels: Mapping[str, object], environment: Mapping[str, str]
 ) -> tuple[Role, int | None]:
     """By the labels of paddle-operator, of the training operator, by its variables, by its name."""
-    named = named_like_a_pod(name)
+    named = pod_name_parts(name)
     kind = text(labels, "paddle-res-type") or text(labels, "training.kubeflow.org/replica-type")
     told = environment.get("TRAINING_ROLE") or environment.get("PADDLE_TRAINING_ROLE", "")
-    role = ROLES.get(kind.lower()) or _TOLD_ROLES.get(told) or (named[1] if named else "unknown")
+    role = (
+        ROLES.get(kind.lower())
+        or _ROLES_BY_VARIABLE.get(told)
+        or (named[1] if named else "unknown")
+    )
     index = number(labels, "training.kubeflow.org/replica-index")
     if index is None and named:
         index = named[2]
@@ -102,7 +106,7 @@ def _job(document: Mapping[str, object], name: str, labels: Mapping[str, object]
     for owner in items(document, "metadata", "ownerReferences"):
         if text(owner, "kind") == "PaddleJob":
             return text(owner, "name") or None
-    named = named_like_a_pod(name)
+    named = pod_name_parts(name)
     return text(labels, "training.kubeflow.org/job-name") or (named[0] if named else None)
 
 

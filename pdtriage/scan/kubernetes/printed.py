@@ -39,7 +39,7 @@ _PHASES = {"Completed": "Succeeded", "Running": "Running", "Pending": "Pending"}
 Document = dict[str, object]
 
 
-def described_pods(text: str) -> Iterator[tuple[Document, list[Document]]]:
+def pods_in_description(text: str) -> Iterator[tuple[Document, list[Document]]]:
     """Each pod with the events listed below it."""
     starts = [found.start() for found in _POD_BEGINS.finditer(text)]
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -167,7 +167,7 @@ def _events(sections: dict[str, tuple[str, list[str]]], pod: str) -> Iterator[Do
             }
 
 
-def listed_pods(lines: list[str]) -> Iterator[Document]:
+def pods_in_table(lines: list[str]) -> Iterator[Document]:
     """A pod for each row; the column STATUS mixes phases, reasons and states."""
     for line in lines:
         found = _POD_ROW.match(line)
@@ -199,7 +199,7 @@ def listed_pods(lines: list[str]) -> Iterator[Document]:
         yield {"kind": "Pod", "metadata": {"name": name}, "spec": spec, "status": status}
 
 
-def listed_events(lines: list[str]) -> Iterator[Document]:
+def events_in_table(lines: list[str]) -> Iterator[Document]:
     for line in lines:
         if found := _EVENT_ROW.match(line):
             yield {
