@@ -8,18 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pdtriage.knowledge import entries, says
-from pdtriage.knowledge.refused import compiled
+from pdtriage.knowledge.parsers_file import FORMAT_TABLES, FileContents, read_files, read_tested
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
-from pdtriage.knowledge.stored import FORM, Contents, packed, unpacked
 from pdtriage.model import Text
 from pdtriage.support import cache
 from pdtriage.support.errors import UserError
 
 ENTRY_POINT_GROUP = "pdtriage.parsers"
 ENVIRONMENT_VARIABLE = "PDTRIAGE_PARSERS"
-_CACHE = "parsers"
-FORMAT_TABLES = {"prefix": "prefixes", "clock": "clocks", "counter": "counters"}
 
 
 def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
@@ -27,8 +23,8 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
     signatures: dict[str, Signature] = {}
     formats: dict[str, list[Format]] = {name: [] for name in FORMAT_TABLES.values()}
     problems: list[Text] = []
-    for said in _contents([*_toml_files([shipped_folder()])]):  # their patterns are tested
-        _add(said, signatures, formats, shipped=True)
+    for contents in read_files([*_toml_files([shipped_folder()])]):  # their patterns are tested
+        _add(contents, signatures, formats, shipped=True)
     for folder in _environment_folders():
         if not folder.exists():
             problems.append(
@@ -39,7 +35,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
             )
     for path in _toml_files([*_packages_folders(problems), *_environment_folders()]):
         try:  # a broken parser of another package must not stop the triage of a dead job
-            _add(_tried(path), signatures, formats)
+            _add(read_tested(path), signatures, formats)
         except UserError as error:
             problems.append(
                 Text(
@@ -48,7 +44,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
                 )
             )
     for path in _toml_files(extra, must_exist=True):
-        _add(_tried(path), signatures, formats)
+        _add(read_tested(path), signatures, formats)
     return Knowledge(
         signatures=signatures,
         prefixes=tuple(formats["prefixes"]),
@@ -135,105 +131,11 @@ def _toml_files(folders: Iterable[Path], must_exist: bool = False) -> Iterator[P
 
 
 def _add(
-    said: Contents,
+    contents: FileContents,
     signatures: dict[str, Signature],
     formats: dict[str, list[Format]],
     shipped: bool = False,
 ) -> None:
-    signatures.update({signature.id: signature for signature in said.signatures})
+    signatures.update({signature.id: signature for signature in contents.signatures})
     for table, name in FORMAT_TABLES.items():
-        formats[name].extend(form._replace(shipped=shipped) for form in said.formats[table])
-
-
-def _tried(path: Path) -> Contents:
-    """What somebody's own file says; all of its patterns compile."""
-    (said,) = _contents([path])
-    _refuse_uncompiled(path, said)
-    return said
-
-
-def _contents(paths: Sequence[Path]) -> list[Contents]:
-    """What files say; as a rule they were read and checked before, by the same rules."""
-    written = [_written(path) for path in paths]
-    names = [path.stem.encode() for path in paths]
-    rules = _state(entries.__file__), _state(says.__file__)
-    key = cache.key_of(FORM, *rules, *names, *written)
-    stored = cache.load(_CACHE, key)
-    if stored is not None:
-        return unpacked(stored)
-    found = [
-        _checked(_tables_of(content, path), path)
-        for path, content in zip(paths, written, strict=True)
-    ]
-    cache.store(_CACHE, key, packed(found))
-    return found
-
-
-def _written(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error
-
-
-def _checked(document: dict[str, Any], path: Path) -> Contents:
-    unknown = set(document) - {"signature", *FORMAT_TABLES}
-    if unknown:
-        name = sorted(unknown)[0]
-        raise UserError(Text(f"{path}: unknown table {name!r}", f"{path}：未知的表 {name!r}"))
-    if _holds_a_date(document):
-        raise UserError(
-            Text(
-                f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
-                f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
-            )
-        )
-    signatures = [
-        entries.signature_of(entry, path) for entry in _tables(document, "signature", path)
-    ]
-    formats = {
-        table: tuple([entries.format_of(entry, path) for entry in _tables(document, table, path)])
-        for table in FORMAT_TABLES
-    }
-    return Contents(tuple(signatures), formats)
-
-
-def _holds_a_date(value: object) -> bool:
-    if isinstance(value, (dict, list)):
-        return any(map(_holds_a_date, value.values() if isinstance(value, dict) else value))
-    return not isinstance(value, (str, int, float))
-
-
-def _refuse_uncompiled(path: Path, said: Contents) -> None:
-    """What others wrote is compiled when it is loaded; for what ships that would take too long."""
-    for signature in said.signatures:
-        compiled(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
-        compiled(signature.stack, f"{path}: signature {signature.id!r}: stack")
-    for table, found in said.formats.items():
-        for form in found:
-            where = f"{path}: {table} {form.id!r}: pattern"
-            compiled(form.pattern, where, plain=table == "prefix", scanned=table == "counter")
-
-
-def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, object]]:
-    found = document.get(name, [])
-    if isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
-        return found
-    raise UserError(
-        Text(
-            f"{path}: {name} must be a list of tables, each begun with [[{name}]]",
-            f"{path}：{name} 必须是表的列表，每个以 [[{name}]] 开头",
-        )
-    )
-
-
-def _tables_of(content: bytes, path: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib  # as a rule everything is in the cache
-    else:
-        import tomli as tomllib
-
-    try:
-        return tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error
+        formats[name].extend(form._replace(shipped=shipped) for form in contents.formats[table])

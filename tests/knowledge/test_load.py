@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import regex
 
-from pdtriage.knowledge import load, load_knowledge
+from pdtriage.knowledge import load_knowledge, parsers_file
 from pdtriage.model import Text
 from pdtriage.support.errors import UserError
 
@@ -168,7 +168,7 @@ def test_what_was_read_once_comes_from_the_cache(
     def tables_of(_: bytes, path: Path) -> dict[str, object]:
         raise AssertionError(path)
 
-    monkeypatch.setattr(load, "_tables_of", tables_of)
+    monkeypatch.setattr(parsers_file, "_tables_of", tables_of)
     again = load_knowledge()
     assert again == read
     for signature in again.signatures.values():

@@ -1,0 +1,204 @@
+"""One parsers file: from TOML to signatures and formats, checked once and cached in a quick form.
+
+Reading TOML takes a hundred times as long, and checking its tables longer than all else there is
+to do before the first log is opened. `marshal` is what Python keeps its own compiled modules in.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pdtriage.knowledge import entries, says
+from pdtriage.knowledge.signature import Format, Signature, detecting_form
+from pdtriage.model import Text
+from pdtriage.support import cache
+from pdtriage.support.errors import UserError
+from pdtriage.support.fast_namedtuple import NamedTuple
+
+FORMAT_TABLES = {"prefix": "prefixes", "clock": "clocks", "counter": "counters"}
+_CACHE = "parsers"
+_FORM = f"{sys.implementation.cache_tag} {Signature._fields} {Format._fields}".encode()
+"""What was stored by another Python, or with other fields, is not to be read."""
+_SENTENCES = [Signature._fields.index(name) for name in ("title", "meaning", "confirm")]
+_ADVICE = Signature._fields.index("advice")
+
+
+class FileContents(NamedTuple):
+    """All that one file says."""
+
+    signatures: tuple[Signature, ...]
+    formats: Mapping[str, tuple[Format, ...]]
+    """By the name of their table."""
+
+
+def read_tested(path: Path) -> FileContents:
+    """What somebody's own file says; all of its patterns compile.
+
+    For what ships compiling them would take too long.
+    """
+    (contents,) = read_files([path])
+    for signature in contents.signatures:
+        _try_to_compile(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
+        _try_to_compile(signature.stack, f"{path}: signature {signature.id!r}: stack")
+    for table, formats in contents.formats.items():
+        for form in formats:
+            where = f"{path}: {table} {form.id!r}: pattern"
+            _try_to_compile(form.pattern, where, plain=table == "prefix")
+            if table == "counter":
+                _try_to_scan(form.pattern, where)
+    return contents
+
+
+def read_files(paths: Sequence[Path]) -> list[FileContents]:
+    """What files say; as a rule they were read and checked before, by the same rules."""
+    written = [_written(path) for path in paths]
+    names = [path.stem.encode() for path in paths]
+    rules = _version(entries.__file__), _version(says.__file__)
+    key = cache.key_of(_FORM, *rules, *names, *written)
+    stored = cache.load(_CACHE, key)
+    if stored is not None:
+        return _unpacked(stored)
+    found = [
+        _checked(_tables_of(content, path), path)
+        for path, content in zip(paths, written, strict=True)
+    ]
+    cache.store(_CACHE, key, _packed(found))
+    return found
+
+
+def _written(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error
+
+
+def _checked(document: dict[str, Any], path: Path) -> FileContents:
+    unknown = set(document) - {"signature", *FORMAT_TABLES}
+    if unknown:
+        name = sorted(unknown)[0]
+        raise UserError(Text(f"{path}: unknown table {name!r}", f"{path}：未知的表 {name!r}"))
+    if _holds_a_date(document):
+        raise UserError(
+            Text(
+                f"{path}: a date or time stands where nothing of a parser is one; put it in quotes",
+                f"{path}：出现了日期或时间值，特征库中没有这种类型的字段；请加引号",
+            )
+        )
+    signatures = [
+        entries.signature_of(entry, path) for entry in _tables(document, "signature", path)
+    ]
+    formats = {
+        table: tuple([entries.format_of(entry, path) for entry in _tables(document, table, path)])
+        for table in FORMAT_TABLES
+    }
+    return FileContents(tuple(signatures), formats)
+
+
+def _holds_a_date(value: object) -> bool:
+    if isinstance(value, (dict, list)):
+        return any(map(_holds_a_date, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, (str, int, float))
+
+
+def _tables(document: dict[str, Any], name: str, path: Path) -> list[dict[str, object]]:
+    found = document.get(name, [])
+    if isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
+        return found
+    raise UserError(
+        Text(
+            f"{path}: {name} must be a list of tables, each begun with [[{name}]]",
+            f"{path}：{name} 必须是表的列表，每个以 [[{name}]] 开头",
+        )
+    )
+
+
+def _tables_of(content: bytes, path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib  # as a rule everything is in the cache
+    else:
+        import tomli as tomllib
+
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error
+
+
+def _version(module: str) -> bytes:
+    """Changes with the code of a module; one inside an archive has only its name."""
+    try:
+        return f"{module} {os.stat(module).st_mtime_ns}".encode()
+    except OSError:
+        return module.encode(errors="replace")
+
+
+def _try_to_compile(pattern: str | None, where: str, plain: bool = False) -> None:
+    """Refuses what does not compile; prefixes are `plain`, for the standard library."""
+    import regex
+
+    if pattern is None:
+        return
+    try:
+        re.compile(pattern) if plain else regex.compile(pattern)
+    except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise UserError(
+            Text(f"{where} does not compile: {error}", f"{where} 无法编译：{error}")
+        ) from error
+
+
+def _try_to_scan(pattern: str, where: str) -> None:
+    """Counters are looked for in every log, by engines that know less than the others."""
+    from pdtriage.support.multi_pattern import database_of  # only for those who have counters
+
+    try:
+        database_of("counters", [detecting_form(pattern).encode()])
+    except Exception as error:  # each engine has errors of its own, and one may be absent
+        raise UserError(
+            Text(
+                f"{where} does not compile for scanning: {error}; write it without lookaround, "
+                "backreferences and large repeats",
+                f"{where} 无法编译用于扫描：{error}；请不要使用环视、反向引用和很大的重复次数",
+            )
+        ) from error
+
+
+def _packed(files: Sequence[FileContents]) -> bytes:
+    return marshal.dumps(
+        [
+            (
+                _plain(file.signatures),
+                {table: _plain(file.formats[table]) for table in file.formats},
+            )
+            for file in files
+        ]
+    )
+
+
+def _unpacked(stored: bytes) -> list[FileContents]:
+    return [
+        FileContents(
+            tuple([_signature(list(fields)) for fields in signatures]),
+            {table: tuple(map(Format._make, found)) for table, found in formats.items()},
+        )
+        for signatures, formats in marshal.loads(stored)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Tuples without names: no others are stored."""
+    return tuple([_plain(item) for item in value]) if isinstance(value, tuple) else value
+
+
+def _signature(fields: list[Any]) -> Signature:
+    for at in _SENTENCES:
+        if fields[at] is not None:
+            fields[at] = Text(*fields[at])
+    fields[_ADVICE] = tuple([Text(*advice) for advice in fields[_ADVICE]])
+    return Signature._make(fields)
