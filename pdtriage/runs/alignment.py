@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Text
+from pdtriage.runs.ends import ended, started
 from pdtriage.runs.node_runs import NodeRun
 from pdtriage.runs.pod_runs import aligned_pods
 
@@ -15,7 +16,7 @@ SLACK = 60.0
 Group = list[NodeRun]
 
 
-def aligned(nodes: list[list[NodeRun]]) -> list[Group]:
+def aligned_runs(nodes: list[list[NodeRun]]) -> list[Group]:
     """The same run of every node together, oldest first."""
     if not nodes:
         return []
@@ -39,17 +40,14 @@ def launches_of(groups: Sequence[Group]) -> list[int]:
     """
     numbers: dict[tuple[str, int], int] = {}
     same: dict[int, int] = {}
-    for place, group in enumerate(groups):
+    for at, group in enumerate(groups):
         keys = [(run.node.folder, run.launch) for run in group]
-        met = {_root(same, numbers[key]) for key in keys if key in numbers}
-        first = min(met, default=place)
-        same.update(dict.fromkeys((*met, place), first))
-        numbers.update(dict.fromkeys(keys, first))
+        _join(same, {at, *(numbers.setdefault(key, at) for key in keys)})
     order: dict[int, int] = {}
     return [order.setdefault(_root(same, at), len(order) + 1) for at in range(len(groups))]
 
 
-def apart_notes(groups: Sequence[Group]) -> list[Text]:
+def notes_on_separate_jobs(groups: Sequence[Group]) -> list[Text]:
     """Says which folders were not put together, where some were not."""
     folders: dict[tuple[str, ...], None] = {}
     for group in groups:
@@ -92,39 +90,29 @@ def _jobs(nodes: list[list[NodeRun]]) -> tuple[list[list[list[NodeRun]]], list[l
 
 def _by_endpoints(nodes: list[list[NodeRun]]) -> list[list[list[NodeRun]]]:
     """Nodes whose records never list the same endpoint never met; all others may be one job."""
-    jobs: list[tuple[set[str], list[list[NodeRun]]]] = []
-    untold: list[list[NodeRun]] = []
+    same: dict[int, int] = {}
+    first_with: dict[str, int] = {}
     known: dict[tuple[int, str, str], int] = {}
-    for runs in nodes:
+    untold: list[int] = []
+    for number, runs in enumerate(nodes):
         lists = [run.record.endpoints if run.record else () for run in runs]
         if not all(lists):
-            untold.append(runs)
+            untold.append(number)
             continue
-        marks = [(len(listed), listed[0], listed[-1]) for listed in lists]  # long lists, many nodes
-        told = {
-            e
-            for mark, listed in zip(marks, lists, strict=True)
-            if mark not in known
-            for e in listed
-        }
-        places = {known[mark] for mark in marks if mark in known}
-        places |= {at for at, (others, _) in enumerate(jobs) if not others.isdisjoint(told)}
-        at = min(places, default=len(jobs))
-        if not places:
-            jobs.append((set(), []))
-        jobs[at][0].update(told)
-        jobs[at][1].append(runs)
-        for other in sorted(places - {at}):
-            jobs[at][0].update(jobs[other][0])
-            jobs[at][1].extend(jobs[other][1])
-            jobs[other] = (set(), [])
-        known = {mark: at if place in places else place for mark, place in known.items()}
-        known.update(dict.fromkeys(marks, at))
-    found = [members for _, members in jobs if members]
+        met = {number}
+        for listed in lists:
+            mark = (len(listed), listed[0], listed[-1])  # long lists, many nodes
+            if mark not in known:
+                met.update([first_with.setdefault(endpoint, number) for endpoint in listed])
+            met.add(known.setdefault(mark, number))
+        _join(same, met)
+    jobs: dict[int, list[int]] = {}
+    for number in sorted({*range(len(nodes))}.difference(untold)):
+        jobs.setdefault(_root(same, number), []).append(number)
+    found = list(jobs.values())
     if untold:
-        found[-1:] = [[*(found[-1] if found else ()), *untold]]
-    order = {id(runs): number for number, runs in enumerate(nodes)}
-    return [sorted(members, key=lambda runs: order[id(runs)]) for members in found]
+        found[-1:] = [sorted([*(found[-1] if found else ()), *untold])]
+    return [[nodes[number] for number in members] for members in found]
 
 
 def _met_elsewhere(runs: Sequence[NodeRun]) -> bool:
@@ -189,24 +177,6 @@ def _home_of(run: NodeRun, groups: Sequence[Group], back: int) -> Group:
     return groups[-min(back, len(groups))]
 
 
-def started(group: Sequence[NodeRun]) -> list[float]:
-    """When its nodes began, by our own record, else by all times there are."""
-    recorded = [r.record.started for r in group if r.record and r.record.started is not None]
-    return recorded or _times(group)
-
-
-def ended(group: Sequence[NodeRun]) -> list[float]:
-    """When its nodes had ended, by our own record, else by all times there are."""
-    if any(r.record and r.record.is_live() for r in group):
-        return []
-    recorded = [r.record.ended for r in group if r.record and r.record.ended is not None]
-    return recorded or _times(group)
-
-
-def _times(group: Sequence[NodeRun]) -> list[float]:
-    return [time for run in group for time in run.times]
-
-
 def _in_time(jobs: Sequence[list[Group]]) -> list[Group]:
     timed = [pair for groups in jobs for pair in _timed(groups)]
     return [group for _, group in sorted(timed, key=lambda pair: pair[0])]
@@ -223,10 +193,13 @@ def _timed(groups: Sequence[Group]) -> list[tuple[float, Group]]:
     return found[::-1]
 
 
+def _join(same: dict[int, int], numbers: set[int]) -> None:
+    """From now on these numbers, and all that were joined with them, are one: the least of them."""
+    roots = {_root(same, number) for number in numbers}
+    same.update(dict.fromkeys(roots, min(roots)))
+
+
 def _root(same: dict[int, int], number: int) -> int:
     while same.get(number, number) != number:
         number = same[number]
     return number
-
-
-__all__ = ["aligned", "apart_notes", "ended", "launches_of", "started"]

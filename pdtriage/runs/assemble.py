@@ -19,28 +19,34 @@ from pdtriage.model import (
     Text,
 )
 from pdtriage.record.schema import RunRecord
-from pdtriage.runs.alignment import aligned, apart_notes, ended, launches_of, started
-from pdtriage.runs.ends import ended_by_record, launcher_pids, vanished
+from pdtriage.runs.alignment import aligned_runs, launches_of, notes_on_separate_jobs
+from pdtriage.runs.ends import (
+    ended,
+    ended_by_record,
+    launcher_pids,
+    started,
+    vanished_launchers,
+)
 from pdtriage.runs.folders import JobFolder, sort_files
 from pdtriage.runs.identity import self_rank
 from pdtriage.runs.node_runs import NodeRun, node_runs
-from pdtriage.runs.own_report import with_victims
 from pdtriage.runs.peer_ranks import with_peers
 from pdtriage.runs.pod_runs import (
     ended_by_cluster,
     is_partial,
     missing_notes,
     mode_of,
-    placed_ranks,
     pods_world,
+    ranks_of_pod,
     signs_of_run,
 )
 from pdtriage.runs.ranks import (
-    console_ranks,
     logged_ranks,
-    only_named,
+    ranks_in_console,
+    ranks_only_named,
     unseen_ranks,
     unseen_servers,
+    with_reported_victims,
 )
 from pdtriage.support.gc_pause import keep_until_exit
 
@@ -58,8 +64,8 @@ def assemble(
     `knowledge` is needed to take over what nodes whose logs are not here told of their ranks.
     """
     job = sort_files(facts, records)
-    grouped = aligned([runs for runs in map(node_runs, job.nodes) if runs])
-    apart = apart_notes(grouped)
+    grouped = aligned_runs([runs for runs in map(node_runs, job.nodes) if runs])
+    apart = notes_on_separate_jobs(grouped)
     found = []
     for index, (launch, group) in enumerate(zip(launches_of(grouped), grouped, strict=True), 1):
         newest = index == len(grouped)
@@ -81,15 +87,15 @@ def _run_facts(
     nodes: list[Node] = []
     for run in group:
         own = logged_ranks(run, max(1, len(with_logs)))
-        own.extend(console_ranks(run, own, single=len(group) == 1))
-        own.extend(only_named(run, own))
-        own = placed_ranks(own, run, pods)
+        own.extend(ranks_in_console(run, own, single=len(group) == 1))
+        own.extend(ranks_only_named(run, own))
+        own = ranks_of_pod(own, run, pods)
         ranks.extend(own)
         nodes.append(_node(run, own))
     world_size = _world_size(group) or pods_world(group, job.cluster, ranks)
     ranks.extend(unseen_ranks(ranks, group, world_size))
     ranks.extend(unseen_servers(ranks, group))
-    ranks = with_victims(ranks, group)
+    ranks = with_reported_victims(ranks, group)
     ranks.sort(key=lambda r: (r.role, r.rank is None, r.rank or 0, r.local_rank or 0, r.files))
     shown = any(run.console.output for run in group)
     told = {event.signature for rank in ranks for _, event in rank.events} if shown else set()
@@ -102,8 +108,8 @@ def _run_facts(
             ended=max(ended(group), default=None),
         ),
         ranks=tuple(ranks),
-        launcher=tuple(event for run in group for event in _spoken(run, told)),
-        kernel=_kernel(group, job) if newest else (),
+        launcher=tuple(event for run in group for event in _launcher_events(run, told)),
+        kernel=_machine_events(group, job) if newest else (),
         nodes=tuple(nodes),
         world_size=world_size,
         mode=_mode(group),
@@ -114,7 +120,7 @@ def _run_facts(
         restart=_restart(group),
         reached=_reached(group),
         running=any(r.record is not None and r.record.is_live() for r in group),
-        vanished=vanished(group),
+        vanished=vanished_launchers(group),
         arguments=_arguments(group),
         versions=next((r.record.versions for r in group if r.record), {}),
         notes=(*_notes(group, ranks), *missing_notes(group), *job.cluster.notes),
@@ -138,7 +144,7 @@ def _reached(group: list[NodeRun]) -> tuple[int | None, int] | None:
     return max(told, key=lambda reached: (reached[0] or 0, reached[1]), default=None)
 
 
-def _spoken(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
+def _launcher_events(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
     """What the launcher said, and causes that stand in its console and in no log."""
     if not run.members:
         return run.console.events
@@ -153,7 +159,7 @@ def _spoken(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
     return [*run.console.events, *only_there]
 
 
-def _kernel(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Event], ...]:
+def _machine_events(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Event], ...]:
     """What the machine says: kernel logs and pictures of the cards, also pasted into a console."""
     pasted = [
         (path, event)

@@ -1,4 +1,4 @@
-"""How a run ended by our own record, also where that breaks off."""
+"""When a run began and ended, and how: by our own record, also where that breaks off."""
 
 from __future__ import annotations
 
@@ -9,10 +9,28 @@ from pdtriage.record.schema import RunRecord
 from pdtriage.runs.node_runs import NodeRun
 
 
+def started(group: Sequence[NodeRun]) -> list[float]:
+    """When its nodes began, by our own record, else by all times there are."""
+    recorded = [r.record.started for r in group if r.record and r.record.started is not None]
+    return recorded or _times(group)
+
+
+def ended(group: Sequence[NodeRun]) -> list[float]:
+    """When its nodes had ended, by our own record, else by all times there are."""
+    if any(r.record and r.record.is_live() for r in group):
+        return []
+    recorded = [r.record.ended for r in group if r.record and r.record.ended is not None]
+    return recorded or _times(group)
+
+
+def _times(group: Sequence[NodeRun]) -> list[float]:
+    return [time for run in group for time in run.times]
+
+
 def ended_by_record(group: Sequence[NodeRun]) -> str | None:
     """The worst end any node wrote down: one may have finished before another failed."""
     told = [run.record.reason for run in group if run.record]
-    told += ["launcher-killed"] * bool(vanished(group))
+    told += ["launcher-killed"] * bool(vanished_launchers(group))
     for reason in ("failed", "launcher-killed", "interrupted"):
         if reason in told:
             return reason
@@ -26,7 +44,7 @@ def launcher_pids(group: Sequence[NodeRun]) -> frozenset[int]:
     return frozenset(pid for pid in pids if pid)
 
 
-def vanished(group: Sequence[NodeRun]) -> tuple[Vanished, ...]:
+def vanished_launchers(group: Sequence[NodeRun]) -> tuple[Vanished, ...]:
     """By the word of the guardian, or because this host has no such process any more."""
     return tuple(
         Vanished(

@@ -65,7 +65,7 @@ class Identification:
         return listed[local] if here and local is not None and local < len(listed) else None
 
     @cached_property
-    def _told(self) -> dict[Member, int]:
+    def _self_ranks(self) -> dict[Member, int]:
         """Global ranks of those that say so themselves."""
         members = self._run.members
         return {m: rank for m in members if (rank := self_rank(m)) is not None}
@@ -74,10 +74,13 @@ class Identification:
     def _first_rank(self) -> int | None:
         """Global rank of this node's first process."""
         run = self._run
-        first = first_rank_told(run)
+        first = first_rank_by_console(run)
         if first is not None:
             return first
-        for member, told in self._told.items():  # one that knows its rank places its whole node
+        for (
+            member,
+            told,
+        ) in self._self_ranks.items():  # one that knows its rank places its whole node
             if member.log.index is not None and told >= member.log.index:
                 return told - member.log.index
         # people name the folder of a node by its address
@@ -94,7 +97,7 @@ class Identification:
         return 0 if alone else None
 
     def _rank_without_environment(self, member: Member) -> int | None:
-        told = self._told.get(member)
+        told = self._self_ranks.get(member)
         if told is not None:
             return told
         local = member.log.index
@@ -105,7 +108,7 @@ class Identification:
         return 0 if alone and _world(self._run) == 1 else None
 
 
-def first_rank_told(run: NodeRun) -> int | None:
+def first_rank_by_console(run: NodeRun) -> int | None:
     """Global rank of a node's first process, as its console tells it."""
     values = run.console.values
     first = _number(values.get("PADDLE_TRAINER_ID"))

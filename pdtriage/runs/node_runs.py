@@ -15,7 +15,7 @@ from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.runs.folders import Log, NodeFolder
-from pdtriage.runs.run_boundaries import Segment, Times, before, part_of, split, times_of
+from pdtriage.runs.run_boundaries import Segment, Times, part_before, part_of, split, times_of
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
 _UNTOLD: Mapping[str, str] = {}
@@ -141,20 +141,20 @@ def _recorded(node: NodeFolder) -> list[NodeRun]:
             if process.log:
                 first_offset.setdefault(process.log, process.offset)
     named = [(posixpath.basename(log.pieces[-1].file.path), log) for log in node.logs]
-    older = [before(log, first_offset.get(name, log.pieces[-1].bytes)) for name, log in named]
+    older = [part_before(log, first_offset.get(name, log.pieces[-1].bytes)) for name, log in named]
     logs = dict(named)
     runs = _from_logs(node, [log for log in older if log is not None])
     launches: dict[str, int] = {}
     start = max((run.launch for run in runs), default=-1) + 1
     for record in node.records:
-        if _is_nothing(record, node.records):
+        if _never_started(record, node.records):
             continue
         launch = launches.setdefault(record.launch or record.file, start + len(launches))
         runs += [_recorded_run(node, logs, attempt, launch) for attempt in attempts_in(record)]
     return runs
 
 
-def _is_nothing(record: RunRecord, records: Sequence[RunRecord]) -> bool:
+def _never_started(record: RunRecord, records: Sequence[RunRecord]) -> bool:
     """Another attempt that could not be started: the one before was the last."""
     if record.processes or record.attempt == 0:
         return False
@@ -270,10 +270,10 @@ def _processes_started(node: NodeFolder) -> int | None:
             if told.isdecimal() and event.fields.get("mode") in (None, "worker"):
                 return int(told)
     listed = node.endpoints[0].endpoints if node.endpoints else ()
-    return len(listed) if listed and _on_one_host(listed) else None
+    return len(listed) if listed and _is_one_host(listed) else None
 
 
-def _on_one_host(endpoints: Sequence[str]) -> bool:
+def _is_one_host(endpoints: Sequence[str]) -> bool:
     """Ends at the first other host: a list of all ranks is long, and every node has one."""
     first = re.sub(r":\d+$", "", endpoints[0])
     return all(re.sub(r":\d+$", "", endpoint) == first for endpoint in endpoints)

@@ -39,14 +39,14 @@ def aligned_pods(nodes: list[list[NodeRun]]) -> list[list[NodeRun]]:
     return groups
 
 
-def placed_ranks(own: Sequence[Rank], run: NodeRun, pods: int) -> list[Rank]:
+def ranks_of_pod(own: Sequence[Rank], run: NodeRun, pods: int) -> list[Rank]:
     """The processes of a pod with its role, number, names and end; one at least."""
     pod = run.node.pod
     if pod is None:
         return list(own)
-    processes = _processes(run, own)
+    processes = _process_count(run, own)
     first = _first_rank(run, pod, processes, pods)
-    heard = list(own) if run.members else _heard(own, processes, pod.role)
+    heard = list(own) if run.members else _ranks_behind_console(own, processes, pod.role)
     alone = processes == 1 and len(heard) == 1
     found = []
     for rank in heard:
@@ -60,8 +60,8 @@ def placed_ranks(own: Sequence[Rank], run: NodeRun, pods: int) -> list[Rank]:
                 local_rank=rank.local_rank if rank.files or processes > 1 else None,
                 node=pod.index,
                 host=pod.name,
-                addresses=_names(pod, rank.host),
-                exit=rank.exit or _told_end(run, pod, number, alone),
+                addresses=_addresses_of(pod, rank.host),
+                exit=rank.exit or _end_of(run, pod, number, alone),
                 environment=rank.environment or pod.environment,
             )
         )
@@ -116,7 +116,7 @@ def pods_world(group: Sequence[NodeRun], cluster: Cluster, ranks: Sequence[Rank]
     for rank in ranks:
         by_pod.setdefault(rank.host, []).append(rank)
     counts = {
-        _processes(run, by_pod.get(run.node.pod.name if run.node.pod else None, []))
+        _process_count(run, by_pod.get(run.node.pod.name if run.node.pod else None, []))
         for run in workers
         if run.life or run.console.spans
     }
@@ -152,7 +152,7 @@ def missing_notes(group: Sequence[NodeRun]) -> list[Text]:
     ]
 
 
-def _heard(own: Sequence[Rank], processes: int, role: Role) -> list[Rank]:
+def _ranks_behind_console(own: Sequence[Rank], processes: int, role: Role) -> list[Rank]:
     """The processes behind a console, by their place in the pod: a launcher counts its own only."""
     found: dict[int, Rank] = {}
     others: list[Rank] = []
@@ -207,7 +207,7 @@ def _came_before(event: Event, pod: Pod) -> bool:
     return event.time is not None and started is not None and event.time < started
 
 
-def _processes(run: NodeRun, own: Sequence[Rank]) -> int:
+def _process_count(run: NodeRun, own: Sequence[Rank]) -> int:
     """How many the launcher in the pod started; without a launcher the container is the process."""
     started = run.console.first("started")
     told = started.fields.get("replicas", "") if started else ""
@@ -239,19 +239,19 @@ def _first_rank(run: NodeRun, pod: Pod, processes: int, pods: int) -> int | None
     return pod.index * processes if sure else None
 
 
-def _told_end(run: NodeRun, pod: Pod, number: int | None, alone: bool) -> Exit | None:
+def _end_of(run: NodeRun, pod: Pod, number: int | None, alone: bool) -> Exit | None:
     """By the launcher's `ABORT!!!`; by the kubelet where the container is the process."""
     if number is not None and number in run.console.aborted:
         return Exit(seen_by="console")
-    return _ending(run.life, pod) if alone else None
+    return _exit_of(run.life, pod) if alone else None
 
 
-def _names(pod: Pod, host: str | None) -> tuple[str, ...]:
+def _addresses_of(pod: Pod, host: str | None) -> tuple[str, ...]:
     told = (pod.address, pod.machine, host)
     return tuple(dict.fromkeys(name for name in told if name and name != pod.name))
 
 
-def _ending(life: Life | None, pod: Pod) -> Exit | None:
+def _exit_of(life: Life | None, pod: Pod) -> Exit | None:
     if life is None or life.running or life.code is None:
         return None
     signal = life.code - 128 if life.code in SIGNALLED else None

@@ -1,26 +1,31 @@
-"""The processes of a run: those with a log, those heard through a console, those never heard."""
+"""The processes of a run: those with a log, those that only a console shows, those without any."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pdtriage.model import Event, Exit, Progress, Rank, Role
 from pdtriage.record.schema import DeathRecord
-from pdtriage.runs.console_ranks import ConsoleFacts
+from pdtriage.runs.console_ranks import ConsoleFacts, numbers_in
 from pdtriage.runs.identity import (
     Identification,
     Identity,
-    first_rank_told,
+    first_rank_by_console,
     host_of,
     is_one_node,
 )
 from pdtriage.runs.node_runs import Member, NodeRun
 from pdtriage.runs.run_boundaries import Segment
 from pdtriage.support.fast_namedtuple import maker
+from pdtriage.support.lazy_regex import lazy_compile
 
 MOST_MISSING = 200_000
 _Files = tuple[str, ...]
 _Events = tuple[tuple[str, Event], ...]
 _Parts = tuple[tuple[str, int, int | None], ...]
 _made = maker(Rank)
+_LISTED_VICTIMS = lazy_compile(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
+_STOPPED = ("stopped", "被启动器停止")
 _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 
 
@@ -36,7 +41,7 @@ def _rank_of(
 ) -> Rank:
     role, rank, local_rank, host, endpoint, device = identity
     segment, process, death = member.segment, member.process, member.death
-    files, events, progress, parts = _told(segment)
+    files, events, progress, parts = _contents_of(segment)
     last = segment[-1]
     facts = last.facts
     ends_here = last.is_last
@@ -77,8 +82,8 @@ def _rank_of(
     )
 
 
-def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
-    """Processes that are heard only through the console: by a line prefix, or the streamed one."""
+def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
+    """Processes whose lines only the console shows: by a prefix, or those of the streamed one."""
     console = run.console
     if not console.spans:
         return []
@@ -90,7 +95,7 @@ def console_ranks(run: NodeRun, known: list[Rank], single: bool) -> list[Rank]:
     streamed = by_writer.pop(None, [])
     heard = {rank.rank for rank in known if rank.role == "worker"}
     found = [
-        _writer(rank, events, console)
+        _rank_of_writer(rank, events, console)
         for rank, events in sorted(by_writer.items(), key=str)
         if rank not in heard
     ]
@@ -134,16 +139,16 @@ def _below_the_launcher(console: ConsoleFacts) -> tuple[str, ...]:
     return facts.tail[-below:] if below > 0 else ()
 
 
-def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
+def ranks_only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
     """Processes the launcher says failed, of which no log and no line is here."""
     if not run.console.exits:
         return []
     local = {(rank.role, rank.local_rank) for rank in known}
-    first = 0 if is_one_node(run) else first_rank_told(run)
+    first = 0 if is_one_node(run) else first_rank_by_console(run)
     return [
         Rank(
             role=role,
-            rank=_placed(role, index, first),
+            rank=_global_rank(role, index, first),
             local_rank=index,
             node=run.number,
             exit=told,
@@ -153,14 +158,16 @@ def only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
     ]
 
 
-def _placed(role: Role, index: int, first: int | None) -> int | None:
+def _global_rank(role: Role, index: int, first: int | None) -> int | None:
     """The global rank of a process by its number on a node whose first worker is `first`."""
     if first is None or (first and role != "worker"):
         return None
     return first + index
 
 
-def _writer(rank: int | None, events: list[tuple[str, Event]], console: ConsoleFacts) -> Rank:
+def _rank_of_writer(
+    rank: int | None, events: list[tuple[str, Event]], console: ConsoleFacts
+) -> Rank:
     times = [event.time for _, event in events if event.time is not None]
     return Rank(
         role="worker",
@@ -209,8 +216,36 @@ def unseen_servers(ranks: list[Rank], group: list[NodeRun]) -> list[Rank]:
     ]
 
 
-def _told(segment: Segment) -> tuple[_Files, _Events, tuple[Progress, ...], _Parts]:
-    """Which files it is of, what they tell, and which bytes of them it is."""
+def with_reported_victims(ranks: list[Rank], group: Sequence[NodeRun]) -> list[Rank]:
+    """Ranks that nothing else is known of, with what became of them by the report that
+    `pdtriage run` printed: often all that is left of a container."""
+    fates: dict[int, tuple[str, bool]] = {}
+    for run in group:
+        for path, event in run.console.events:
+            if "own-victims" in event.says and run.console.has("own-verdict"):
+                listed = _victims_in(event.fields.get("ranks", ""))
+                fates.update({rank: (path, stopped) for rank, stopped in listed.items()})
+    return [_with_fate(rank, fates) for rank in ranks] if fates else ranks
+
+
+def _victims_in(text: str) -> dict[int, bool]:
+    """Rank to whether the launcher had stopped it."""
+    return {
+        rank: reason.startswith(_STOPPED)
+        for listed, reason in _LISTED_VICTIMS.findall(text)
+        for rank in numbers_in(listed)
+    }
+
+
+def _with_fate(rank: Rank, fates: dict[int, tuple[str, bool]]) -> Rank:
+    if rank.role != "worker" or rank.rank not in fates or rank.exit is not None:
+        return rank
+    path, stopped = fates[rank.rank]
+    return rank._replace(files=rank.files or (path,), exit=Exit(stopped=True) if stopped else None)
+
+
+def _contents_of(segment: Segment) -> tuple[_Files, _Events, tuple[Progress, ...], _Parts]:
+    """The files of a segment, their events and steps, and which bytes of them it is."""
     if len(segment) == 1:  # as for most ranks
         only = segment[0]
         path = only.facts.file.path

@@ -22,8 +22,8 @@ CLOCK_BACK = 120.0
 
 Times = tuple[float, float] | tuple[()]
 """The first and the last that a log tells, if it tells any."""
-_Heard = tuple[Times, tuple[int, ...]]
-"""Its times, and the pids of its stamps."""
+_Stamped = tuple[Times, tuple[int, ...]]
+"""The times of a log, and the pids of its stamps."""
 _Placed = TypeVar("_Placed", Event, Progress, Stamp)
 
 
@@ -41,9 +41,9 @@ class Span:
         facts: FileFacts,
         begin: int = 0,
         end: int | None = None,
-        heard: _Heard | None = None,
+        stamped: _Stamped | None = None,
     ) -> None:
-        """`heard` are its times and pids, where they are known already."""
+        """`stamped` are its times and pids, where they are known already."""
         self.facts = facts
         """Of the whole file."""
         self.begin = begin
@@ -55,7 +55,7 @@ class Span:
             self.events = _own(facts.events, begin, end)
             self.progress = _own(facts.progress, begin, end)
             stamps = _own(stamps, begin, end)
-        self.times, self.pids = heard or _heard(stamps, self.events, self.progress)
+        self.times, self.pids = stamped or _stamped(stamps, self.events, self.progress)
 
     def holds(self, offset: int) -> bool:
         return self.begin <= offset and (self.end is None or offset < self.end)
@@ -75,9 +75,9 @@ def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed
     return [thing for thing in things if begin <= thing.offset < limit]
 
 
-def _heard(
+def _stamped(
     stamps: Sequence[Stamp], events: Sequence[Event], progress: Sequence[Progress]
-) -> _Heard:
+) -> _Stamped:
     told: list[Stamp | Event | Progress] = [*stamps, *events, *progress]
     times = [time for each in told if (time := each.time) is not None]
     pids = {pid for stamp in stamps if (pid := stamp.pid) is not None}
@@ -101,9 +101,9 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
     """The log cut into runs, oldest first; `expected` is how many a side file tells of."""
     if len(log.pieces) == 1:
         piece = log.pieces[0]
-        heard = _heard_in_one_run(piece)
-        if heard:
-            return [(Span(piece, heard=heard),)]
+        stamped = _stamped_by_one_run(piece)
+        if stamped:
+            return [(Span(piece, stamped=stamped),)]
     places: list[tuple[int, _Boundary]] = [
         (number, boundary)
         for number, piece in enumerate(log.pieces)
@@ -123,7 +123,7 @@ def part_of(log: Log, begin: int, end: int | None) -> Segment:
     return (Span(log.pieces[-1], begin, end),)
 
 
-def before(log: Log, offset: int) -> Log | None:
+def part_before(log: Log, offset: int) -> Log | None:
     """The part of a log that was there before the first recorded run."""
     older = log.pieces[:-1]
     if offset <= 0 and not older:
@@ -133,14 +133,29 @@ def before(log: Log, offset: int) -> Log | None:
     return Log(log.role, log.index, [*older, *([cut] if cut else [])])
 
 
-def _heard_in_one_run(facts: FileFacts) -> _Heard | None:
+def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     """The times and pids of a file in which nothing begins anew or goes back, as in most files:
-    it holds one run. All of that is seen in one pass, because there are as many as ranks."""
+    it holds one run. Each thing is looked at once, because there are as many files as ranks."""
     if facts.echoes or (facts.events and _later_starts(facts)):
         return None
-    first, last, earliest = inf, -inf, 0.0
+    by_clock = _one_writer(facts.stamps)
+    counted = _steps_onward(facts.progress)
+    if by_clock is None or counted is None:
+        return None
+    first, last, writer = by_clock
+    first, last = min(first, counted[0]), max(last, counted[1])
+    for event in facts.events:
+        if event.time is not None:
+            first, last = min(first, event.time), max(last, event.time)
+    return (first, last) if first <= last else (), () if writer is None else (writer,)
+
+
+def _one_writer(stamps: Sequence[Stamp]) -> tuple[float, float, int | None] | None:
+    """The first and the last time and the pid of stamps; None where the clock goes back, or where
+    a second process writes."""
+    first, last, earliest = inf, -inf, -inf
     writer = None
-    for _, _, time, pid in facts.stamps:
+    for _, _, time, pid in stamps:
         if time < earliest:
             return None
         earliest = time - CLOCK_BACK
@@ -152,20 +167,23 @@ def _heard_in_one_run(facts: FileFacts) -> _Heard | None:
             if writer is not None:
                 return None
             writer = pid
+    return first, last, writer
+
+
+def _steps_onward(progress: Sequence[Progress]) -> tuple[float, float] | None:
+    """The first and the last time that steps tell; None where they are counted anew."""
+    first, last = inf, -inf
     reached = (0, 0)
-    for _, _, step, epoch, _, _, told in facts.progress:
+    for _, _, step, epoch, _, _, time in progress:
         earlier, reached = reached, (epoch or 0, step)
         if reached < earlier:
             return None
-        if told is not None:
-            if told < first:
-                first = told
-            if told > last:
-                last = told
-    for event in facts.events:
-        if event.time is not None:
-            first, last = min(first, event.time), max(last, event.time)
-    return (first, last) if first <= last else (), () if writer is None else (writer,)
+        if time is not None:
+            if time < first:
+                first = time
+            if time > last:
+                last = time
+    return first, last
 
 
 class _Boundary(NamedTuple):
