@@ -9,7 +9,7 @@ from hypothesis.strategies import DataObject
 
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, SignatureRole, Stamp
 from pdtriage.runs.folders import Log
-from pdtriage.runs.run_boundaries import before, split
+from pdtriage.runs.run_boundaries import part_before, split
 
 FILE = LogFile("log/workerlog.0", "worker", "log", 0)
 LINE = 80
@@ -59,7 +59,7 @@ def test_what_stands_where_the_first_recorded_run_begins_belongs_to_that_run() -
         stamps=(Stamp(9, 9 * LINE, START), Stamp(*at, START)),
         echoes=(Echo(9, 9 * LINE, 2), Echo(*at, 2)),
     )
-    earlier = before(Log("worker", 0, [facts]), 10 * LINE)
+    earlier = part_before(Log("worker", 0, [facts]), 10 * LINE)
     assert earlier is not None
     [piece] = earlier.pieces
     found = (*piece.events, *piece.progress, *piece.stamps, *piece.echoes)
