@@ -26,11 +26,11 @@ from pdtriage.launch.plan.interpreter import (
 from pdtriage.launch.plan.process_plan import Plan, Start
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder, refuse_missing_script
 from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
-from pdtriage.launch.supervise.attempt import Attempt, Post
+from pdtriage.launch.supervise.attempt import Attempt, LaunchContext
 from pdtriage.launch.supervise.conclude import common_head, conclude, tell_peers
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observer
-from pdtriage.launch.supervise.guardian import Guardian, guarded
+from pdtriage.launch.supervise.guardian import Guardian, guard
 from pdtriage.launch.supervise.isolation import IsolatedAnalyst, IsolatedObserver
 from pdtriage.launch.supervise.outcome import Analyst, ExitOrderAnalyst, LaunchChecks, Outcome
 from pdtriage.launch.supervise.processes import become_subreaper
@@ -123,32 +123,36 @@ class _Session:
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
         planner = self._planner(python, wheel)
-        with self._guarded() as (lock, guardian, loop), self._joined(loop):
-            post = Post(lock, guardian, loop, wheel, self.launch, self.environ, self.checks)
-            outcome = self._attempt(0, planner, post)
+        with self._guard() as (lock, guardian, loop), self._membership(loop):
+            context = LaunchContext(
+                lock, guardian, loop, wheel, self.launch, self.environ, self.checks
+            )
+            outcome = self._attempt(0, planner, context)
             for number in itertools.count(1):
-                outcome = self._rest(outcome, loop)
+                outcome = self._pause(outcome, loop)
                 if outcome.decision is None or not outcome.decision.again:
                     break
                 try:
                     # Everything anew: ports, cards and nodes may be others than before.
-                    outcome = self._attempt(number, self._planner(python, wheel), post)
+                    outcome = self._attempt(number, self._planner(python, wheel), context)
                 except UserError as refusal:
                     self.observer.notice(Noted(refusal.text, "ERROR"))
-                    outcome = self._not_again(outcome, not_started_again(refusal))
+                    outcome = self._end_without_restart(outcome, not_started_again(refusal))
                 except ToldToStop as told:
                     code = exit_codes.of_signal(told.number)
-                    outcome = self._not_again(outcome, TOLD_TO_STOP, code)
+                    outcome = self._end_without_restart(outcome, TOLD_TO_STOP, code)
                 except JobEnded as ended:
                     failed = outcome.exit_code or exit_codes.FAILED
                     code = exit_codes.OK if ended.completed else failed
-                    outcome = self._not_again(outcome, Decision(False, ended.elsewhere), code)
+                    outcome = self._end_without_restart(
+                        outcome, Decision(False, ended.elsewhere), code
+                    )
             return outcome
         # Only an elastic job can end while this node is not in it.
         return self._ended_without_us()
 
     @contextlib.contextmanager
-    def _joined(self, loop: EventLoop) -> Iterator[None]:
+    def _membership(self, loop: EventLoop) -> Iterator[None]:
         """A node of an elastic job is in it from here to the end; others meet per attempt."""
         if not is_elastic(self.flags):
             yield
@@ -169,9 +173,11 @@ class _Session:
         self.observer.notice(Noted(self.ended.text, "INFO" if completed else "ERROR"))
         return Outcome(exit_codes.OK if completed else exit_codes.FAILED, self.flags)
 
-    def _attempt(self, number: int, planner: Callable[[Nodes], Plan], post: Post) -> Outcome:
+    def _attempt(
+        self, number: int, planner: Callable[[Nodes], Plan], context: LaunchContext
+    ) -> Outcome:
         """Plan with whoever takes part this time, and see it through."""
-        nodes = Nodes(self.flags, self.environ, self.pod, post.loop, self.observer, self.elastic)
+        nodes = Nodes(self.flags, self.environ, self.pod, context.loop, self.observer, self.elastic)
         with contextlib.closing(nodes):
             plan = planner(nodes)
             plan = plan.as_attempt(number if self.elastic is None else self.elastic.attempt)
@@ -182,21 +188,23 @@ class _Session:
                     self.observer.notice(Noted(note, "WARNING"))
             channel = nodes.open_channel(plan.cluster)
             attempt = Attempt(
-                plan, self.flags, self.observer, self.analyst, post, channel, self.elastic
+                plan, self.flags, self.observer, self.analyst, context, channel, self.elastic
             )
             return attempt.run(self.restarts)
 
-    def _rest(self, outcome: Outcome, loop: EventLoop) -> Outcome:
+    def _pause(self, outcome: Outcome, loop: EventLoop) -> Outcome:
         """Give what failed a moment to recover; a signal in that time ends the job."""
         if outcome.decision is None or not outcome.decision.again or self.elastic is not None:
             return outcome
         deadline = time.monotonic() + self.flags.restart_delay
         while (left := deadline - time.monotonic()) > 0:
             if any(isinstance(occurrence, SignalReceived) for occurrence in loop.wait(left)):
-                return self._not_again(outcome, TOLD_TO_STOP)
+                return self._end_without_restart(outcome, TOLD_TO_STOP)
         return outcome
 
-    def _not_again(self, outcome: Outcome, decision: Decision, code: int | None = None) -> Outcome:
+    def _end_without_restart(
+        self, outcome: Outcome, decision: Decision, code: int | None = None
+    ) -> Outcome:
         """Another attempt was to follow and does not: the last one was the last.
 
         `code`: to exit with, where that is not what the last attempt came to.
@@ -229,12 +237,12 @@ class _Session:
         return collective
 
     @contextlib.contextmanager
-    def _guarded(self) -> Iterator[tuple[FolderLock, Guardian, EventLoop]]:
+    def _guard(self) -> Iterator[tuple[FolderLock, Guardian, EventLoop]]:
         """The log folder is ours, a guardian is posted, and signals come to the loop."""
         refuse_lost_folder()
         with (
             contextlib.closing(FolderLock(self.flags.log_dir)) as lock,
-            guarded(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,
+            guard(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,
             EventLoop() as loop,
         ):
             loop.ignore([guardian.pid])
@@ -247,7 +255,7 @@ class _Session:
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
         refuse_without_paddle(python, wheel)
-        with self._guarded() as (lock, guardian, loop):
+        with self._guard() as (lock, guardian, loop):
             become_subreaper()
             recorder = Recorder(lock.folder)
             guardian.write_to(os.path.abspath(recorder.path))

@@ -307,9 +307,9 @@ def test_an_attempt_that_paddles_launcher_makes_begins_anew() -> None:
 
 
 def served(
-    heard: set[int], trainers: Sequence[int] = (7,), nodes: Sequence[int] = (1,)
+    answering: set[int], trainers: Sequence[int] = (7,), nodes: Sequence[int] = (1,)
 ) -> Lifetime:
-    return Lifetime(trainers, nodes, servers=[9], is_heard=lambda node: node in heard)
+    return Lifetime(trainers, nodes, servers=[9], is_answering=lambda node: node in answering)
 
 
 def test_servers_are_stopped_when_all_have_trained() -> None:
@@ -364,21 +364,21 @@ def test_how_long_servers_are_needed() -> None:
 
 def test_servers_without_trainers_and_without_word_stay() -> None:
     assert not Lifetime([], [1]).is_over(100)
-    assert not Lifetime([], [1], is_heard=lambda _: False).is_over(100)
+    assert not Lifetime([], [1], is_answering=lambda _: False).is_over(100)
     life = Lifetime([5], [1])
     life.end(5, 100)
     assert life.is_over(100), "as Paddle: own trainers decide"
 
 
 def test_a_server_that_leaves_has_to_be_followed() -> None:
-    heard = {1}
-    life = served(heard)
+    answering = {1}
+    life = served(answering)
     assert life.end(9, 100) == "server-missed"
     assert life.next_look(100) == 100 + LEAVE_TIME
     assert not life.is_deserted(99 + LEAVE_TIME)
     assert life.end(7, 101) == "all-trained"
     assert life.is_deserted(100 + LEAVE_TIME), "node 1 still trains"
-    heard.clear()
+    answering.clear()
     assert not life.is_deserted(100 + LEAVE_TIME), "nobody is known to train"
 
 

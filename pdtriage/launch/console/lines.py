@@ -143,8 +143,8 @@ def _lines_about_processes(event: Died | Stopping | Interrupted | Trained) -> It
         level: Level = "DEBUG" if event.reason == "finished" else "WARNING"
         yield level, Text(f"{name} to {to}", f"向 {to} 发送 {name}")
     elif isinstance(event, Trained):
-        if event.unheard:
-            yield "WARNING", _without_word(event.unheard)
+        if event.unreported:
+            yield "WARNING", _without_word(event.unreported)
         yield "INFO", "all workers exit, going to finish parameter server and heter_worker."
     elif event.again:
         yield "WARNING", Text("killing all processes now", "立即强制结束所有进程")

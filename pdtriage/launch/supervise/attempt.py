@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pdtriage.launch.supervise.ps_lifetime import Lifetime
 
 
-class Post(NamedTuple):
+class LaunchContext(NamedTuple):
     """What stays for all attempts of one launch."""
 
     lock: FolderLock
@@ -57,16 +57,16 @@ class Attempt(NamedTuple):
     flags: LaunchFlags
     observer: Observer
     analyst: Analyst
-    post: Post
+    context: LaunchContext
     channel: FactsChannel | None = None
     elastic: Elastic | None = None
 
     def run(self, restarts: Restarts) -> Outcome:
         """The outcome says in `decision` whether another attempt is to follow."""
         refuse_too_few_files(len(self.plan.processes))
-        recorder = Recorder(self.post.lock.folder)
-        self.post.guardian.write_to(os.path.abspath(recorder.path))
-        recorder.launch(plan_head(self.flags, self.plan, self.post.guardian, self.post.wheel))
+        recorder = Recorder(self.context.lock.folder)
+        self.context.guardian.write_to(os.path.abspath(recorder.path))
+        recorder.launch(plan_head(self.flags, self.plan, self.context.guardian, self.context.wheel))
         self.observer.notice(Planned(self.plan))
         write_companions(self.plan)
         become_subreaper()
@@ -88,10 +88,10 @@ class Attempt(NamedTuple):
 
     def _start(self, recorder: Recorder) -> list[Child]:
         children: list[Child] = []
-        plan, guardian = self.plan, self.post.guardian
+        plan, guardian = self.plan, self.context.guardian
         for process in plan.processes:
             environment = child_environment(
-                self.post.environ, process.variables, backup_file(plan, process)
+                self.context.environ, process.variables, backup_file(plan, process)
             )
             try:
                 child = spawn(process, environment, plan.folder, overwrite=plan.overwrite)
@@ -101,7 +101,7 @@ class Attempt(NamedTuple):
                 recorder.end({"reason": "refused", **now()})
                 raise not_started(process.argv[0], error) from None
             guardian.watch(child.process.pid, child.born)
-            self.post.loop.add_child(child.process.pid)
+            self.context.loop.add_child(child.process.pid)
             children.append(child)
             recorder.start(child.process)
             self.observer.notice(Started(child.process, plan.folder))
@@ -110,10 +110,10 @@ class Attempt(NamedTuple):
     def _supervisor(self, children: list[Child], recorder: Recorder) -> Supervisor:
         flags = self.flags
         return Supervisor(
-            self.post.launch,
+            self.context.launch,
             self.plan.folder,
             children,
-            self.post.loop,
+            self.context.loop,
             recorder,
             self.observer,
             Policy(
@@ -122,7 +122,7 @@ class Attempt(NamedTuple):
                 lifetime=self._lifetime(children),
             ),
             coordinate=lambda action: self._coordinate(action, recorder),
-            besides=frozenset({self.post.guardian.pid}),
+            besides=frozenset({self.context.guardian.pid}),
         )
 
     def _coordinate(self, action: Coordinate, recorder: Recorder) -> None:
@@ -150,18 +150,18 @@ class Attempt(NamedTuple):
         cards = [process.device or "" for process in plan.processes]
         numbers = tuple(card.removeprefix("gpu:") for card in cards)
         path = job_file(plan, "gpu.log")
-        environment = launched_environment(self.post.environ, self.post.launch)
+        environment = launched_environment(self.context.environ, self.context.launch)
         helper = start_gpu_log(path, numbers, environment)
         if helper is not None:
-            self.post.guardian.watch(helper, birth_of(helper))
+            self.context.guardian.watch(helper, birth_of(helper))
 
     def _warn(self, children: list[Child]) -> None:
         """What the checks find; behind the trainers, too."""
-        if self.plan.attempt > 0 or self.post.checks is None:
+        if self.plan.attempt > 0 or self.context.checks is None:
             return
-        warnings = self.post.checks(
+        warnings = self.context.checks(
             self.flags,
-            self.post.environ,
+            self.context.environ,
             len(children),
             cards=[process.device for process in self.plan.processes if process.device],
             besides=[child.process.pid for child in children],

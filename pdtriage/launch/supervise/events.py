@@ -81,7 +81,7 @@ class Stopping(NamedTuple):
 class Trained(NamedTuple):
     """All trainers of the job have ended well; its servers are not needed any more."""
 
-    unheard: tuple[int, ...] = ()
+    unreported: tuple[int, ...] = ()
     """Nodes that did not tell whether theirs have."""
 
 

@@ -53,7 +53,7 @@ class Guardian(NamedTuple):
 
 
 @contextlib.contextmanager
-def guarded(launch: str, grace: float, keep: tuple[int, ...] = ()) -> Iterator[Guardian]:
+def guard(launch: str, grace: float, keep: tuple[int, ...] = ()) -> Iterator[Guardian]:
     """A guardian for the time of a launch; an exception leaves the rest to it."""
     guardian = start_guardian(launch, grace, keep)
     try:

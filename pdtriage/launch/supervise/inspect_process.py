@@ -20,7 +20,7 @@ _MARKS = ("PADDLE_RANK_IN_NODE", "PADDLE_PORT", "PADDLE_WORKER_ENDPOINT")
 """Every process of a job has one of these, for trainers, servers and callers in turn."""
 
 
-class Seen(NamedTuple):
+class InspectedProcess(NamedTuple):
     """A process of the job as it looks from outside."""
 
     process: ProcessRecord
@@ -30,7 +30,7 @@ class Seen(NamedTuple):
     """The nodes, where they meet over HTTP and can exchange facts there."""
 
 
-def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
+def inspect_pid(pid: int, sizes: Mapping[str, int]) -> InspectedProcess | None:
     """A trainer or server by its environment; None for anything else."""
     variables = environment_of(pid)
     if not any(name in variables for name in _MARKS):
@@ -77,7 +77,9 @@ def look_at(pid: int, sizes: Mapping[str, int]) -> Seen | None:
     size = _whole(variables.get("PADDLE_LOCAL_SIZE"))
     if rank is not None and size:
         job["node_rank"] = rank // size
-    return Seen(process, job, _cluster_of(endpoints, size, rank, variables.get("PADDLE_MASTER")))
+    return InspectedProcess(
+        process, job, _cluster_of(endpoints, size, rank, variables.get("PADDLE_MASTER"))
+    )
 
 
 def _cluster_of(

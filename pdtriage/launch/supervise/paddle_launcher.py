@@ -15,7 +15,7 @@ from pdtriage.launch.plan.environment import launched_environment
 from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
-from pdtriage.launch.supervise.inspect_process import look_at
+from pdtriage.launch.supervise.inspect_process import inspect_pid
 from pdtriage.launch.supervise.outcome import LaunchChecks
 from pdtriage.launch.supervise.policy import (
     AllEnded,
@@ -132,7 +132,7 @@ class PaddleLauncher(Supervision):
         for pid in children_of(self._launcher):
             if pid in self._inspected or pid in self.processes:
                 continue
-            seen = look_at(pid, self.sizes)
+            seen = inspect_pid(pid, self.sizes)
             if seen is None:
                 # Perhaps not executed yet: until then it has its parent's environment.
                 continue

@@ -249,9 +249,9 @@ class Policy:
             return []
         self._trained = True
         self._stop_at = now
-        unheard = self.lifetime.unheard()
-        notes: list[Action] = [Note(_unheard(unheard[0]))] if unheard else []
-        return [*notes, Notify(Trained(unheard))]
+        unreported = self.lifetime.unreported()
+        notes: list[Action] = [Note(_without_report(unreported[0]))] if unreported else []
+        return [*notes, Notify(Trained(unreported))]
 
     def _due(self, now: float) -> list[Action]:
         """What some deadline asks for."""
@@ -292,7 +292,7 @@ def _stopped_by(number: int) -> Text:
     return Text(f"told to stop by {name}", f"收到 {name}，按要求停止")
 
 
-def _unheard(node: int) -> Text:
+def _without_report(node: int) -> Text:
     return Text(
         f"servers stopped; not heard of node {node}",
         f"server 已停止；没有收到节点 {node} 的消息",

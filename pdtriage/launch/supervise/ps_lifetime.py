@@ -30,7 +30,7 @@ def lifetime_of(
         [process.pid for process in processes if process.role == "worker"],
         [node for node in plan.trainer_nodes if node != plan.cluster.node_rank],
         servers=[process.pid for process in processes if process.role == "server"],
-        is_heard=channel.is_heard if channel is not None else None,
+        is_answering=channel.is_heard if channel is not None else None,
     )
 
 
@@ -43,14 +43,14 @@ class Lifetime:
         elsewhere: Collection[int] = (),
         *,
         servers: Collection[int] = (),
-        is_heard: Callable[[int], bool] | None = None,
+        is_answering: Callable[[int], bool] | None = None,
     ) -> None:
-        """`elsewhere`: ranks of the other nodes with trainers; `is_heard`: whether such a node
+        """`elsewhere`: ranks of the other nodes with trainers; `is_answering`: whether such a node
         lives, None where nodes cannot tell each other anything."""
         self._trainers = set(trainers)
         self._training = set(elsewhere)
         self._servers = frozenset(servers)
-        self._is_heard = is_heard
+        self._is_answering = is_answering
         self._serves_only = not trainers
         self._trained_at: float | None = None
         self._left_at: float | None = None
@@ -85,12 +85,12 @@ class Lifetime:
             return False
         if not self._training:
             return True
-        if self._is_heard is None:
+        if self._is_answering is None:
             # As Paddle: own trainers decide; servers alone stay until they end by themselves.
             return not self._serves_only
-        return self._has_waited(now) and not any(map(self._is_heard, self._training))
+        return self._has_waited(now) and not any(map(self._is_answering, self._training))
 
-    def unheard(self) -> tuple[int, ...]:
+    def unreported(self) -> tuple[int, ...]:
         """Nodes that may still train, for all we know."""
         return tuple(sorted(self._training))
 
@@ -99,7 +99,7 @@ class Lifetime:
         moments = []
         if self._left_at is not None and now - self._left_at < LEAVE_TIME:
             moments.append(self._left_at + LEAVE_TIME)
-        if self._trained_at is not None and self._is_heard is not None:
+        if self._trained_at is not None and self._is_answering is not None:
             moments += [] if self._has_waited(now) else [self._trained_at + LOST_AFTER]
         return min(moments, default=None)
 
@@ -119,7 +119,7 @@ class Lifetime:
 
     def _somebody_trains(self) -> bool:
         """As far as we know; a node that is not heard of does not count."""
-        elsewhere = self._is_heard is not None and any(map(self._is_heard, self._training))
+        elsewhere = self._is_answering is not None and any(map(self._is_answering, self._training))
         return bool(self._trainers) or elsewhere
 
     def _has_waited(self, now: float) -> bool:
