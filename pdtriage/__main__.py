@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import sys
 from collections.abc import Sequence
 
 from pdtriage import __version__
 from pdtriage.support import exit_codes, streams
-from pdtriage.support.errors import DEBUG_VARIABLE, UserError, debugging
+from pdtriage.support.errors import debugging, description_of
 from pdtriage.support.gc_pause import (
     exit_at_once,
     gc_paused,
     is_paused_until_exit,
     pause_gc_until_exit,
 )
-from pdtriage.support.language import Text, language_of_words
+from pdtriage.support.language import language_of_words
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -45,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if isinstance(error, OSError) and streams.is_full(error):
             streams.forget_output()
-        sentence, code = _explained(error, arguments)
+        who = ["pdtriage", *(word for word in arguments[:1] if word in ("run", "doctor"))]
+        sentence, code = description_of(error, " ".join(who))
         if code == exit_codes.INTERNAL and debugging():
             raise
         with contextlib.suppress(OSError):  # stderr may be as full as stdout
@@ -60,6 +60,8 @@ def _run(arguments: Sequence[str]) -> None:
         return
     verb, words = "".join(arguments[:1]), arguments[1:]
     if verb == "run":
+        from pdtriage.launch import end_at_ctrl_c
+
         end_at_ctrl_c()
         from pdtriage.commands.run import run
 
@@ -80,52 +82,6 @@ def _run(arguments: Sequence[str]) -> None:
         from pdtriage.commands.app import run_command
 
     sys.exit(run_command(arguments))
-
-
-def end_at_ctrl_c() -> None:
-    """Until the launcher listens to signals, Ctrl-C ends us at once.
-
-    As an exception it could get lost: Python drops what is raised in a callback, and each import
-    ends with one. The job would then start although it was told not to.
-    """
-    import signal  # of all verbs only a launcher needs it
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def _explained(error: Exception, arguments: Sequence[str]) -> tuple[Text, int]:
-    """What to say when something cannot be done or goes wrong, and what to exit with."""
-    if isinstance(error, UserError):
-        who = " ".join(["pdtriage", *(word for word in arguments[:1] if word in ("run", "doctor"))])
-        return Text(*(f"{who}: {text}" for text in error.text)), error.exit_code
-    if isinstance(error, OSError) and streams.is_full(error):
-        sentence = Text(
-            f"pdtriage: the output cannot be written: {error.strerror}",
-            f"pdtriage：无法写出输出：{error.strerror}",
-        )
-        return sentence, exit_codes.USAGE
-    if isinstance(error, OSError) and error.errno == errno.ENFILE:
-        sentence = Text(
-            "pdtriage: the machine has no open file left (sysctl fs.file-max)",
-            "pdtriage：本机可打开的文件数已用尽（sysctl fs.file-max）",
-        )
-        return sentence, exit_codes.USAGE
-    if isinstance(error, OSError) and error.errno == errno.EMFILE:
-        import resource  # there is no such error where there is no such module
-
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        sentence = Text(
-            f"pdtriage: {limit} open files are not enough; raise the limit: ulimit -n 65535",
-            f"pdtriage：可打开的文件数上限 {limit} 不够；请提高上限：ulimit -n 65535",
-        )
-        return sentence, exit_codes.USAGE
-    what = f"{type(error).__name__}: {error}".replace("\n", " ")
-    sentence = Text(
-        f"pdtriage: internal error: {what} (set {DEBUG_VARIABLE}=1 to see where)",
-        f"pdtriage：内部错误：{what}（设置 {DEBUG_VARIABLE}=1 可查看位置）",
-    )
-    return sentence, exit_codes.INTERNAL
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The verbs of the command line, and how typer is told of them."""
+"""How typer is told of the verbs and their options, and called."""
 
 from __future__ import annotations
 
@@ -7,121 +7,16 @@ import inspect
 from collections.abc import Callable, Sequence
 from enum import Enum
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
 from pdtriage import __version__
-from pdtriage.commands.options import (
-    LANGUAGE,
-    Argument,
-    Declared,
-    LanguageOption,
-    Option,
-    declared_options,
-)
+from pdtriage.commands.options import LANGUAGE, Argument, LanguageOption, Option
 from pdtriage.commands.typer_words import Command, Group, refusal_of
+from pdtriage.commands.verbs import ABOUT, VERBS
 from pdtriage.support import exit_codes
-from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
-
-
-class Verb(NamedTuple):
-    """What is typed, the function that does it (a group has none), and what the help says of it."""
-
-    words: str
-    function: str | None
-    about: Text
-    own_flags: bool = False
-    """All that follows goes to the function, which has a help of its own."""
-
-
-VERBS = (
-    Verb(
-        "analyze",
-        "analyze:analyze",
-        Text("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。"),
-    ),
-    Verb(
-        "run",
-        "run:run",
-        Text(
-            "Launch a job like paddle.distributed.launch; say who broke it.",
-            "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
-        ),
-        own_flags=True,
-    ),
-    Verb(
-        "doctor",
-        "doctor:doctor",
-        Text(
-            "Is this machine ready for the job? Takes the flags of run.",
-            "本机是否可以启动作业？参数与 run 相同。",
-        ),
-        own_flags=True,
-    ),
-    Verb(
-        "watch",
-        "watch:watch",
-        Text(
-            "Follow a running job that something else started.",
-            "跟踪一个由其他方式启动的作业。",
-        ),
-    ),
-    Verb(
-        "demo",
-        "demo:demo",
-        Text(
-            "See it work: four ranks, one of which fails, in a few seconds.",
-            "看看效果：四个 rank，其中一个失败，只需几秒。",
-        ),
-    ),
-    Verb(
-        "bundle",
-        "bundle:bundle",
-        Text(
-            "Pack what to attach to a bug report, secrets masked.",
-            "打包可附在问题报告里的内容，敏感信息已遮盖。",
-        ),
-    ),
-    Verb(
-        "explain",
-        "explain:explain",
-        Text("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。"),
-    ),
-    Verb(
-        "collect", None, Text("Fetch the logs of a job from a cluster.", "从集群取回作业的日志。")
-    ),
-    Verb(
-        "collect k8s",
-        "collect:k8s",
-        Text(
-            "Fetch logs and statuses of a PaddleJob's pods with kubectl.",
-            "用 kubectl 取回 PaddleJob 各 Pod 的日志与状态。",
-        ),
-    ),
-    Verb(
-        "parsers",
-        None,
-        Text("What pdtriage knows, and how to add to it.", "pdtriage 掌握的知识，以及如何扩充。"),
-    ),
-    Verb(
-        "parsers list",
-        "parsers:list_",
-        Text("All signatures, one a line.", "列出全部特征，每行一个。"),
-    ),
-    Verb(
-        "parsers show",
-        "parsers:show",
-        Text("One signature with its patterns and samples.", "查看一个特征的模式和样例。"),
-    ),
-    Verb(
-        "parsers check",
-        "parsers:check",
-        Text("Try every signature on its samples.", "用样例检验每一个特征。"),
-    ),
-    Verb("parsers new", "parsers:new", Text("Begin a new signature.", "新建一个特征。")),
-)
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -163,10 +58,7 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
     Importing and preparing the others takes as long as a small analysis.
     """
     app = _group(
-        Text(
-            "Which rank of a PaddlePaddle job failed first, why, and what to do.",
-            "PaddlePaddle 作业中哪个 rank 最先失败、为什么、怎么办。",
-        ),
+        ABOUT,
         invoke_without_command=True,
         callback=for_typer(pdtriage),
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -181,9 +73,18 @@ def _app(arguments: Sequence[str]) -> typer.Typer:
         if verb.function is None:
             groups[name] = _group(verb.about)
             groups[group].add_typer(groups[name], name=name)
-        else:
-            _add(groups[group], name, verb, verb.function)
+            continue
+        groups[group].command(
+            name,
+            cls=Command,
+            help=verb.about.in_(LANGUAGE),
+            add_help_option=not verb.own_flags,
+            context_settings=dict.fromkeys(_LENIENT, verb.own_flags),
+        )(_callback(verb.function, verb.own_flags))
     return app
+
+
+_LENIENT = ("ignore_unknown_options", "allow_extra_args")
 
 
 def _group(about: Text, **settings: Any) -> typer.Typer:
@@ -198,26 +99,13 @@ def _group(about: Text, **settings: Any) -> typer.Typer:
     )
 
 
-def _add(group: typer.Typer, name: str, verb: Verb, function: str) -> None:
-    def with_own_flags(context: typer.Context) -> int:
-        return int(function_of(function)(context.args))
+def _callback(function: str, own_flags: bool) -> Callable[..., Any]:
+    module, _, name = function.partition(":")
 
-    settings: dict[str, Any] = {}
-    if verb.own_flags:
-        settings = {"ignore_unknown_options": True, "allow_extra_args": True}
-    group.command(
-        name,
-        cls=Command,
-        help=verb.about.in_(LANGUAGE),
-        add_help_option=not verb.own_flags,
-        context_settings=settings,
-    )(with_own_flags if verb.own_flags else for_typer(function_of(function)))
+    def call_with_words(context: typer.Context) -> Any:
+        return getattr(import_module(module), name)(context.args)
 
-
-def function_of(name: str) -> Callable[..., Any]:
-    """`module:function` of the commands."""
-    module, _, function = name.partition(":")
-    return getattr(import_module(f"pdtriage.commands.{module}"), function)  # type: ignore[no-any-return]
+    return call_with_words if own_flags else for_typer(getattr(import_module(module), name))
 
 
 def for_typer(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,19 +116,18 @@ def for_typer(verb: Callable[..., Any]) -> Callable[..., Any]:
         return verb(**options)
 
     signature = inspect.signature(verb, eval_str=True)
-    declared = {one.parameter: one for one in declared_options(verb)}
     parameters = [
-        parameter.replace(annotation=_annotation(declared[name], parameter))
-        if name in declared
-        else parameter
-        for name, parameter in signature.parameters.items()
+        parameter.replace(annotation=_annotation(parameter))
+        for parameter in signature.parameters.values()
     ]
     setattr(call, "__signature__", signature.replace(parameters=parameters))  # noqa: B010
     return call
 
 
-def _annotation(declared: Declared, parameter: inspect.Parameter) -> Any:
-    option = declared.option
+def _annotation(parameter: inspect.Parameter) -> Any:
+    if get_origin(parameter.annotation) is not Annotated:
+        return parameter.annotation
+    kind, option = get_args(parameter.annotation)
     make = typer.Argument if isinstance(option, Argument) else typer.Option
     info = make(
         *option.names,
@@ -250,7 +137,7 @@ def _annotation(declared: Declared, parameter: inspect.Parameter) -> Any:
         help=_help(option, parameter.default),
         show_default=False,  # `_help` does
     )
-    return Annotated[parameter.annotation.__origin__, info]
+    return Annotated[kind, info]
 
 
 def _help(option: Option, default: object) -> str:

@@ -75,35 +75,13 @@ def answer_language(lang: Lang | None) -> Language:
     return "zh" if lang is Lang.zh else "en"
 
 
-class Declared(NamedTuple):
-    """A parameter of a verb: its option, the kind of its value, whether there may be several."""
-
-    parameter: str
-    option: Option
-    kind: Callable[[Any], Any]
-    many: bool
-
-
-def declared_options(verb: Callable[..., object]) -> list[Declared]:
-    declared = []
-    for parameter, hint in get_type_hints(verb, include_extras=True).items():
-        # Python 3.10 wraps what has a default of None once more
-        hint = next((one for one in get_args(hint) if get_origin(one) is Annotated), hint)
-        if get_origin(hint) is Annotated:
-            annotation, option = get_args(hint)
-            kind = next((one for one in get_args(annotation) if one is not type(None)), annotation)
-            many = get_origin(kind) is list
-            declared.append(Declared(parameter, option, get_args(kind)[0] if many else kind, many))
-    return declared
-
-
 def plain_options(verb: Callable[..., object], words: Sequence[str]) -> dict[str, Any] | None:
     """What to call `verb` with, where that leaves no doubt; None where it takes typer to tell.
 
     Plain are full names and values that do not look like options. Everything else (`--help`, a
     wrong name, `-qo FILE`) is typer's, which also knows how to refuse it.
     """
-    every = declared_options(verb)
+    every = _declared_by(verb)
     named = {name: declared for declared in every for name in declared.option.names}
     unnamed = next((one for one in every if isinstance(one.option, Argument)), None)
     given: dict[str, Any] = {}
@@ -133,6 +111,28 @@ def plain_options(verb: Callable[..., object], words: Sequence[str]) -> dict[str
         else:
             given[declared.parameter] = meant
     return given
+
+
+class _Declared(NamedTuple):
+    """A parameter of a verb: its option, the kind of its value, whether there may be several."""
+
+    parameter: str
+    option: Option
+    kind: Callable[[Any], Any]
+    many: bool
+
+
+def _declared_by(verb: Callable[..., object]) -> list[_Declared]:
+    declared = []
+    for parameter, hint in get_type_hints(verb, include_extras=True).items():
+        # Python 3.10 wraps what has a default of None once more
+        hint = next((one for one in get_args(hint) if get_origin(one) is Annotated), hint)
+        if get_origin(hint) is Annotated:
+            annotation, option = get_args(hint)
+            kind = next((one for one in get_args(annotation) if one is not type(None)), annotation)
+            many = get_origin(kind) is list
+            declared.append(_Declared(parameter, option, get_args(kind)[0] if many else kind, many))
+    return declared
 
 
 def _is_plain(word: str) -> bool:

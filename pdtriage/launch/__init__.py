@@ -52,3 +52,15 @@ def run(
         probe=probe,
         checks=checks,
     )
+
+
+def end_at_ctrl_c() -> None:
+    """Until the launcher listens to signals, Ctrl-C ends us at once.
+
+    As an exception it could get lost: Python drops what is raised in a callback, and each import
+    ends with one. The job would then start although it was told not to.
+    """
+    import signal  # of all verbs only a launcher needs it
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from pdtriage.__main__ import end_at_ctrl_c
 from pdtriage.commands.launch_checks import launch_checks
-from pdtriage.launch import run
+from pdtriage.launch import end_at_ctrl_c, run
 from pdtriage.support.streams import make_usable
 
 make_usable()

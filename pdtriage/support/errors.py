@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from pdtriage.support import exit_codes
+from pdtriage.support import exit_codes, streams
 from pdtriage.support.language import Text
 
 DEBUG_VARIABLE = "PDTRIAGE_DEBUG"
@@ -72,3 +73,36 @@ def assert_never(value: NoReturn) -> NoReturn:
 def debugging() -> bool:
     """Whether somebody wants to see where a mistake of ours happened."""
     return bool(os.environ.get(DEBUG_VARIABLE))
+
+
+def description_of(error: Exception, who: str) -> tuple[Text, int]:
+    """What to say when something cannot be done or goes wrong, and what to exit with."""
+    if isinstance(error, UserError):
+        return Text(*(f"{who}: {text}" for text in error.text)), error.exit_code
+    if isinstance(error, OSError) and streams.is_full(error):
+        sentence = Text(
+            f"pdtriage: the output cannot be written: {error.strerror}",
+            f"pdtriage：无法写出输出：{error.strerror}",
+        )
+        return sentence, exit_codes.USAGE
+    if isinstance(error, OSError) and error.errno == errno.ENFILE:
+        sentence = Text(
+            "pdtriage: the machine has no open file left (sysctl fs.file-max)",
+            "pdtriage：本机可打开的文件数已用尽（sysctl fs.file-max）",
+        )
+        return sentence, exit_codes.USAGE
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:
+        import resource  # there is no such error where there is no such module
+
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        sentence = Text(
+            f"pdtriage: {limit} open files are not enough; raise the limit: ulimit -n 65535",
+            f"pdtriage：可打开的文件数上限 {limit} 不够；请提高上限：ulimit -n 65535",
+        )
+        return sentence, exit_codes.USAGE
+    what = f"{type(error).__name__}: {error}".replace("\n", " ")
+    sentence = Text(
+        f"pdtriage: internal error: {what} (set {DEBUG_VARIABLE}=1 to see where)",
+        f"pdtriage：内部错误：{what}（设置 {DEBUG_VARIABLE}=1 可查看位置）",
+    )
+    return sentence, exit_codes.INTERNAL
