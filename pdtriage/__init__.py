@@ -17,26 +17,31 @@ __all__ = [
     "__version__",
     "analyze",
     "analyze_all_runs",
+    "mapper_of",
 ]
 
 if TYPE_CHECKING:
     from pdtriage.analysis.pipeline import NothingToAnalyse, analyze, analyze_all_runs
     from pdtriage.model import Report
+    from pdtriage.reading import mapper_of
     from pdtriage.support.errors import NotAvailableError
+
+_HOMES = {
+    "NotAvailableError": "pdtriage.support.errors",
+    "NothingToAnalyse": "pdtriage.analysis.pipeline",
+    "Report": "pdtriage.model",
+    "analyze": "pdtriage.analysis.pipeline",
+    "analyze_all_runs": "pdtriage.analysis.pipeline",
+    "mapper_of": "pdtriage.reading",
+}
 
 
 def __getattr__(name: str) -> object:
     """Imports on first use: `pdtriage --version` must not wait for the scanner."""
-    if name == "Report":
-        from pdtriage.model import Report
+    from importlib import import_module
 
-        return Report
-    if name == "NotAvailableError":
-        from pdtriage.support.errors import NotAvailableError
-
-        return NotAvailableError
-    if name in ("NothingToAnalyse", "analyze", "analyze_all_runs"):
-        from pdtriage.analysis import pipeline
-
-        return getattr(pipeline, name)
+    if name == "mapping":
+        return import_module("pdtriage.mapping")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'pdtriage' has no attribute {name!r}")
