@@ -81,6 +81,24 @@ def sort_files(
 ) -> JobFolder:
     """Nodes in the order of their folder names; `records` come with the folder of their log."""
     nodes = _Nodes()
+    consoles, kernel, told = _file_others(_file_logs(facts, nodes), nodes)
+    nodes = _Nodes(sorted(nodes.items()))
+    for folder, record in records:
+        nodes[folder].records.append(record)
+    cluster = read_cluster(told, consoles)
+    for console in _give_to_pods(nodes, consoles, cluster):
+        _node_of_console(nodes, console).consoles.append(console)
+    for node in nodes.values():
+        node.logs.sort(key=attrgetter("key"))
+        for log in node.logs:
+            if len(log.pieces) > 1:
+                log.pieces.sort(key=lambda piece: (-piece.file.rotation, piece.file.path))
+        node.records.sort(key=lambda record: record.number)
+    return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
+
+
+def _file_logs(facts: Iterable[FileFacts], nodes: _Nodes) -> list[FileFacts]:
+    """Gives numbered logs of processes to their nodes; all other files are left, in order."""
     others: list[FileFacts] = []
     for found in facts:
         file = found.file
@@ -89,10 +107,17 @@ def sort_files(
             nodes[file.folder].add_log(role, found)
         else:
             others.append(found)
+    return sorted(others, key=_sort_key)
+
+
+def _file_others(
+    others: Iterable[FileFacts], nodes: _Nodes
+) -> tuple[list[FileFacts], list[FileFacts], list[FileFacts]]:
+    """Gives side files to their nodes; consoles, kernel logs and what Kubernetes says are left."""
     consoles: list[FileFacts] = []
     kernel: list[FileFacts] = []
     told: list[FileFacts] = []
-    for found in sorted(others, key=_place):
+    for found in others:
         file = found.file
         match file.kind:
             case "worker" | "server" | "heter" | "coordinator" as role:
@@ -115,28 +140,16 @@ def sort_files(
                 pass
             case never:
                 assert_never(never)
-    nodes = _Nodes(sorted(nodes.items()))
-    for folder, record in records:
-        nodes[folder].records.append(record)
-    cluster = read_cluster(told, consoles)
-    for console in _without_pods(nodes, consoles, cluster):
-        _node_of_console(nodes, console).consoles.append(console)
-    for node in nodes.values():
-        node.logs.sort(key=attrgetter("key"))
-        for log in node.logs:
-            if len(log.pieces) > 1:
-                log.pieces.sort(key=lambda piece: (-piece.file.rotation, piece.file.path))
-        node.records.sort(key=lambda record: record.number)
-    return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
+    return consoles, kernel, told
 
 
-def _place(facts: FileFacts) -> tuple[str, int, str]:
+def _sort_key(facts: FileFacts) -> tuple[str, int, str]:
     """By folder, number and name; processes with a number are sorted as logs of their node."""
     file = facts.file
     return file.folder, -1 if file.index is None else file.index, file.path
 
 
-def _without_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) -> list[FileFacts]:
+def _give_to_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) -> list[FileFacts]:
     """Gives every pod its node and its consoles; the consoles that are of no pod are left."""
     if not cluster.pods:
         return consoles

@@ -7,7 +7,7 @@ import pytest
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.knowledge.explain import categories, explain, similar
 from pdtriage.model import CATEGORIES
-from tests.knowledge.test_check import SOUND
+from tests.knowledge.builders import SOUND
 
 KNOWLEDGE = Knowledge(signatures={SOUND.id: SOUND})
 

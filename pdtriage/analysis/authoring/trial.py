@@ -18,7 +18,7 @@ SHORT = LONGEST // SHRINK
 SUSPICIOUS = PATTERN_SECONDS / SHRINK**2 / 2
 """Time that grows with the square of the length, and is at the limit on the longest line, is this
 on a short one, with room to spare. What takes less there needs no long trial."""
-PLACES = 12
+POSITIONS = 12
 LONG_TRIALS = 4
 
 
@@ -32,14 +32,14 @@ def runs_away(pattern: str, seeds: Sequence[str]) -> str | None:
     for text in _hostile(seeds):
         seconds = _seconds(compiled, text.of(SHORT))
         if seconds >= PATTERN_SECONDS and _times_out(compiled, text.of(SHORT)):
-            return text.shown(SHORT)
+            return text.described(SHORT)
         if seconds > SUSPICIOUS:
             slow.append((seconds, text))
     slow.sort(key=lambda trial: trial[0], reverse=True)
     for _, text in slow[:LONG_TRIALS]:
         long = text.of(LONGEST)
         if all(_times_out(compiled, long) for _ in range(2)):  # a busy machine
-            return text.shown(LONGEST)
+            return text.described(LONGEST)
     return None
 
 
@@ -53,26 +53,26 @@ class _Stretched(NamedTuple):
     def of(self, length: int) -> str:
         return self.head + self.filler * (length // len(self.filler)) + self.tail
 
-    def shown(self, length: int) -> str:
+    def described(self, length: int) -> str:
         return f"{self.head!r} + {self.filler!r} * {length // len(self.filler)} + {self.tail!r}"
 
 
 def _hostile(seeds: Sequence[str]) -> Iterator[_Stretched]:
-    """Each seed stretched at several places, once with and once without what comes after."""
+    """Each seed stretched at several positions, once with and once without what comes after."""
     for seed in seeds:
-        for place in _places(seed):
+        for at in _positions(seed):
             for filler in FILLERS:
-                yield _Stretched(seed[:place], filler, "\x00")
-                if place < len(seed):
-                    yield _Stretched(seed[:place], filler, seed[place:])
+                yield _Stretched(seed[:at], filler, "\x00")
+                if at < len(seed):
+                    yield _Stretched(seed[:at], filler, seed[at:])
 
 
-def _places(seed: str) -> list[int]:
+def _positions(seed: str) -> list[int]:
     """Its ends, and beginnings and ends of words, thinned out evenly."""
     edges = (found.start() for found in re.finditer(r"\b|\s|(?<=\s)", seed))
-    places = sorted({0, *edges, len(seed)})
-    step = max(1, -(-len(places) // PLACES))
-    return sorted({*places[::step], len(seed)})
+    positions = sorted({0, *edges, len(seed)})
+    step = max(1, -(-len(positions) // POSITIONS))
+    return sorted({*positions[::step], len(seed)})
 
 
 def _times_out(compiled: regex.Pattern[str], text: str) -> bool:

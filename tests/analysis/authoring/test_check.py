@@ -13,21 +13,9 @@ from pdtriage.analysis.authoring.check import Problem, check
 from pdtriage.knowledge import Format, Knowledge, Signature, load_knowledge
 from pdtriage.model import Text
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
+from tests.knowledge.builders import SOUND
 
-HEALTHY = Path(__file__).parents[1] / "fixtures" / "healthy"
-SOUND = Signature(
-    id="storage.frobnicator-full",
-    family="storage",
-    role="cause",
-    category="storage.disk",
-    title=Text("The frobnicator is full", "frobnicator 已满"),
-    literals=("frobnicator is full",),
-    pattern=r"frobnicator is full: (?P<path>\S+)",
-    meaning=Text("No room is left.", "没有空间了。"),
-    advice=(Text("Empty it.", "清空它。"),),
-    samples=("RuntimeError: frobnicator is full: /a", "frobnicator is full: /b"),
-    misses=("the frobnicator is fully charged",),
-)
+HEALTHY = Path(__file__).parents[2] / "fixtures" / "healthy"
 HOSTILE = r"frobnicator is full: \S?(?:\w|\w\w|[a-z ]+)+[!?]$|^1$"
 
 

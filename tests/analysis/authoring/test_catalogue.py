@@ -10,9 +10,9 @@ from markdown_it import MarkdownIt
 from pdtriage.analysis.authoring.catalogue import pages, write
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.model import CATEGORIES
-from tests.knowledge.test_check import SOUND
+from tests.knowledge.builders import SOUND
 
-FAILURES = Path(__file__).parents[2] / "docs" / "failures"
+FAILURES = Path(__file__).parents[3] / "docs" / "failures"
 
 
 def test_the_catalogue_is_up_to_date() -> None:
