@@ -1,12 +1,14 @@
-"""The contract of the house: a room imports only rooms that stand below it, lazily or not."""
+"""The contract of the house: a room imports only rooms below it, and the map shows them all."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "pdtriage"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "pdtriage"
 ROOMS = [
     "support",
     "model",
@@ -43,6 +45,22 @@ def test_a_room_imports_only_rooms_below_it() -> None:
         if ROOMS.index(imported) > ROOMS.index(module.split(".")[0])
     }
     assert not upward
+
+
+def test_the_map_names_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("*/__init__.py")]
+    subrooms = [path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("launch/*/__init__.py")]
+    assert [room for room in [*rooms, *subrooms] if f"| `{room}/` | " not in page] == []
+
+
+def test_every_module_on_the_map_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for line in page.splitlines():
+        row = re.match(r"\| `(\S+)/` \|", line)
+        homes = [ROOT, PACKAGE, PACKAGE / row[1]] if row else [ROOT, PACKAGE]
+        for name in re.findall(r"`([\w/]+\.py)`", line):
+            assert any((home / name).is_file() for home in homes), name
 
 
 def _module(path: Path) -> str:
