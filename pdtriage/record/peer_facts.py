@@ -6,10 +6,11 @@ it is true is for others to judge (`runs.peer_ranks`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pdtriage.record.fields import Json, as_count, count, items, mapping, number
-from pdtriage.record.schema import PeerEvent, PeerExit, PeerFacts, PeerRank, PeerStep
+from pdtriage.record.schema import PeerFacts
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 MOST_RANKS = 512
 MOST_EVENTS = 8
@@ -19,6 +20,56 @@ MOST_PIDS = 8
 MOST_FIELDS = 12
 LONGEST_TEXT = 500
 LONGEST_NAME = 200
+
+
+PeerStep = tuple[int, int, int, int | None]
+"""Line, offset, step and epoch."""
+
+
+class PeerEvent(NamedTuple):
+    """Something a log on another node says: what it means is for our own knowledge to tell."""
+
+    file: str
+    signature: str
+    line: int
+    offset: int = 0
+    first_line: int = 0
+    last_line: int = 0
+    last_seen: int = 0
+    count: int = 1  # type: ignore[assignment]
+    block: int = 0
+    final: bool = False
+    time: float | None = None
+    pid: int | None = None
+    text: str = ""
+    fields: Mapping[str, str] = {}
+    frame: tuple[str, int, str] | None = None
+
+
+class PeerExit(NamedTuple):
+    """How a process on another node ended."""
+
+    order: int | None = None
+    code: int | None = None
+    signal: int | None = None
+    time: float | None = None
+    stopped: bool = False
+
+
+class PeerRank(NamedTuple):
+    """One process of another node, as that node tells."""
+
+    role: str
+    rank: int | None
+    local_rank: int | None = None
+    host: str | None = None
+    device: str | None = None
+    lines: int = 0
+    pids: tuple[int, ...] = ()
+    exit: PeerExit | None = None
+    last_time: float | None = None
+    steps: tuple[PeerStep, ...] = ()
+    events: tuple[PeerEvent, ...] = ()
 
 
 def encode_facts(facts: PeerFacts) -> dict[str, object]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 from pdtriage.record.builder import RunRecordBuilder
 from pdtriage.record.fields import Json, count, mapping, number, text, text_map, whole
-from pdtriage.record.peer_facts import decode_facts
 from pdtriage.record.schema import (
     FOLDER,
     DeathRecord,
@@ -164,6 +163,8 @@ def _signal(builder: RunRecordBuilder, entry: Json) -> None:
 
 
 def _peer(builder: RunRecordBuilder, entry: Json) -> None:
+    from pdtriage.record.peer_facts import decode_facts  # one node has no peers
+
     node = count(entry, "node")
     if node is None:
         return

@@ -12,9 +12,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
+
+if TYPE_CHECKING:
+    # Most records are of one node.
+    from pdtriage.record.peer_facts import PeerRank
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"
@@ -76,56 +81,6 @@ class SignalRecord(NamedTuple):
     """`failure`, `interrupt`, `peer`, `leftover`, `finished`, `guardian`."""
     time: float
     monotonic: float
-
-
-PeerStep = tuple[int, int, int, int | None]
-"""Line, offset, step and epoch."""
-
-
-class PeerEvent(NamedTuple):
-    """Something a log on another node says: what it means is for our own knowledge to tell."""
-
-    file: str
-    signature: str
-    line: int
-    offset: int = 0
-    first_line: int = 0
-    last_line: int = 0
-    last_seen: int = 0
-    count: int = 1  # type: ignore[assignment]
-    block: int = 0
-    final: bool = False
-    time: float | None = None
-    pid: int | None = None
-    text: str = ""
-    fields: Mapping[str, str] = {}
-    frame: tuple[str, int, str] | None = None
-
-
-class PeerExit(NamedTuple):
-    """How a process on another node ended."""
-
-    order: int | None = None
-    code: int | None = None
-    signal: int | None = None
-    time: float | None = None
-    stopped: bool = False
-
-
-class PeerRank(NamedTuple):
-    """One process of another node, as that node tells."""
-
-    role: str
-    rank: int | None
-    local_rank: int | None = None
-    host: str | None = None
-    device: str | None = None
-    lines: int = 0
-    pids: tuple[int, ...] = ()
-    exit: PeerExit | None = None
-    last_time: float | None = None
-    steps: tuple[PeerStep, ...] = ()
-    events: tuple[PeerEvent, ...] = ()
 
 
 class PeerFacts(NamedTuple):

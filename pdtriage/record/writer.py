@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 
 from pdtriage.record.builder import RunRecordBuilder
-from pdtriage.record.peer_facts import encode_facts
 from pdtriage.record.schema import (
     FOLDER,
     SCHEMA,
@@ -95,6 +94,8 @@ class Recorder:
     def peer(self, peer: PeerRecord) -> None:
         fields = {"node": peer.node, **now(), "time": peer.time, "what": peer.kind}
         if peer.kind == "facts":
+            from pdtriage.record.peer_facts import encode_facts  # one node has no peers
+
             fields["facts"] = encode_facts(peer.facts)
         elif peer.silent_seconds is not None:
             fields["silent_seconds"] = peer.silent_seconds

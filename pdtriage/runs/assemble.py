@@ -30,7 +30,6 @@ from pdtriage.runs.ends import (
 from pdtriage.runs.folders import JobFolder, sort_files
 from pdtriage.runs.identity import self_rank
 from pdtriage.runs.node_runs import NodeRun, node_runs
-from pdtriage.runs.peer_ranks import with_peers
 from pdtriage.runs.pod_runs import (
     ended_by_cluster,
     is_partial,
@@ -71,8 +70,11 @@ def assemble(
         newest = index == len(grouped)
         facts_of_run = _run_facts(index, launch, group, job, newest)
         facts_of_run = facts_of_run._replace(notes=(*facts_of_run.notes, *apart))
-        for record in (run.record for run in group if run.record and knowledge):
-            facts_of_run = with_peers(facts_of_run, record, cast("Knowledge", knowledge))
+        for record in (run.record for run in group if run.record and run.record.peers):
+            if knowledge is not None:
+                from pdtriage.runs.peer_ranks import with_peers  # one node has no peers
+
+                facts_of_run = with_peers(facts_of_run, record, knowledge)
         found.append(facts_of_run._replace(partial=is_partial(group, grouped)))
     keep_until_exit(job, grouped)
     return found

@@ -17,9 +17,12 @@ from pdtriage.record.peer_facts import (
     MOST_FIELDS,
     MOST_PIDS,
     MOST_STEPS,
+    PeerEvent,
+    PeerExit,
+    PeerRank,
     encode_facts,
 )
-from pdtriage.record.schema import PeerEvent, PeerExit, PeerFacts, PeerRank, RunRecord
+from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.live import followed_log
-from pdtriage.live.followed_log import FollowedLog, LiveEngine
+from pdtriage.live.followed_log import FollowedLog, LiteralPrescan, LiveEngine
 from pdtriage.model import LogFile
 
 from .test_file_watch import append
@@ -67,6 +67,17 @@ def test_a_word_cut_by_two_reads_still_alarms(tmp_path: Path, engine: LiveEngine
     append(log, b"ent call last):\n")
     followed.read_on()
     assert followed.is_suspicious()
+
+
+def test_even_the_longest_word_may_be_cut_before_its_last_letter(engine: LiveEngine) -> None:
+    detector = engine.engine.detector
+    prescan = LiteralPrescan(detector, frozenset(range(len(detector.literals))))
+    longest = max(detector.literals, key=lambda word: len(word.encode())).encode()
+    before = (b"x" * 99 + longest[:-1])[-prescan.reach :]
+    hits: list[int] = []
+    prescan.add(before, longest[-1:], lambda: hits.append(1))
+    prescan.search()
+    assert hits
 
 
 def test_of_several_logs_only_the_one_that_wrote_it_alarms(

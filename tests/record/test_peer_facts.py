@@ -12,10 +12,13 @@ from pdtriage.record.peer_facts import (
     LONGEST_NAME,
     LONGEST_TEXT,
     MOST_RANKS,
+    PeerEvent,
+    PeerExit,
+    PeerRank,
     decode_facts,
     encode_facts,
 )
-from pdtriage.record.schema import PeerEvent, PeerExit, PeerFacts, PeerRank
+from pdtriage.record.schema import PeerFacts
 
 EVENT = PeerEvent(
     *("workerlog.1", "data.errno5", 18, 900, 15, 19, 30, 3, 1, True, 5.5, 77, "OSError: 中文"),

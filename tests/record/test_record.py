@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdtriage.record.peer_facts import PeerRank
 from pdtriage.record.reader import parse_record, read_records
 from pdtriage.record.schema import (
     DeathRecord,
     PeerFacts,
-    PeerRank,
     PeerRecord,
     ProcessRecord,
     RestartRecord,
