@@ -12,8 +12,8 @@ from pdtriage.knowledge import load_knowledge
 from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
 from pdtriage.reading.local import Mapper, Tick, read_here, read_sources
 from pdtriage.scan import Engine
-from pdtriage.sources import Found, Source, find
-from pdtriage.sources.remote.url import in_public
+from pdtriage.sources import SearchResult, Source, find
+from pdtriage.sources.remote.url import public_url
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.gc_pause import gc_paused, keep_until_exit
@@ -122,7 +122,7 @@ def _good_run(
     from pdtriage.analysis.baseline import last_success, no_success
 
     other = job_at([baseline], parsers, None, mapper=mapper)
-    shown = in_public(str(baseline))
+    shown = public_url(str(baseline))
     good = last_success(other.runs, other.judgements, shown, other.sources)
     if good is None:
         raise NothingToAnalyse(no_success(shown))
@@ -136,7 +136,7 @@ def _engine(parsers: tuple[Path, ...], _environment: str) -> Engine:
     return Engine(load_knowledge(parsers))
 
 
-def _refuse_nothing(found: Found, paths: Sequence[str | Path]) -> None:
+def _refuse_nothing(found: SearchResult, paths: Sequence[str | Path]) -> None:
     if found.sources and not all(map(_is_blank, found.sources)):
         return
     if found.missing:
@@ -183,4 +183,4 @@ def _nothing(paths: Sequence[str | Path]) -> Text:
 
 
 def _display(paths: Sequence[str | Path]) -> str:
-    return ", ".join(in_public(str(path)) for path in paths) or "log"
+    return ", ".join(public_url(str(path)) for path in paths) or "log"

@@ -93,10 +93,10 @@ def watch(
     from pdtriage.live.view import parse_ranks
     from pdtriage.live.watch import Watcher, WatchOptions
     from pdtriage.report.delivery import refuse_unwritable, targets_named
-    from pdtriage.sources.remote.url import in_public
+    from pdtriage.sources.remote.url import public_url
 
     if not os.path.isdir(folder):
-        shown = in_public(str(folder))  # a URL cannot be followed; its password is not told
+        shown = public_url(str(folder))  # a URL cannot be followed; its password is not told
         why = Text(f"{shown}: no such folder", f"{shown}：目录不存在")
         if os.path.exists(folder):
             why = Text(

@@ -104,12 +104,12 @@ class LiveAnalyst:
         from pdtriage.analysis.job import Job
         from pdtriage.model import Run
         from pdtriage.runs import assemble
-        from pdtriage.sources.display_path import joined, roots_shown
+        from pdtriage.sources.display_path import display_roots, join
 
         knowledge = self._follower.engine.knowledge
-        root = roots_shown([self._folder])[0]
+        root = display_roots([self._folder])[0]
         placed = [
-            own._replace(file=own.file._replace(path=joined(root, own.file.path), folder=root))
+            own._replace(file=own.file._replace(path=join(root, own.file.path), folder=root))
             for own in facts
         ]
         runs = assemble(placed, [(root, _from_the_top(record, started_over))], knowledge)

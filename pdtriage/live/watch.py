@@ -19,7 +19,7 @@ from pdtriage.model import KINDS, FileFacts, Rank, Report, RunFacts
 from pdtriage.reading.local import read_sources
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs import assemble
-from pdtriage.sources import Found, find
+from pdtriage.sources import SearchResult, find
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
 
@@ -48,7 +48,7 @@ class WatchOptions(NamedTuple):
 class _Folder:
     """What lies in the folder now."""
 
-    found: Found
+    found: SearchResult
     records: list[tuple[str, RunRecord]] = field(default_factory=list)
     runs: list[RunFacts] = field(default_factory=list)
 
@@ -187,7 +187,7 @@ class Watcher:
         self._writers.search(set(self._paths))
         return self._writers.seen and not self._writers.alive()
 
-    def _read(self, found: Found) -> _Folder:
+    def _read(self, found: SearchResult) -> _Folder:
         known = self._followed_facts()
         facts, records, _ = read_sources(found, self._follower.engine, known)
         return _Folder(found, records, assemble(facts, records, self._follower.engine.knowledge))

@@ -11,8 +11,8 @@ from pdtriage.model import KINDS, FileFacts, Text, kinds_to
 from pdtriage.scan import Engine, scan, side_facts
 from pdtriage.scan.launcher_output import MOST_BYTES
 from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
-from pdtriage.sources import Found, Source
-from pdtriage.sources.read_ahead import any_remote, prefetch
+from pdtriage.sources import SearchResult, Source
+from pdtriage.sources.read_ahead import has_remote, prefetch
 from pdtriage.support.errors import assert_never
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ time."""
 
 
 def read_sources(
-    found: Found,
+    found: SearchResult,
     engine: Engine,
     known: Mapping[str, FileFacts] | None = None,
     tick: Tick | None = None,
@@ -112,7 +112,7 @@ def read_here(
     whole = _size(sources)
     work = whole + len(sources) * FILE_COSTS
     alone = work < WORTH_READERS or len(sources) < 2 or not _may_fork()
-    if alone or any_remote(sources):  # a connection does not survive a fork
+    if alone or has_remote(sources):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
     from pdtriage.reading.codec import decode, encode  # small folders must not wait for it

@@ -22,7 +22,7 @@ from pdtriage.reading.local import Read, Tick, read_one
 from pdtriage.scan import Engine
 from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk, Memory
-from pdtriage.sources.read_ahead import any_remote, prefetch
+from pdtriage.sources.read_ahead import has_remote, prefetch
 from pdtriage.sources.remote.url import scheme_of
 from pdtriage.support.errors import NotAvailableError, debugging, missing_package
 from pdtriage.support.language import Text
@@ -208,7 +208,7 @@ def _read_if_reachable(source: Source, engine: Engine) -> Read | None:
         read = read_one(source, engine)
     except NotAvailableError:
         return None
-    return None if read[1] and any_remote([source]) else read
+    return None if read[1] and has_remote([source]) else read
 
 
 def _bytes_of(batch: Sequence[Wanted]) -> int:

@@ -12,7 +12,7 @@ from typing import Literal, TextIO
 from pdtriage.model import Report, Text
 from pdtriage.report import FORMATS, Options, Reporter, reporter_for_file, reporter_named
 from pdtriage.report.repository import repository_around
-from pdtriage.sources.remote.url import in_public
+from pdtriage.sources.remote.url import public_url
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.gc_pause import gc_paused
@@ -76,7 +76,7 @@ def asked_again(paths: Sequence[str]) -> str:
     """The paths as they have to be typed for another look at the same logs."""
     if [os.path.normpath(path) for path in paths] == ["log"]:
         return ""
-    return shlex.join(in_public(path) for path in paths)
+    return shlex.join(public_url(path) for path in paths)
 
 
 def shown_width(stream: TextIO) -> int:

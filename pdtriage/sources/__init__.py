@@ -11,6 +11,6 @@ bytes, unpacked. Every way of packing is one module here; `search.py` brings the
 
 from pdtriage.sources.find.search import find
 from pdtriage.sources.limits import LIMITS, Limits
-from pdtriage.sources.source import Found, Source
+from pdtriage.sources.source import SearchResult, Source
 
-__all__ = ["LIMITS", "Found", "Limits", "Source", "find"]
+__all__ = ["LIMITS", "Limits", "SearchResult", "Source", "find"]

@@ -14,7 +14,7 @@ from pdtriage.sources.archives.compressed import (
     codec_of,
     decompress,
 )
-from pdtriage.sources.find.sniff import is_text
+from pdtriage.sources.find.recognise import is_text
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Reason
 from pdtriage.sources.remote.url import RemoteError
@@ -41,17 +41,17 @@ class Disk(NamedTuple):
         return self.offset == 0 and self.length is None
 
     @property
-    def hops(self) -> bool:
+    def prefers_seeking(self) -> bool:
         """Whether to go from place to place in it rather than to read it whole."""
         return True
 
     def part(self, offset: int, length: int) -> Disk:
         return Disk(self.path, self.offset + offset, length)
 
-    def opened(self) -> BinaryIO:
+    def open(self) -> BinaryIO:
         return open(self.path, "rb")
 
-    def unpacked(self) -> bool:
+    def is_unpacked(self) -> bool:
         """Whether the file is readable and holds its text as it is."""
         try:
             with open(self.path, "rb", buffering=0) as file:
@@ -152,10 +152,12 @@ class Unpacked(NamedTuple):
         """Text in lines. Almost every log begins as such, and is given as it comes."""
         pieces = self.raw(size)
         first = next(pieces, b"")
-        pieces = _chained(first, pieces)
+        pieces = _chain(first, pieces)
         if is_plain(first):
             return pieces
-        return _in_lines(_sniffed(pieces, size, self.limits), self._ends_without_newline)
+        return _in_lines(
+            _decompress_by_content(pieces, size, self.limits), self._ends_without_newline
+        )
 
     def raw(self, size: int) -> Iterator[bytes]:
         """The same without looking into it: an archive's own bytes. Raises what it meets."""
@@ -165,7 +167,7 @@ class Unpacked(NamedTuple):
             if isinstance(layer, Cut):
                 pieces = _cut(pieces, layer)
             elif isinstance(layer, Checked):
-                pieces = _checked(pieces, layer)
+                pieces = _check(pieces, layer)
             else:
                 pieces = decompress(layer, pieces, size, self.limits)
         return pieces
@@ -196,17 +198,17 @@ def is_plain(first: bytes) -> bool:
 
 def seekable(origin: Origin, layers: tuple[Layer, ...]) -> Disk | Remote | None:
     """The origin, if parts of an archive in it can be read by themselves."""
-    if isinstance(origin, Memory) or layers or not origin.whole or not origin.hops:
+    if isinstance(origin, Memory) or layers or not origin.whole or not origin.prefers_seeking:
         return None
     return origin
 
 
-def _sniffed(pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
+def _decompress_by_content(pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
     """Take off the compression the content itself shows, and then UTF-16."""
-    first, pieces = _peeked(pieces)
+    first, pieces = _peek(pieces)
     codec = codec_of(first)
     if codec is not None and codec != "utf16":
-        first, pieces = _peeked(decompress(codec, pieces, size, limits))
+        first, pieces = _peek(decompress(codec, pieces, size, limits))
         codec = codec_of(first)
     if codec == "utf16":
         return decompress("utf16", pieces, size, limits)
@@ -218,10 +220,10 @@ def _in_lines(pieces: Iterator[bytes], ends_alike: Callable[[], bool]) -> Iterat
 
     In any other log it belongs to the line: a progress bar goes back to the beginning with it.
     """
-    first, pieces = _peeked(pieces, 1)
+    first, pieces = _peek(pieces, 1)
     if _has_lines(first):
         return pieces
-    first, pieces = _peeked(pieces, _LEAST_READ)
+    first, pieces = _peek(pieces, _LEAST_READ)
     first = first[:_LEAST_READ]
     whole = len(first) < _LEAST_READ
     if b"\n" in first or b"\r" not in first or b"\0" in first or not is_text(first):
@@ -236,7 +238,7 @@ def _has_lines(first: bytes) -> bool:
     return first.find(b"\n", 0, _LEAST_READ) >= 0
 
 
-def _peeked(pieces: Iterator[bytes], least: int = MAGIC) -> tuple[bytes, Iterator[bytes]]:
+def _peek(pieces: Iterator[bytes], least: int = MAGIC) -> tuple[bytes, Iterator[bytes]]:
     first = b""
     failure: Exception | None = None
     try:
@@ -246,10 +248,10 @@ def _peeked(pieces: Iterator[bytes], least: int = MAGIC) -> tuple[bytes, Iterato
                 break
     except (DamagedError, TooMuchError, OSError) as error:
         failure = error
-    return first, _chained(first, pieces, failure)
+    return first, _chain(first, pieces, failure)
 
 
-def _chained(
+def _chain(
     first: bytes, rest: Iterator[bytes], failure: Exception | None = None
 ) -> Iterator[bytes]:
     if first:
@@ -273,7 +275,7 @@ def _cut(pieces: Iterator[bytes], part: Cut) -> Iterator[bytes]:
     raise DamagedError("ends early")
 
 
-def _checked(pieces: Iterator[bytes], whole: Checked) -> Iterator[bytes]:
+def _check(pieces: Iterator[bytes], whole: Checked) -> Iterator[bytes]:
     import zlib
 
     crc = 0

@@ -11,7 +11,7 @@ MOST_DIGITS = 18
 _NUMBERS = re.compile(rf"([0-9]{{1,{MOST_DIGITS}}})")
 
 
-def roots_shown(paths: Sequence[str]) -> list[str]:
+def display_roots(paths: Sequence[str]) -> list[str]:
     """What each path is called in the report; "" for the current folder.
 
     Relative paths stay as they were asked for. As soon as one is absolute, all are told from the
@@ -29,7 +29,7 @@ def roots_shown(paths: Sequence[str]) -> list[str]:
     return ["" if path == os.curdir else printable(_slashed(path)) for path in whole]
 
 
-def joined(folder: str, name: str) -> str:
+def join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder not in ("", ".") else name
 
 
@@ -48,7 +48,7 @@ def printable(name: str) -> str:
     return "".join(_escaped(char) for char in name)
 
 
-def natural(path: str) -> tuple[tuple[int | str, ...], str]:
+def natural_key(path: str) -> tuple[tuple[int | str, ...], str]:
     """A key that sorts `workerlog.2` before `workerlog.10`."""
     before = path.rstrip("0123456789")
     digits = path[len(before) :]

@@ -66,7 +66,7 @@ def _of_remote(source: Source, origin: Remote, begin: int, end: int | None, most
         if source.notes():
             raise OutOfReachError(source.file.path)
         return read
-    if source.layers or not origin.unpacked():
+    if source.layers or not origin.is_unpacked():
         raise OutOfReachError(source.file.path)
 
     def part(start: int, stop: int) -> bytes:

@@ -31,6 +31,15 @@ class Limits(NamedTuple):
         return given <= self.expanded or given <= min(taken * self.ratio, self.most)
 
 
+class Room:
+    """Memory left for content that is held, over all archives of one search."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
 LIMITS = Limits()
 HEAD = 64 << 10
 """A file is recognised by this much of its beginning."""

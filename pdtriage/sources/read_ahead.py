@@ -33,7 +33,7 @@ def prefetch(sources: Sequence[Source]) -> Iterator[Source]:
         yield source
 
 
-def any_remote(sources: Iterable[Source]) -> bool:
+def has_remote(sources: Iterable[Source]) -> bool:
     return not {type(source.origin) for source in sources} <= {Disk, Memory}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pdtriage.model import LogFile, Text
 from pdtriage.sources.archives.compressed import SUFFIXES
 from pdtriage.sources.byte_stream import Disk, Layer, Origin, Unpacked, is_plain
-from pdtriage.sources.find.sniff import is_text
+from pdtriage.sources.find.recognise import is_text
 from pdtriage.sources.limits import LIMITS, Limits
 from pdtriage.sources.notes import Notes, Reason
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -91,7 +91,7 @@ class Source:
     def plain(self) -> str | None:
         """The file that holds just these bytes, for `mmap`; None if packed in any way."""
         if isinstance(self.origin, Disk) and self.origin.whole and not self.layers:
-            return self.origin.path if self.origin.unpacked() else None
+            return self.origin.path if self.origin.is_unpacked() else None
         return None
 
     def _trouble(self, reason: Reason) -> None:
@@ -99,7 +99,7 @@ class Source:
         self._notes.add(reason, self.file.path)
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """All that was found below the paths of one call."""
 
     sources: tuple[Source, ...] = ()

@@ -35,7 +35,7 @@ def test_numbers_nobody_means(monkeypatch: pytest.MonkeyPatch, told: str) -> Non
     monkeypatch.setenv(memory.SIZE_VARIABLE, told)
     monkeypatch.setenv(backends.TIMEOUT_VARIABLE, told)
     assert memory._room() >= 0
-    assert backends.awaited(backends.begun(lambda: 7)) == 7
+    assert backends.wait_for(backends.submit(lambda: 7)) == 7
 
 
 @pytest.fixture(autouse=True)

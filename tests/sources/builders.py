@@ -13,7 +13,7 @@ from pathlib import Path
 
 import zstandard
 
-from pdtriage.sources import Found, Source
+from pdtriage.sources import SearchResult, Source
 
 Tree = Mapping[str, bytes]
 
@@ -85,14 +85,14 @@ def content(source: Source, size: int = 1 << 20) -> bytes:
     return b"".join(source.chunks(size))
 
 
-def one(found: Found) -> Source:
+def one(found: SearchResult) -> Source:
     (source,) = found.sources
     return source
 
 
-def paths(found: Found) -> list[str]:
+def paths(found: SearchResult) -> list[str]:
     return [source.file.path for source in found.sources]
 
 
-def told(found: Found) -> str:
+def told(found: SearchResult) -> str:
     return "\n".join(note.en for note in found.notes)

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pdtriage.sources import Limits, find
-from pdtriage.sources.archives.forward import Forward
-from pdtriage.sources.display_path import member_parts, natural, printable
-from pdtriage.sources.find.recognise import archive_by_content, named, recognise
+from pdtriage.sources.archives.tar import Forward
+from pdtriage.sources.display_path import member_parts, natural_key, printable
+from pdtriage.sources.find.recognise import archive_by_content, read_name, recognise
 from pdtriage.sources.find.rotation import rotations, without_rotation
 from tests.sources.builders import COMPRESSIONS, TWO_NODES, as_tar, as_zip, zst
 
@@ -46,7 +46,7 @@ def test_recognise(name: str, head: bytes, folder: str, asked: bool) -> None:
 def test_names(name: str) -> None:
     stem, piece = without_rotation(name)
     assert name.startswith(stem)
-    assert named(name).piece == named(name + ".gz").piece
+    assert read_name(name).piece == read_name(name + ".gz").piece
     assert rotations([piece])[0] == (1 if piece.date or piece.old else piece.number)
 
 
@@ -59,7 +59,7 @@ def test_shown_names_are_safe(one: str, two: str) -> None:
         assert part.encode("utf-8")
         assert not any(ord(char) < 32 or ord(char) == 127 for char in part)
     assert printable(printable(one)) == printable(one)
-    assert sorted([one, two], key=natural) == sorted([two, one], key=natural)
+    assert sorted([one, two], key=natural_key) == sorted([two, one], key=natural_key)
 
 
 @settings(patiently, max_examples=80)

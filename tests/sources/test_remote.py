@@ -14,7 +14,7 @@ import pytest
 from pdtriage.knowledge import load_knowledge
 from pdtriage.reading.memory import ContentKeys
 from pdtriage.scan import Engine
-from pdtriage.sources import Found, Source, find
+from pdtriage.sources import SearchResult, Source, find
 from pdtriage.sources.remote import backends
 from pdtriage.sources.remote import origin as remote_origin
 from pdtriage.support.errors import NotAvailableError
@@ -39,7 +39,7 @@ def memory() -> Iterator[fsspec.AbstractFileSystem]:
     storage.pseudo_dirs[:] = [""]
 
 
-def told(found: Found, root: str) -> dict[str, tuple[str, str, bytes]]:
+def told(found: SearchResult, root: str) -> dict[str, tuple[str, str, bytes]]:
     """What every file is and holds, by its path below what was asked for."""
     return {
         source.file.path.removeprefix(root).lstrip("/"): (
@@ -93,15 +93,15 @@ def test_a_folder_on_an_sftp_server(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("suffix", ["zip", "tar", *("tar" + kind for kind in COMPRESSIONS)])
-@pytest.mark.parametrize("hops", [True, False])
+@pytest.mark.parametrize("prefers_seeking", [True, False])
 def test_archives_behave_as_on_a_disk(
     tmp_path: Path,
     memory: fsspec.AbstractFileSystem,
     monkeypatch: pytest.MonkeyPatch,
     suffix: str,
-    hops: bool,
+    prefers_seeking: bool,
 ) -> None:
-    monkeypatch.setattr(remote_origin, "HOPS", 0 if hops else 1 << 40)
+    monkeypatch.setattr(remote_origin, "HOPS", 0 if prefers_seeking else 1 << 40)
     pack = COMPRESSIONS.get(suffix.removeprefix("tar"), bytes)
     content = as_zip(TWO_NODES) if suffix == "zip" else pack(as_tar(TWO_NODES))
     write_tree(tmp_path, {f"a.{suffix}": content})
@@ -233,7 +233,7 @@ def test_reading_in_small_pieces_keeps_little(memory: fsspec.AbstractFileSystem)
     assert b"".join(source.chunks(1000)) == LONG
     origin = source.origin
     assert isinstance(origin, remote_origin.Remote)
-    assert sum(map(len, origin.kept._heads.values())) < 2 * remote_origin.SMALL
+    assert sum(map(len, origin.fetched._heads.values())) < 2 * remote_origin.SMALL
     assert b"".join(source.chunks()) == LONG, "and what was kept is where it belongs"
 
 

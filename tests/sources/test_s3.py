@@ -60,9 +60,9 @@ def test_a_large_object_comes_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     assert b"".join(source.chunks()) == LONG
 
 
-@pytest.mark.parametrize("hops", [True, False])
-def test_an_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hops: bool) -> None:
-    monkeypatch.setattr(origin, "HOPS", 0 if hops else 1 << 40)
+@pytest.mark.parametrize("prefers_seeking", [True, False])
+def test_an_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prefers_seeking: bool) -> None:
+    monkeypatch.setattr(origin, "HOPS", 0 if prefers_seeking else 1 << 40)
     archive = write_tree(tmp_path, {"a.zip": as_zip(TWO_NODES)}) / "a.zip"
     assert told(find(["s3://team/a.zip"]), "s3://team/a.zip") == told(find([archive]), "a.zip")
 

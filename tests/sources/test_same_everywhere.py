@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.sources import Found, find
+from pdtriage.sources import SearchResult, find
 from tests.sources.builders import (
     COMPRESSIONS,
     LOGS_OF_TWO_NODES,
@@ -84,7 +84,7 @@ def test_the_same_logs(tmp_path: Path, packing: str) -> None:
     assert [s.notes() for s in packed.sources] == [()] * len(plain)
 
 
-def logs(found: Found) -> list[tuple[str, int | None, int, str, bytes]]:
+def logs(found: SearchResult) -> list[tuple[str, int | None, int, str, bytes]]:
     """What counts: kind, number, piece, folder from the job on, and every byte."""
     return [
         (

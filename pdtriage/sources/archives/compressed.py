@@ -1,8 +1,8 @@
-"""Compressed content: recognised by its first bytes, unpacked in bounded pieces."""
+"""Compressed content: recognised by its first bytes, unpacked in bounded pieces, or made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol
 
 from pdtriage.sources.limits import Limits
@@ -76,6 +76,27 @@ def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits)
                 break
     if inside:
         raise DamagedError("ends early")
+
+
+def pack(pieces: Iterable[bytes], most: int) -> tuple[bytes, bool]:
+    """The pieces as one zstd frame of about `most` bytes at most, and whether all went in.
+
+    Log text shrinks to a tenth, faster than a disk would read.
+    """
+    import zstandard
+
+    stream = zstandard.ZstdCompressor(level=1).compressobj()
+    kept: list[bytes] = []
+    length = 0
+    complete = True
+    for piece in pieces:
+        kept.append(stream.compress(piece))
+        length += len(kept[-1])
+        if length > most:
+            complete = False
+            break
+    kept.append(stream.flush())
+    return b"".join(kept), complete
 
 
 class _Machine(Protocol):

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from pdtriage.sources.archives.compressed import codec_of
-from pdtriage.sources.archives.forward import Forward
-from pdtriage.sources.archives.packing import Room, packed
+from pdtriage.sources.archives.compressed import DamagedError, codec_of, pack
 from pdtriage.sources.byte_stream import Cut, Memory, Origin, Unpacked, seekable
-from pdtriage.sources.display_path import joined, member_parts
-from pdtriage.sources.find.candidate import Candidate
-from pdtriage.sources.find.recognise import archive_by_name, interesting, named, recognise
-from pdtriage.sources.limits import HEAD, Limits
+from pdtriage.sources.display_path import join, member_parts
+from pdtriage.sources.find.candidates import Candidate
+from pdtriage.sources.find.recognise import archive_by_name, is_interesting, read_name, recognise
+from pdtriage.sources.limits import HEAD, Limits, Room
 from pdtriage.sources.notes import Notes
 from pdtriage.sources.remote.url import RemoteError
 
-if TYPE_CHECKING:
-    import tarfile
+_MOST_EXTENSION = 1 << 20
+_EXTENSIONS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 
 
 def tar_members(
@@ -44,21 +49,17 @@ class _Tar:
     room: Room
 
     def members(self) -> Iterator[Candidate]:
-        import tarfile
-
-        from pdtriage.sources.archives.tar_header import Header
-
         origin = self.archive.origin
         content = Unpacked(origin, self.archive.layers, self.limits)
         place = seekable(origin, self.archive.layers)
-        if place is not None and place.unpacked():
+        if place is not None and place.is_unpacked():
             with (
-                place.opened() as file,
+                place.open() as file,
                 tarfile.open(fileobj=file, mode="r:", tarinfo=Header) as tar,
             ):
-                for member, parts in self._interesting(tar):
+                for member, parts in self._members_of_interest(tar):
                     if member.issparse():
-                        yield from self._held(tar, member, parts)
+                        yield from self._hold(tar, member, parts)
                     else:
                         part = place.part(member.offset_data, member.size)
                         yield self._candidate(member, parts, part)
@@ -66,10 +67,10 @@ class _Tar:
         pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
         stream = Forward(pieces)
         with tarfile.open(fileobj=stream, mode="r:", tarinfo=Header) as tar:
-            for member, parts in self._interesting(tar):
-                yield from self._held(tar, member, parts, stream)
+            for member, parts in self._members_of_interest(tar):
+                yield from self._hold(tar, member, parts, stream)
 
-    def _interesting(
+    def _members_of_interest(
         self, tar: tarfile.TarFile
     ) -> Iterator[tuple[tarfile.TarInfo, tuple[str, ...]]]:
         for count, member in enumerate(tar):
@@ -77,9 +78,9 @@ class _Tar:
                 self.notes.add("entries", self.archive.path)
                 return
             parts = member_parts(member.name)
-            if not parts or not interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
+            if not parts or not is_interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
                 continue
-            shown = joined(self.archive.path, "/".join(parts))
+            shown = join(self.archive.path, "/".join(parts))
             if member.issym() or member.islnk():
                 self.notes.add("link", shown)
             elif member.isreg():
@@ -89,7 +90,7 @@ class _Tar:
                 else:
                     yield member, parts
 
-    def _held(
+    def _hold(
         self,
         tar: tarfile.TarFile,
         member: tarfile.TarInfo,
@@ -105,18 +106,18 @@ class _Tar:
             pieces = stream.pieces(member.size)
         name, folder = parts[-1], parts[-2] if len(parts) > 1 else ""
         head = next(pieces, b"")
-        if archive_by_name(name) is None and named(name, folder).kind is None:
+        if archive_by_name(name) is None and read_name(name, folder).kind is None:
             probe = Unpacked(Memory(head), (), self.limits).head(HEAD)
             if recognise(name, probe, folder) is None:
                 return
-        content, complete = packed(chain([head], pieces), self.room.left)
+        content, complete = pack(chain([head], pieces), self.room.left)
         if complete:
             self.room.left -= len(content)
             yield self._candidate(member, parts, Memory(content), held=True)
         else:
-            yield self._again(member, parts)
+            yield self._unpack_again(member, parts)
 
-    def _again(self, member: tarfile.TarInfo, parts: tuple[str, ...]) -> Candidate:
+    def _unpack_again(self, member: tarfile.TarInfo, parts: tuple[str, ...]) -> Candidate:
         """No room to hold it: it is unpacked once more, from the beginning, when it is read."""
         first = next(Unpacked(self.archive.origin, self.archive.layers, self.limits).raw(1), b"")
         codec = codec_of(first)
@@ -135,10 +136,98 @@ class _Tar:
         folder = "/".join(parts[:-1])
         return Candidate(
             name=parts[-1],
-            folder=joined(self.archive.path, folder) if folder else self.archive.path,
+            folder=join(self.archive.path, folder) if folder else self.archive.path,
             origin=origin,
             layers=("held",) if held else (),
             size=member.size,
             modified=float(member.mtime),
             inside=self.archive.inside + 1,
         )
+
+
+class Header(tarfile.TarInfo):
+    """Junk in place of a header is damage, where tarfile takes it for a quiet end.
+
+    An extension, which tarfile reads into memory whatever size it claims, has to be small.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Header:
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if not bytes(buf).strip(b"\0"):
+                raise  # the end, marked with zeros or not at all
+            raise DamagedError(str(error)) from error
+        if header.type in _EXTENSIONS and header.size > _MOST_EXTENSION:
+            raise DamagedError("extension too large")
+        return header
+
+
+class Forward(io.RawIOBase):
+    """Pieces, unpacked while they are read, as a file with `tell` and `seek`.
+
+    One step back is all that tarfile ever asks for.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._piece = b""
+        self._next = 0
+        self._before = b""  # the last byte of the piece before
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, size: int = -1, /) -> bytes:
+        """As many bytes as asked for, fewer only at the end."""
+        parts: list[bytes] = []
+        while size and (part := self._some(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def seek(self, target: int, whence: int = io.SEEK_SET, /) -> int:
+        if whence != io.SEEK_SET:
+            raise io.UnsupportedOperation("only from the beginning")
+        if target == self._position - 1:
+            if not self._next:
+                self._piece = self._before + self._piece
+                self._next = len(self._before)
+            self._next -= 1
+            self._position -= 1
+        elif target < self._position:
+            raise io.UnsupportedOperation("only forward")
+        while self._position < target and self._some(target - self._position):
+            pass
+        return self._position
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes, or those that are there; the first 64 kB come in one piece."""
+        first = self.read(min(size, HEAD))
+        yield first
+        size -= len(first)
+        while size and (part := self._some(size)):
+            size -= len(part)
+            yield part
+
+    def _some(self, size: int) -> bytes:
+        while self._next >= len(self._piece):
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._before = self._piece[-1:] or self._before
+            self._piece, self._next = piece, 0
+        part = (
+            self._piece[self._next :] if size < 0 else self._piece[self._next : self._next + size]
+        )
+        self._next += len(part)
+        self._position += len(part)
+        return part

@@ -5,22 +5,20 @@ from __future__ import annotations
 import io
 import struct
 import time
+import zipfile
+import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from pdtriage.sources.archives.compressed import Codec, DamagedError, TooMuchError
-from pdtriage.sources.archives.packing import Room
 from pdtriage.sources.byte_stream import Checked, Cut, Layer, Memory, Origin, Unpacked, seekable
-from pdtriage.sources.display_path import joined, member_parts
-from pdtriage.sources.find.candidate import Candidate
-from pdtriage.sources.find.recognise import interesting
-from pdtriage.sources.limits import Limits
+from pdtriage.sources.display_path import join, member_parts
+from pdtriage.sources.find.candidates import Candidate
+from pdtriage.sources.find.recognise import is_interesting
+from pdtriage.sources.limits import Limits, Room
 from pdtriage.sources.notes import Notes
 from pdtriage.sources.remote.url import RemoteError
 from pdtriage.support.fast_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    import zipfile
 
 CODECS: dict[int, Codec | None] = {0: None, 8: "deflate", 12: "bz2", 14: "lzma", 93: "zst"}
 LOCAL = struct.Struct("<4s5H3L2H")
@@ -54,7 +52,7 @@ def zip_members(
 
 def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Iterator[Candidate]:
     try:
-        file, size = _opened(archive, limits)
+        file, size = _open(archive, limits)
     except TooMuchError:
         notes.add("large", archive.path)
         return
@@ -67,9 +65,9 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
         total = 0
         for member in _members(file, size, archive.path, limits, notes):
             parts = member_parts(member.name)
-            if not parts or not interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
+            if not parts or not is_interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
                 continue
-            shown = joined(archive.path, "/".join(parts))
+            shown = join(archive.path, "/".join(parts))
             if member.encrypted:
                 notes.add("encrypted", shown)
             elif member.method not in CODECS:
@@ -79,7 +77,7 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
                 if not limits.allows(size, total):
                     notes.add("bomb", archive.path)
                     return
-                origin = _place(archive, member, file, room)
+                origin = _origin_of(archive, member, file, room)
                 if origin is None:
                     notes.add("large", archive.path)
                     return
@@ -123,10 +121,10 @@ def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
         at += 4 + length
 
 
-def _opened(archive: Candidate, limits: Limits) -> tuple[BinaryIO, int]:
+def _open(archive: Candidate, limits: Limits) -> tuple[BinaryIO, int]:
     """The archive as a file to seek in; one that is packed or part of another, from memory."""
     if place := seekable(archive.origin, archive.layers):
-        file = cast(BinaryIO, place.opened())
+        file = cast(BinaryIO, place.open())
         return file, file.seek(0, io.SEEK_END)
     content = bytearray()
     for piece in Unpacked(archive.origin, archive.layers, limits).raw(1 << 20):
@@ -139,19 +137,15 @@ def _opened(archive: Candidate, limits: Limits) -> tuple[BinaryIO, int]:
 def _members(
     file: BinaryIO, size: int, path: str, limits: Limits, notes: Notes
 ) -> Iterator[ZipMember]:
-    import zipfile
-
-    from pdtriage.sources.archives.salvage import salvaged
-
     members: Iterator[ZipMember]
     try:
         if _directory_size(file, size) > _MOST_DIRECTORY:
             notes.add("entries", path)
             return
-        members = _listed(file, zipfile.ZipFile(file).infolist(), path, notes)
+        members = _members_listed(file, zipfile.ZipFile(file).infolist(), path, notes)
     except Exception:  # a broken directory makes zipfile raise anything from struct.error on
         notes.add("archive", path)
-        members = salvaged(file, size)
+        members = salvage(file, size)
     for count, member in enumerate(members):
         if count >= limits.entries:
             notes.add("entries", path)
@@ -170,7 +164,7 @@ def _directory_size(file: BinaryIO, size: int) -> int:
     return 0 if told == 0xFFFFFFFF else told  # all ones: told elsewhere, for more than 4 GB
 
 
-def _listed(
+def _members_listed(
     file: BinaryIO, entries: list[zipfile.ZipInfo], path: str, notes: Notes
 ) -> Iterator[ZipMember]:
     for entry in entries:
@@ -210,7 +204,7 @@ def _content_begins(file: BinaryIO, header_at: int) -> int | None:
     return header_at + LOCAL.size + int(header[9]) + int(header[10])
 
 
-def _place(archive: Candidate, member: ZipMember, file: BinaryIO, room: Room) -> Origin | None:
+def _origin_of(archive: Candidate, member: ZipMember, file: BinaryIO, room: Room) -> Origin | None:
     """Where the member's bytes are; held in memory if the archive is, None if that is full."""
     if not isinstance(file, io.BytesIO) and not isinstance(archive.origin, Memory):
         return archive.origin.part(member.begins, member.packed)
@@ -233,10 +227,78 @@ def _candidate(
         layers.append(Checked(member.crc))
     return Candidate(
         name=parts[-1],
-        folder=joined(archive.path, "/".join(parts[:-1])) if parts[:-1] else archive.path,
+        folder=join(archive.path, "/".join(parts[:-1])) if parts[:-1] else archive.path,
         origin=origin,
         layers=tuple(layers),
         size=member.unpacked,
         modified=member.modified,
         inside=archive.inside + 1,
     )
+
+
+def salvage(file: BinaryIO, size: int) -> Iterator[ZipMember]:
+    """The members of a zip whose list of them is lost, because the upload stopped.
+
+    The headers in front of them are followed until one makes no sense.
+    """
+    at = 0
+    while at + LOCAL.size <= size:
+        file.seek(at)
+        (
+            mark, _, flags, method, clock, day, crc, packed, unpacked, name_length, extra_length,
+        ) = LOCAL.unpack(file.read(LOCAL.size))  # fmt: skip
+        if mark != b"PK\x03\x04":
+            return
+        name = file.read(name_length)
+        extra = file.read(extra_length)
+        begins = at + LOCAL.size + name_length + extra_length
+        known = not flags & 8
+        if not known:
+            packed = _deflated_length(file, begins) if method == 8 else size - begins
+        elif packed == 0xFFFFFFFF:
+            unpacked, packed = _long_sizes(extra) or (unpacked, size - begins)
+        whole = begins + packed <= size
+        yield ZipMember(
+            name=zip_name(name, bool(flags & 0x800)),
+            encrypted=bool(flags & 1),
+            method=method,
+            begins=begins,
+            packed=min(packed, max(0, size - begins)),
+            unpacked=unpacked if known else None,
+            crc=crc if known and whole else None,
+            modified=zip_time(day, clock, extra),
+        )
+        at = begins + packed if known else _next_header(file, begins + packed, size)
+
+
+def _deflated_length(file: BinaryIO, begins: int) -> int:
+    """How long a deflated member is whose header does not say so; to the end if it is cut off."""
+    file.seek(begins)
+    machine = zlib.decompressobj(-15)
+    taken = 0
+    try:
+        while piece := file.read(64 << 10):
+            taken += len(piece)
+            while piece and not machine.eof:
+                machine.decompress(piece, 1 << 20)
+                piece = machine.unconsumed_tail
+            if machine.eof:
+                return taken - len(machine.unused_data)
+    except zlib.error:
+        pass  # what comes before the damage is the member
+    return taken
+
+
+def _long_sizes(extra: bytes) -> tuple[int, int] | None:
+    for tag, field in _fields(extra):
+        if tag == 1 and len(field) >= 16:
+            unpacked, packed = struct.unpack_from("<QQ", field)
+            return unpacked, packed
+    return None
+
+
+def _next_header(file: BinaryIO, at: int, size: int) -> int:
+    """Behind the sizes that follow a member, with or without a mark, in 32 or 64 bits."""
+    file.seek(min(at, size))
+    skipped = file.read(28).find(b"PK\x03\x04")
+    return size if skipped < 0 else at + skipped

@@ -6,15 +6,15 @@ import re
 from typing import Literal
 
 from pdtriage.model import KINDS, RECORD_FOLDER, FileKind
+from pdtriage.model.kinds import Lines, Opening
 from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
-from pdtriage.sources.find.sniff import is_text, kind_of_text
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 
 ArchiveKind = Literal["zip", "tar", "foreign"]
 
 
-class Named(NamedTuple):
+class NameFacts(NamedTuple):
     """What a file's name alone tells."""
 
     stem: str
@@ -38,23 +38,25 @@ class Recognised(NamedTuple):
     index: int | None = None  # type: ignore[assignment]
 
 
-def named(name: str, folder: str = "") -> Named:
+def read_name(name: str, folder: str = "") -> NameFacts:
     """Read a file name; `folder` is the folder the file lies in, of which the last part counts."""
     bare, _, number = name.rpartition(".")
     kind = _BARE_NAMES.get(bare)
     if kind and number.isdecimal() and number.isascii() and len(number) <= _MOST_DIGITS:
-        return Named(name, NEWEST, kind, int(number))
+        return NameFacts(name, NEWEST, kind, int(number))
     stem, packed = _without_compression(name)
     ours = folder.rpartition("/")[2].lower() == RECORD_FOLDER
     stem, piece = without_rotation(stem)
     for pattern, kind, only_in in _NAMES:
         if (not only_in or ours) and (match := pattern.fullmatch(stem)):
             index = match.groupdict().get("index")
-            return Named(stem, piece, kind, None if index is None else int(index), packed=packed)
+            return NameFacts(
+                stem, piece, kind, None if index is None else int(index), packed=packed
+            )
     captured = bool(_CAPTURED.fullmatch(stem))
     # Our own folder holds reports beside the record, and those speak of failures too.
     promising = captured or (not ours and bool(_PROMISING.fullmatch(stem)))
-    return Named(stem, piece, promising=promising, captured=captured, packed=packed)
+    return NameFacts(stem, piece, promising=promising, captured=captured, packed=packed)
 
 
 def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> Recognised | None:
@@ -62,7 +64,7 @@ def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> 
 
     A file that was `asked` for by name is always something.
     """
-    told = named(name, folder)
+    told = read_name(name, folder)
     if told.kind is not None:
         return Recognised(told.kind, told.index)
     if asked or told.promising:
@@ -74,9 +76,9 @@ def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> 
     return None
 
 
-def interesting(name: str, folder: str = "") -> bool:
+def is_interesting(name: str, folder: str = "") -> bool:
     """Whether the name alone makes it worth opening: a log, perhaps a log, or an archive."""
-    told = named(name, folder)
+    told = read_name(name, folder)
     return told.kind is not None or told.promising or archive_by_name(name) is not None
 
 
@@ -115,6 +117,42 @@ def _without_compression(name: str) -> tuple[str, bool]:
     return (name[: match.start()], True) if match else (name, False)
 
 
+def is_text(head: bytes) -> bool:
+    """Logs may hold stray bytes, and runs of NUL where a file was emptied while it was written."""
+    body = head.replace(b"\0", b"")
+    odd = len(body) - len(body.translate(None, _UNPRINTABLE))
+    return odd * 50 <= len(body)
+
+
+def kind_of_text(head: bytes, stem: str = "") -> FileKind | None:
+    """The kind of log this is the beginning of, or None if nothing in it is known."""
+    if not is_text(head):
+        return None
+    body = head.lstrip(b"\0\xef\xbb\xbf \t\r\n")
+    for kind, row in reversed(KINDS.items()):  # a pod as JSON may hold what makes a backup_env
+        if any(_begins(body, opening) for opening in row.openings):
+            return kind
+    for kind, row in KINDS.items():
+        if row.lines is not None and _consists(body, row.lines):
+            return kind
+    if stem.lower().startswith(("syslog", "messages", "journal")):
+        return "kernel" if b" kernel: " in body else None
+    if any(literal in body for literal in _LITERALS) or _TELLING.search(body):
+        return "console"
+    return None
+
+
+def _begins(body: bytes, opening: Opening) -> bool:
+    further = opening.further
+    return bool(opening.pattern.match(body) and (further is None or further.search(body)))
+
+
+def _consists(body: bytes, of: Lines) -> bool:
+    lines = [line for line in body[:8192].splitlines()[:60] if line.strip()]
+    matching = sum(1 for line in lines if of.pattern.match(line))
+    return bool(lines) and matching / len(lines) > of.share and of.word in body
+
+
 _BARE_NAMES = {row.bare: kind for kind, row in KINDS.items() if row.bare}
 _NAMES = [(row.name, kind, row.folder) for kind, row in KINDS.items() if row.name is not None]
 _MOST_DIGITS = 9
@@ -133,4 +171,46 @@ _PROMISING = lazy_compile(
     r"|[\w.-]*(?:pods?|events?|paddlejobs?|k8s|kube|describe)[\w.-]*\.(?:json|describe)"
     r"|[\w.-]+-(?:worker|ps|heter|master)-\d{1,6}\.(?:json|describe)",
     re.IGNORECASE,
+)
+_UNPRINTABLE = bytes(set(range(1, 32)) - {0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x1B})
+_LITERALS: tuple[bytes, ...] = (
+    # Both launchers, and those of other people that start Paddle.
+    b"LAUNCH INFO ",
+    b"LAUNCH WARNING ",
+    b"LAUNCH ERROR ",
+    b"Configuration Arguments",
+    b"ABORT!!!",
+    b"launch_utils.py",
+    b"terminate all the procs",
+    b"launch train in ",
+    b"launch proc_id:",
+    b"Container failed",
+    b"usage: launch.py",
+    b"server not ready, wait ",
+    b"mpirun noticed",
+    b"mpirun has exited",
+    b"srun: error:",
+    # Ends of a process, in any of the languages involved.
+    b"Traceback (most recent call last)",
+    b"Error Message Summary",
+    b"*** Aborted at ",
+    b"*** Check failure stack trace",
+    b"terminate called ",
+    b"Segmentation fault",
+    b"core dumped",
+    b"Log line format: [IWEF]",
+    # Communication libraries.
+    b" NCCL INFO ",
+    b" NCCL WARN ",
+    b"][BKCL]",
+    b"[HCCL]",
+)
+_TELLING = lazy_compile(
+    rb"\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} +\d+ [\w.+/-]{1,100}:\d+\]"
+    rb"|\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,80}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
+    rb"|\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b[^\n]{0,40}\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d"
+    rb"|\b[Ll](?:evel|vl)=\w+ msg="
+    rb"|\[\d{1,9},\d{1,6}\]<std(?:err|out|diag)>:"
+    rb"|(?i:\b(?:epoch|pass|iter|iters|iteration|step|batch)\b[^\n]{0,200}\b(?:loss|cost))"
+    rb"|(?m:^[\w.]{0,100}(?:Error|Exception|Interrupt|Warning): )"
 )

@@ -11,28 +11,30 @@ from typing import BinaryIO
 
 from pdtriage.model import RECORD_FOLDER, FileKind, LogFile
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
-from pdtriage.sources.archives.packing import Room
 from pdtriage.sources.byte_stream import Unpacked
-from pdtriage.sources.display_path import joined, natural, roots_shown
-from pdtriage.sources.find.candidate import Candidate
-from pdtriage.sources.find.copies import packed_copies
-from pdtriage.sources.find.folder import files_below, named_file
+from pdtriage.sources.display_path import display_roots, join, natural_key
+from pdtriage.sources.find.candidates import (
+    Candidate,
+    files_below,
+    named_file,
+    packed_copies,
+    read_pipe,
+    unread_beside,
+)
 from pdtriage.sources.find.recognise import (
     ArchiveKind,
-    Named,
+    NameFacts,
     archive_by_content,
     archive_by_name,
-    named,
+    is_text,
+    read_name,
     recognise,
 )
 from pdtriage.sources.find.rotation import rotation_of, rotations
-from pdtriage.sources.find.sniff import is_text
-from pdtriage.sources.find.unread import unread_beside
-from pdtriage.sources.limits import HEAD, LIMITS, Limits
+from pdtriage.sources.limits import HEAD, LIMITS, Limits, Room
 from pdtriage.sources.notes import Notes, Reason
-from pdtriage.sources.remote.url import in_public, is_url, local_path
-from pdtriage.sources.source import Found, Source
-from pdtriage.sources.stdin import piped
+from pdtriage.sources.remote.url import is_url, local_path, public_url
+from pdtriage.sources.source import SearchResult, Source
 from pdtriage.support.gc_pause import gc_paused
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
@@ -40,7 +42,7 @@ _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 _UNREAD: tuple[Reason, ...] = ("unreadable", "denied", "stranger", "unanswered")
 _LOG_ENDINGS = (".log", ".out", ".err")
 MOST_UNKNOWN = 8
-_Taken = tuple[Candidate, Named, FileKind]
+_Taken = tuple[Candidate, NameFacts, FileKind]
 
 
 @gc_paused()
@@ -50,7 +52,7 @@ def find(
     *,
     limits: Limits = LIMITS,
     tick: Callable[[], None] = lambda: None,
-) -> Found:
+) -> SearchResult:
     """All logs below `paths`, in an order that depends on their names alone.
 
     A path may be a folder, a file, an archive, a URL, or `-` for `stdin`. Nothing that lies there
@@ -61,14 +63,14 @@ def find(
     named_paths = [os.fspath(path) for path in paths]
     asked = [local_path(path) or path for path in named_paths]
     if "-" in asked and stdin is not None:
-        search.offer([piped(stdin, "<stdin>", limits, search.notes)])
+        search.offer([read_pipe(stdin, "<stdin>", limits, search.notes)])
     on_disk = [path for path in asked if path != "-" and not is_url(path) and not _is_pipe(path)]
     for number, path in enumerate([path for path in asked if _is_pipe(path)], 1):
         search.pipe(path, "<pipe>" if number == 1 else f"<pipe {number}>")
-    for path, shown in zip(on_disk, roots_shown(on_disk), strict=True):
+    for path, shown in zip(on_disk, display_roots(on_disk), strict=True):
         search.root(path, shown)
     search.urls([path for path in asked if is_url(path)], tick)
-    return search.found()
+    return search.result()
 
 
 class _Search:
@@ -102,22 +104,22 @@ class _Search:
     def pipe(self, path: str, shown: str) -> None:
         try:
             with open(path, "rb") as stream:
-                self.offer([piped(stream, shown, self.limits, self.notes)])
+                self.offer([read_pipe(stream, shown, self.limits, self.notes)])
         except OSError:
             self.notes.add("unreadable", shown)
 
     def urls(self, urls: Sequence[str], tick: Callable[[], None]) -> None:
         if not urls:
             return
-        from pdtriage.sources.remote.fetched import Kept  # local logs do not wait for this
         from pdtriage.sources.remote.listing import remote_files
+        from pdtriage.sources.remote.origin import FetchCache  # local logs do not wait for this
 
-        kept = Kept()
+        fetched = FetchCache()
         for url in urls:
             try:
-                self.offer(remote_files(url, self.limits, self.notes, kept, tick))
+                self.offer(remote_files(url, self.limits, self.notes, fetched, tick))
             except FileNotFoundError:
-                self.missing.append(in_public(url))
+                self.missing.append(public_url(url))
 
     def offer(self, candidates: Iterable[Candidate]) -> None:
         """Make logs of them, or of what is in them, unless they were reached before."""
@@ -127,17 +129,17 @@ class _Search:
             if real in real_paths:
                 continue
             # Only then: a link may give a name that tells to a file whose own name does not.
-            if self._recognised(candidate) and real is not None:
+            if self._take_if_log(candidate) and real is not None:
                 real_paths.add(real)
 
-    def found(self) -> Found:
+    def result(self) -> SearchResult:
         doubtful = not self.logs
         if doubtful:
             self._last_resort()
         sources = tuple(self._sources())
         for path in unread_beside(self.unread, sources):
             self.notes.add("unfamiliar", path)
-        return Found(sources, self.notes.texts(), tuple(self.missing), doubtful)
+        return SearchResult(sources, self.notes.texts(), tuple(self.missing), doubtful)
 
     def _last_resort(self) -> None:
         """Where nothing is known, what is called a log may be one that says little."""
@@ -145,10 +147,10 @@ class _Search:
         for candidate in called_so[:MOST_UNKNOWN]:
             head = self._head(candidate)
             if head.strip() and is_text(head):
-                self._take(candidate, named(candidate.name, candidate.folder), "console")
+                self._take(candidate, read_name(candidate.name, candidate.folder), "console")
 
-    def _recognised(self, candidate: Candidate) -> bool:
-        told = named(candidate.name, candidate.folder)
+    def _take_if_log(self, candidate: Candidate) -> bool:
+        told = read_name(candidate.name, candidate.folder)
         if told.kind is not None:
             self._take(candidate, told, told.kind)
             return True
@@ -157,7 +159,7 @@ class _Search:
             self.unread.append(candidate)
             return False
         head = self._head(candidate)
-        if (by_name or candidate.asked) and self._opened(candidate, by_name, head):
+        if (by_name or candidate.asked) and self._open_archive(candidate, by_name, head):
             return True
         if candidate.asked and self.several and not is_text(head):
             self.notes.add("binary", candidate.path)
@@ -169,7 +171,7 @@ class _Search:
             self.unread.append(candidate)
         return recognised is not None
 
-    def _opened(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
+    def _open_archive(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
         """Whether it is an archive; if so its members have been offered."""
         kind = archive_by_content(self._packed_head(candidate), head)
         if kind is None and by_name == "tar" and head and not head.strip(b"\0"):
@@ -210,23 +212,23 @@ class _Search:
         except (OSError, DamagedError, TooMuchError):
             return b""
 
-    def _take(self, candidate: Candidate, told: Named, kind: FileKind) -> None:
-        log = joined(candidate.folder, told.stem)
+    def _take(self, candidate: Candidate, told: NameFacts, kind: FileKind) -> None:
+        log = join(candidate.folder, told.stem)
         piece = candidate, told, kind
         if self.logs.setdefault(log, piece) is not piece:
             self.further.setdefault(log, []).append(piece)
 
     def _sources(self) -> Iterator[Source]:
         shown: set[str] = set()
-        for log in sorted(self.logs, key=natural):
+        for log in sorted(self.logs, key=natural_key):
             piece = self.logs[log]
             if log not in self.further:
                 yield self._source(*piece, rotation_of(piece[1].piece), shown)
                 continue
-            for rotation, one in self._numbered([piece, *self.further[log]]):
+            for rotation, one in self._number([piece, *self.further[log]]):
                 yield self._source(*one, rotation, shown)
 
-    def _numbered(self, pieces: list[_Taken]) -> list[tuple[int, _Taken]]:
+    def _number(self, pieces: list[_Taken]) -> list[tuple[int, _Taken]]:
         """The pieces of one log with their rotation numbers, the newest first."""
         pieces = sorted(self._last_of_each(pieces), key=lambda piece: piece[0].path)
         pieces = self._without_copies(pieces)
@@ -254,7 +256,7 @@ class _Search:
         return [piece for piece in pieces if piece[0] not in copies]
 
     def _source(
-        self, candidate: Candidate, told: Named, kind: FileKind, rotation: int, shown: set[str]
+        self, candidate: Candidate, told: NameFacts, kind: FileKind, rotation: int, shown: set[str]
     ) -> Source:
         folder, path = candidate.folder, candidate.path
         if path in shown:

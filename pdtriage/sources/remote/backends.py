@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from pdtriage.sources.notes import Reason
-from pdtriage.sources.remote.url import CHAIN, RemoteError, in_public, scheme_of
+from pdtriage.sources.remote.url import CHAIN, RemoteError, public_url, scheme_of
 from pdtriage.support.errors import NotAvailableError, missing_package
 from pdtriage.support.language import Text
 
@@ -54,7 +54,7 @@ _LASTING = (IsADirectoryError, NotADirectoryError, ValueError, TypeError, NotImp
 Result = TypeVar("Result")
 
 
-def connected(url: str) -> tuple[Any, str]:
+def connect(url: str) -> tuple[Any, str]:
     """The file system behind a URL, and the path there. One connection per thread where needed.
 
     fsspec itself shares the instances of backends that are made for it (S3, HTTP) and gives each
@@ -68,13 +68,13 @@ def connected(url: str) -> tuple[Any, str]:
             raise _unknown(url)
         file_system, path = fsspec.core.url_to_fs(url, **_options(url))
     except ImportError as error:
-        raise missing_package(in_public(url), _EXTRAS.get(scheme, "pdtriage[remote]")) from error
+        raise missing_package(public_url(url), _EXTRAS.get(scheme, "pdtriage[remote]")) from error
     return file_system, str(path)
 
 
 def on_storage(url: str, use: Callable[[Any, str], Result]) -> Result:
     """What `use` makes of the file system and the path there."""
-    file_system, path = connected(url)
+    file_system, path = connect(url)
     try:
         return use(file_system, path)
     except Exception as error:
@@ -83,7 +83,7 @@ def on_storage(url: str, use: Callable[[Any, str], Result]) -> Result:
         raise
 
 
-def patiently(call: Callable[[], Result]) -> Result:
+def with_retries(call: Callable[[], Result]) -> Result:
     """What `call` gives; hiccups are tried again, a refusal or an absence is not."""
     wait = FIRST_WAIT
     for rest in reversed(range(TRIES)):
@@ -100,12 +100,12 @@ def patiently(call: Callable[[], Result]) -> Result:
     raise AssertionError("unreachable")
 
 
-def begun(call: Callable[[], Result]) -> Future[Result]:
+def submit(call: Callable[[], Result]) -> Future[Result]:
     """The call, made patiently by one of a few threads that never keep the program from ending."""
-    return _crew().submit(lambda: patiently(call))
+    return _crew().submit(lambda: with_retries(call))
 
 
-def awaited(future: Future[Result]) -> Result:
+def wait_for(future: Future[Result]) -> Result:
     """The answer; a backend without time-outs of its own does not make us wait for ever."""
     from concurrent.futures import TimeoutError as TooLate
 
@@ -164,9 +164,9 @@ def _unknown(url: str) -> NotAvailableError:
     if CHAIN in url:
         return NotAvailableError(
             Text(
-                f"{in_public(url)}: give the URL alone, archives behind it are opened anyway; "
+                f"{public_url(url)}: give the URL alone, archives behind it are opened anyway; "
                 "an IPv6 address is written without ::",
-                f"{in_public(url)}：请只给出 URL 本身，其中的压缩包会自动打开；"
+                f"{public_url(url)}：请只给出 URL 本身，其中的压缩包会自动打开；"
                 "IPv6 地址请写成不含 :: 的形式",
             )
         )

@@ -11,16 +11,14 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pdtriage.sources.display_path import joined, printable
-from pdtriage.sources.find.candidate import Candidate
-from pdtriage.sources.find.folder import NEVER_LOGS
-from pdtriage.sources.find.recognise import archive_by_name, interesting, named
+from pdtriage.sources.display_path import join, printable
+from pdtriage.sources.find.candidates import NEVER_LOGS, Candidate
+from pdtriage.sources.find.recognise import archive_by_name, is_interesting, read_name
 from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Notes
-from pdtriage.sources.remote.backends import HTTP, awaited, begun, on_storage
-from pdtriage.sources.remote.fetched import Kept
-from pdtriage.sources.remote.origin import Remote
-from pdtriage.sources.remote.url import RemoteError, in_public, scheme_of, told_apart
+from pdtriage.sources.remote.backends import HTTP, on_storage, submit, wait_for
+from pdtriage.sources.remote.origin import FetchCache, Remote
+from pdtriage.sources.remote.url import RemoteError, public_url, scheme_of, with_query_digest
 
 WINDOW = 32
 """Folders, or files to look at, that are under way at once."""
@@ -32,26 +30,26 @@ Facts = Mapping[str, Any]
 
 
 def remote_files(
-    url: str, limits: Limits, notes: Notes, kept: Kept, tick: Callable[[], None]
+    url: str, limits: Limits, notes: Notes, fetched: FetchCache, tick: Callable[[], None]
 ) -> Iterator[Candidate]:
     """The file a URL names, or those below the folder it names that may be logs.
 
     FileNotFoundError if there is nothing; whatever else goes wrong becomes a note.
     """
-    storage = _Storage(url, kept)
+    storage = _Storage(url, fetched)
     try:
         root, is_folder = storage.root()
     except RemoteError as error:
         if error.reason == "vanished":
-            raise FileNotFoundError(in_public(url)) from None
-        notes.add(error.reason, in_public(url))
+            raise FileNotFoundError(public_url(url)) from None
+        notes.add(error.reason, public_url(url))
         return
     if not is_folder:
-        yield storage.asked(root)
+        yield storage.named_file(root)
         return
     waiting: deque[tuple[_Entry, Future[Remote]]] = deque()
     for entry in _below(storage, root["path"], limits, notes, tick):
-        waiting.append((entry, begun(partial(storage.looked_at, entry))))
+        waiting.append((entry, submit(partial(storage.look_at, entry))))
         if len(waiting) >= WINDOW:
             yield from _candidate(*waiting.popleft(), notes, tick)
     while waiting:
@@ -68,11 +66,11 @@ class _Entry:
 
 
 class _Storage:
-    def __init__(self, url: str, kept: Kept) -> None:
+    def __init__(self, url: str, fetched: FetchCache) -> None:
         self.url = url
-        self.shown = in_public(url).rstrip("/")
+        self.shown = public_url(url).rstrip("/")
         self.is_http = scheme_of(url) in HTTP
-        self._kept = kept
+        self._fetched = fetched
 
     def root(self) -> tuple[Facts, bool]:
         """What the URL itself names, and whether that is a folder."""
@@ -84,15 +82,15 @@ class _Storage:
                 return facts, self._is_page(facts, path)
             return facts, facts.get("type") == "directory"
 
-        return awaited(begun(lambda: on_storage(self.url, ask)))
+        return wait_for(submit(lambda: on_storage(self.url, ask)))
 
-    def listed(self, path: str) -> list[Facts]:
+    def list_folder(self, path: str) -> list[Facts]:
         def ask(storage: Any, _: str) -> list[Facts]:
             return list(storage.ls(path, detail=True))
 
         return on_storage(self.url, ask)
 
-    def asked(self, facts: Facts) -> Candidate:
+    def named_file(self, facts: Facts) -> Candidate:
         """The file the user named."""
         shown = unquote(self.shown) if self.is_http else self.shown
         folder, _, name = printable(shown).rpartition("/")
@@ -102,18 +100,18 @@ class _Storage:
             origin=self.origin(facts["path"], facts),
             size=facts.get("size"),
             modified=_modified(facts),
-            real=told_apart(self.shown, self.url),
+            real=with_query_digest(self.shown, self.url),
             asked=True,
         )
 
-    def looked_at(self, entry: _Entry) -> Remote:
+    def look_at(self, entry: _Entry) -> Remote:
         """What a listing of HTTP does not tell; the beginning, if the name tells too little."""
         facts = entry.facts
         if self.is_http:
             facts = on_storage(self.url, lambda storage, _: dict(storage.info(entry.path)))
         remote = self.origin(entry.path, facts)
         folder = entry.folder.rpartition("/")[2]
-        if named(entry.name, folder).kind is None and archive_by_name(entry.name) is None:
+        if read_name(entry.name, folder).kind is None and archive_by_name(entry.name) is None:
             remote.look_here()
         return remote
 
@@ -124,7 +122,7 @@ class _Storage:
             size=facts.get("size"),
             version=_version(facts),
             modified=_modified(facts),
-            kept=self._kept,
+            fetched=self._fetched,
         )
 
     def _is_page(self, facts: Facts, path: str) -> bool:
@@ -132,7 +130,7 @@ class _Storage:
         reached = str(facts.get("url") or path)
         return urlsplit(reached).path.endswith("/") or (
             facts.get("mimetype") == "text/html"
-            and not interesting(urlsplit(path).path.rpartition("/")[2])
+            and not is_interesting(urlsplit(path).path.rpartition("/")[2])
         )
 
 
@@ -144,42 +142,42 @@ def _below(
     seen = 0
     for depth in range(limits.depth + 1):
         below: list[tuple[str, str]] = []
-        for (folder, shown), listed in _all_listed(storage, level):
+        for (folder, shown), listed in _list_all(storage, level):
             tick()
             try:
-                entries = awaited(listed)
+                entries = wait_for(listed)
             except RemoteError as error:
                 notes.add(error.reason, shown)
                 continue
-            for facts, path, name in _named(storage, entries, folder):
+            for facts, path, name in _entries_named(storage, entries, folder):
                 seen += 1
                 if seen > limits.entries:
                     notes.add("entries", storage.shown)
                     return
                 if facts.get("type") == "directory":
                     if depth == limits.depth:
-                        notes.add("depth", joined(shown, name))
+                        notes.add("depth", join(shown, name))
                     elif name not in NEVER_LOGS:
-                        below.append((path, joined(shown, name)))
+                        below.append((path, join(shown, name)))
                 elif facts.get("type") == "link":
-                    notes.add("outside", joined(shown, name))
-                elif interesting(name, shown.rpartition("/")[2]):
+                    notes.add("outside", join(shown, name))
+                elif is_interesting(name, shown.rpartition("/")[2]):
                     yield _Entry(facts, path, name, shown)
         level = below
 
 
-def _all_listed(
+def _list_all(
     storage: _Storage, folders: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], Future[list[Facts]]]]:
     waiting: deque[tuple[tuple[str, str], Future[list[Facts]]]] = deque()
     for folder in folders:
-        waiting.append((folder, begun(partial(storage.listed, folder[0]))))
+        waiting.append((folder, submit(partial(storage.list_folder, folder[0]))))
         if len(waiting) >= WINDOW:
             yield waiting.popleft()
     yield from waiting
 
 
-def _named(
+def _entries_named(
     storage: _Storage, entries: Sequence[Facts], folder: str
 ) -> list[tuple[Facts, str, str]]:
     """Entries of a folder with their path and printable name, sorted; what leads elsewhere not."""
@@ -204,9 +202,9 @@ def _candidate(
 ) -> Iterator[Candidate]:
     tick()
     try:
-        origin = awaited(coming)
+        origin = wait_for(coming)
     except RemoteError as error:
-        notes.add(error.reason, joined(entry.folder, entry.name))
+        notes.add(error.reason, join(entry.folder, entry.name))
         return
     yield Candidate(
         name=entry.name,
@@ -214,7 +212,7 @@ def _candidate(
         origin=origin,
         size=origin.size,
         modified=origin.modified,
-        real=joined(entry.folder, entry.name),
+        real=join(entry.folder, entry.name),
     )
 
 

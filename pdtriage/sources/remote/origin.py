@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -10,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pdtriage.sources.archives.compressed import MAGIC, DamagedError, codec_of
 from pdtriage.sources.limits import HEAD
-from pdtriage.sources.remote.backends import HTTP, awaited, begun, on_storage, patiently
-from pdtriage.sources.remote.fetched import Kept, Place
-from pdtriage.sources.remote.streamed import Stream
-from pdtriage.sources.remote.url import RemoteError, in_public, scheme_of, told_apart
+from pdtriage.sources.remote.backends import HTTP, on_storage, submit, wait_for, with_retries
+from pdtriage.sources.remote.handles import Stream
+from pdtriage.sources.remote.url import RemoteError, public_url, scheme_of, with_query_digest
 
 if TYPE_CHECKING:
-    from pdtriage.sources.remote.seekable import RemoteFile
+    from pdtriage.sources.remote.handles import RemoteFile
 
 BLOCK = 4 << 20
 """Bytes asked for at once."""
@@ -28,6 +28,51 @@ BREAKS = 100
 """How often an answer may break off before it is taken for malice."""
 HOPS = 64 << 20
 """Archives above this size are not read whole to see what is in them, if parts can be had."""
+MOST_FETCHED = 64 << 20
+"""Bytes kept over all files of one search."""
+
+BlockKey = tuple[str, str, int]
+"""Where to connect, the file there, and an offset in it."""
+
+
+class FetchCache:
+    """What was fetched and not yet used up. Stays in its process: others fetch for themselves."""
+
+    def __init__(self, room: int = MOST_FETCHED) -> None:
+        self._room = room
+        self._heads: dict[BlockKey, bytes] = {}
+        self._coming: dict[BlockKey, Future[bytes]] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[FetchCache], tuple[()]]:
+        return FetchCache, ()
+
+    def look(self, key: BlockKey) -> bytes:
+        coming = self._coming.pop(key, None)
+        if coming is not None:
+            self.keep(key, wait_for(coming))
+        return self._heads.get(key, b"")
+
+    def take(self, key: BlockKey) -> bytes:
+        """The same; from now on it is the reader's."""
+        coming = self._coming.pop(key, None)
+        with self._lock:
+            head = self._heads.pop(key, b"")
+            self._room += len(head)
+        return head or (b"" if coming is None else wait_for(coming))
+
+    def keep(self, key: BlockKey, head: bytes) -> None:
+        with self._lock:
+            grown = len(head) - len(self._heads.get(key, b""))
+            if 0 < grown <= self._room:
+                self._room -= grown
+                self._heads[key] = head
+
+    def expect(self, key: BlockKey, coming: Future[bytes]) -> None:
+        self._coming[key] = coming
+
+    def has(self, key: BlockKey) -> bool:
+        return key in self._coming or key in self._heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +90,7 @@ class Remote:
     modified: float | None = None
     offset: int = 0
     length: int | None = None
-    kept: Kept = field(default_factory=Kept, repr=False, compare=False)
+    fetched: FetchCache = field(default_factory=FetchCache, repr=False, compare=False)
 
     @property
     def whole(self) -> bool:
@@ -54,17 +99,17 @@ class Remote:
     @property
     def public(self) -> str:
         """What tells it from every other file, without credentials."""
-        return f"{in_public(self.root)} {told_apart(in_public(self.path), self.path)}"
+        return f"{public_url(self.root)} {with_query_digest(public_url(self.path), self.path)}"
 
     @property
-    def hops(self) -> bool:
+    def prefers_seeking(self) -> bool:
         """Whether to go from place to place in it rather than to read it whole."""
         return self.size is not None and self.size > HOPS and self._gives_parts()
 
     def part(self, offset: int, length: int) -> Remote:
         return replace(self, offset=self.offset + offset, length=length)
 
-    def unpacked(self) -> bool:
+    def is_unpacked(self) -> bool:
         try:
             return codec_of(next(self.pieces(HEAD), b"")[:MAGIC]) is None
         except (RemoteError, DamagedError):
@@ -73,37 +118,37 @@ class Remote:
     def pieces(self, size: int) -> Iterator[bytes]:
         """Asked for small pieces it fetches no more than a look needs, and keeps that."""
         looking = size <= HEAD
-        place = self._place
-        head = self.kept.look(place) if looking else self.kept.take(place)
+        key = self._key
+        head = self.fetched.look(key) if looking else self.fetched.take(key)
         yield from _cut(head, size)
         for fresh in self._from(self.offset + len(head), looking):
             if looking and len(head) < SMALL:  # whoever goes on is not just looking
                 head += fresh
-                self.kept.keep(place, head)
+                self.fetched.keep(key, head)
             yield from _cut(fresh, size)
 
     def prime(self) -> None:
         """Begin to fetch what will be read first."""
         end = self._end
-        if end is None or self._streamed or self.kept.has(self._place):
+        if end is None or self._streamed or self.fetched.has(self._key):
             return
         first = min(end, self.offset + BLOCK)
-        self.kept.expect(self._place, self._begun(self.offset, first))
+        self.fetched.expect(self._key, self._submit(self.offset, first))
 
     def look_here(self) -> None:
         """Fetch and keep the beginning, in this thread; a stream is opened when it is read."""
         if self._end and not self._streamed:
             first = self._block(self.offset, self.offset + _look(self._end - self.offset))
-            self.kept.keep(self._place, first)
+            self.fetched.keep(self._key, first)
 
-    def opened(self) -> RemoteFile:
-        from pdtriage.sources.remote.seekable import RemoteFile
+    def open(self) -> RemoteFile:
+        from pdtriage.sources.remote.handles import RemoteFile
 
         assert self.size is not None
         return RemoteFile(self, self.size)
 
     @property
-    def _place(self) -> Place:
+    def _key(self) -> BlockKey:
         return (self.root, self.path, self.offset)
 
     @property
@@ -133,10 +178,10 @@ class Remote:
                 looking = looking and next_at - self.offset < SMALL
                 while next_at < end and len(coming) < (1 if looking else AHEAD):
                     upto = min(end, next_at + (_look(end - next_at) if looking else BLOCK))
-                    coming.append((upto - next_at, self._begun(next_at, upto)))
+                    coming.append((upto - next_at, self._submit(next_at, upto)))
                     next_at = upto
                 wanted, future = coming.popleft()
-                block = awaited(future)
+                block = wait_for(future)
                 yield block
                 if len(block) < wanted:
                     raise DamagedError("shorter than it was")
@@ -144,13 +189,13 @@ class Remote:
             for _, future in coming:
                 future.cancel()
 
-    def _begun(self, begin: int, end: int) -> Future[bytes]:
-        return begun(lambda: self._block(begin, end))
+    def _submit(self, begin: int, end: int) -> Future[bytes]:
+        return submit(lambda: self._block(begin, end))
 
     def _block(self, begin: int, end: int) -> bytes:
-        return on_storage(self.root, lambda storage, _: self._fetched(storage, begin, end))
+        return on_storage(self.root, lambda storage, _: self._fetch(storage, begin, end))
 
-    def _fetched(self, storage: Any, begin: int, end: int) -> bytes:
+    def _fetch(self, storage: Any, begin: int, end: int) -> bytes:
         if scheme_of(self.root) not in HTTP:
             return bytes(storage.cat_file(self.path, start=begin, end=end))[: end - begin]
         if begin == 0 and self.whole and end == self.size:
@@ -164,7 +209,7 @@ class Remote:
             return True
         assert self.size is not None
         try:
-            return len(awaited(self._begun(self.size - 1, self.size))) == 1
+            return len(wait_for(self._submit(self.size - 1, self.size))) == 1
         except RemoteError:
             return False
 
@@ -174,7 +219,7 @@ class Remote:
         for rest in reversed(range(BREAKS)):
             before = at
             try:
-                with self._opened_at(at) as stream:
+                with self._open_at(at) as stream:
                     for piece in stream:
                         at += len(piece)
                         yield piece
@@ -185,11 +230,11 @@ class Remote:
                 if error.reason != "unanswered" or at == before or not rest:
                     raise
 
-    def _opened_at(self, at: int) -> Stream:
+    def _open_at(self, at: int) -> Stream:
         def use(storage: Any, _: str) -> Stream:
             return Stream(storage, self.path, at, self._end)
 
-        return patiently(lambda: on_storage(self.root, use))
+        return with_retries(lambda: on_storage(self.root, use))
 
 
 def _look(left: int) -> int:

@@ -30,7 +30,7 @@ def scheme_of(url: str) -> str:
     return match["scheme"].lower() if match else ""
 
 
-def in_public(path: str) -> str:
+def public_url(path: str) -> str:
     """A path as it may be shown: a URL without user, password, query and fragment."""
     if not is_url(path):
         return path
@@ -44,7 +44,7 @@ def in_public(path: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
-def told_apart(shown: str, url: str) -> str:
+def with_query_digest(shown: str, url: str) -> str:
     """What is shown of a URL, with a digest of the query: that may choose the file."""
     _, mark, query = url.partition("?")
     digest = sha256(query.encode("utf-8", "surrogatepass")).hexdigest()
