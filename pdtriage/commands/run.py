@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
         observer.close()
     report = analyst.report
     if outcome.record is not None:
-        report = analyst.report_on_launch(outcome.record)
+        report = analyst.report_on_launch(outcome.decisions)
     if report is not None:
         _publish(report, flags, language)
     return outcome.exit_code

@@ -111,6 +111,7 @@ class _Session:
         self.elastic: Elastic | None = None
         self.ended: JobEnded | None = None
         self.noted: set[Text] = set()
+        self.decisions: dict[int, Decision] = {}
         self.pod = "".join(chr(ord("a") + byte % 26) for byte in os.urandom(6))
 
     def run(self) -> Outcome:
@@ -147,7 +148,7 @@ class _Session:
                     outcome = self._end_without_restart(
                         outcome, Decision(False, ended.elsewhere), code
                     )
-            return outcome
+            return outcome._replace(decisions=self.decisions)
         # Only an elastic job can end while this node is not in it.
         return self._ended_without_us()
 
@@ -190,7 +191,10 @@ class _Session:
             attempt = Attempt(
                 plan, self.flags, self.observer, self.analyst, context, channel, self.elastic
             )
-            return attempt.run(self.restarts)
+            outcome = attempt.run(self.restarts)
+            if outcome.decision is not None:
+                self.decisions[plan.attempt] = outcome.decision
+            return outcome
 
     def _pause(self, outcome: Outcome, loop: EventLoop) -> Outcome:
         """Give what failed a moment to recover; a signal in that time ends the job."""
@@ -213,6 +217,7 @@ class _Session:
         record, who = outcome.record, outcome.conclusion
         if record is not None and who is not None:
             record = amend(record, RestartRecord(*decision), code, who.verdict)
+            self.decisions[record.attempt] = decision
             culprits = who.culprits if code != exit_codes.OK else ()
             self.observer.notice(Finished(record, code, culprits, who.role, decision))
         return outcome._replace(decision=decision, exit_code=code, record=record)

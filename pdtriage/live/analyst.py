@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
@@ -11,6 +12,7 @@ from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # A launcher starts without the nouns of the analysis.
+    from pdtriage.launch.supervise.restart import Decision
     from pdtriage.model import Cause, Exit, Report, RunFacts
 
 
@@ -52,25 +54,18 @@ class LiveAnalyst:
             failure=self._failure(cause, run),
         )
 
-    def report_on_launch(self, record: RunRecord) -> Report | None:
-        """The report on the attempt of `record`, the last one, which knows of the others."""
+    def report_on_launch(self, decisions: Mapping[int, Decision]) -> Report | None:
+        """The report on the last attempt, which knows of the others and what followed them."""
         from pdtriage.analysis.job import Job
         from pdtriage.model import Restart
-        from pdtriage.record.reader import read_records
         from pdtriage.verdict.attempts import furthest
 
-        # What followed the earlier attempts stands in their records.
-        decided = {
-            known.attempt: Restart(*known.restart)
-            for known in read_records(self._folder)
-            if known.launch == record.launch and known.restart is not None
-        }
-        if self.report is None or (len(self._attempts) < 2 and not decided):
+        if self.report is None or (len(self._attempts) < 2 and not decisions):
             return self.report
         runs = [
             facts._replace(
                 run=facts.run._replace(index=index, attempt=attempt),
-                restart=decided.get(attempt),
+                restart=Restart(*decisions[attempt]) if attempt in decisions else None,
                 reached=furthest(facts),  # heard to the end, whatever came after it
             )
             for index, (attempt, facts) in enumerate(sorted(self._attempts.items()), 1)

@@ -70,6 +70,8 @@ class Outcome(NamedTuple):
     refusal: UserError | None = None
     decision: Decision | None = None
     """Whether another attempt follows; None where nobody asked for restarts."""
+    decisions: Mapping[int, Decision] = {}
+    """The same for every attempt of the launch, by its number."""
 
 
 class LaunchChecks(Protocol):
