@@ -22,7 +22,10 @@ _EPOCH = lazy_compile(r"\b[Ee]poch: ?\[ ?(?P<step>\d{1,9})/ ?(?P<total>\d{1,9}) 
 
 
 def elsewhere(evidence: RunEvidence) -> list[Suspect]:
-    """Who was not where the others waited, or waited in another place of the program."""
+    """Who was not where the others waited, or waited in another place of the program.
+
+    No two of these speak of one run: they ask for one rank, for two, and for more that complain.
+    """
     return fell_behind(evidence) or _odd_one_out(evidence) or _out_of_step(evidence)
 
 

@@ -172,3 +172,20 @@ def test_one_of_several_who_has_finished_does_not_speak_for_the_others() -> None
 def test_data_that_is_loaded_is_no_training_that_is_done() -> None:
     files = {"console.log": "launch proc_id:71 idx:0\n", "log/workerlog.0": "train data: done\n"}
     assert judge(runs_of(files)[-1], engine().knowledge).verdict == "hung"
+
+
+def test_who_ends_a_job_by_hand_may_have_waited_for_the_one_that_is_behind() -> None:
+    console = "LAUNCH INFO 2023-01-02 03:04:05,006 Terminating with signal 15\n"
+    ahead = STEPS + "epoch 0 step 2 loss 1.3\n" + waited("-1")
+    found = judged(ahead, STEPS, console=console)
+    (cause,) = found.causes
+    assert (found.verdict, cause.rank, cause.category) == ("hung", 1, "hang")
+    assert cause.why[0].en == "its last step is 1, the others reached 2"
+
+
+def test_a_launcher_that_saw_all_run_tells_a_hang_from_a_log_that_was_cut() -> None:
+    steps = "".join(f"step: {n}/1000, loss: 1.0, lr: 0.1\n" for n in (10, 20, 30))
+    found = judged(steps, steps, console="launch proc_id:71 idx:0\n")
+    assert (found.verdict, found.causes[0].signature) == ("hung", "verdict.stuck")
+    found = judged(steps, steps)
+    assert (found.verdict, found.causes[0].signature) == ("unknown", "verdict.cut-short")
