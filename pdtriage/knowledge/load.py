@@ -50,6 +50,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
         prefixes=tuple(formats["prefixes"]),
         clocks=tuple(formats["clocks"]),
         counters=tuple(formats["counters"]),
+        finishes=tuple(formats["finishes"]),
         problems=tuple(problems),
     )
 

@@ -21,9 +21,15 @@ from pdtriage.support import cache
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
-FORMAT_TABLES = {"prefix": "prefixes", "clock": "clocks", "counter": "counters"}
+FORMAT_TABLES = {
+    "prefix": "prefixes",
+    "clock": "clocks",
+    "counter": "counters",
+    "finish": "finishes",
+}
 _CACHE = "parsers"
-_FORM = f"{sys.implementation.cache_tag} {Signature._fields} {Format._fields}".encode()
+_FIELDS = Signature._fields, Format._fields, *FORMAT_TABLES
+_FORM = f"{sys.implementation.cache_tag} {_FIELDS}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""
 _SENTENCES = [Signature._fields.index(name) for name in ("title", "meaning", "confirm")]
 _ADVICE = Signature._fields.index("advice")
@@ -49,7 +55,7 @@ def read_tested(path: Path) -> FileContents:
     for table, formats in contents.formats.items():
         for form in formats:
             where = f"{path}: {table} {form.id!r}: pattern"
-            _try_to_compile(form.pattern, where, plain=table == "prefix")
+            _try_to_compile(form.pattern, where, plain=table in ("prefix", "finish"))
             if table == "counter":
                 _try_to_scan(form.pattern, where)
     return contents
@@ -140,7 +146,7 @@ def _version(module: str) -> bytes:
 
 
 def _try_to_compile(pattern: str | None, where: str, plain: bool = False) -> None:
-    """Refuses what does not compile; prefixes are `plain`, for the standard library."""
+    """Refuses what does not compile; prefixes and last lines are `plain`, for `re`."""
     import regex
 
     if pattern is None:

@@ -68,7 +68,7 @@ class Signature(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How a line prefix, a clock or a step counter looks; tried in the order of the file."""
+    """How a line prefix, a clock, a step counter or a good last line looks; tried in order."""
 
     id: str
     pattern: str
@@ -97,6 +97,7 @@ class _Contents(NamedTuple):
     prefixes: tuple[Format, ...] = ()
     clocks: tuple[Format, ...] = ()
     counters: tuple[Format, ...] = ()
+    finishes: tuple[Format, ...] = ()
     problems: tuple[Text, ...] = ()
     """What was wrong with extra parsers that were skipped; the shipped ones have none."""
 

@@ -19,6 +19,7 @@ class RunEvidence:
     def __init__(self, facts: RunFacts, knowledge: Knowledge) -> None:
         self.facts = facts
         self.signatures = knowledge.signatures
+        self._finishes = knowledge.finishes
         self.readings = [read_rank(rank, knowledge) for rank in facts.ranks]
         self.accusations = accusations_in(self.readings)
         self.accusers = accusers_of(self.accusations)
@@ -75,7 +76,14 @@ class RunEvidence:
         doubtful = [r for r in spoken if not r.ended_well]
         if not spoken or not doubtful:
             return bool(spoken)
-        return all(r.says_finished for r in doubtful) and not self.others_are_missing
+        return all(map(self.says_finished, doubtful)) and not self.others_are_missing
+
+    def says_finished(self, reading: RankReading) -> bool:
+        """By its last line, and nothing speaks against it."""
+        if not reading.quiet or reading.stopped is not None:
+            return False
+        last = reading.rank.tail[-1:]
+        return any(re.search(form.pattern, line) for line in last for form in self._finishes)
 
     @property
     def others_are_missing(self) -> bool:

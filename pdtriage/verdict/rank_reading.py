@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, Progress, Rank, Says
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
-from pdtriage.support.lazy_regex import lazy_compile
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
@@ -18,11 +17,6 @@ LAST_WORDS = 2
 FAR = 120
 """A failure that far before the last one, without a step in between, was about something else."""
 _GROUP = re.compile(r"ExceptionGroup: .*\(\d+ sub-exceptions?\)$")
-_FINISHED = lazy_compile(
-    r"(?i)\btrain(?:ing)? (?:is |has |was |been ){0,2}(?:all )?"
-    r"(?:finished|completed?|done|ended|over|successful)\b"
-    r"|\b(?:finished|completed|end of) (?:the )?training\b|训练(?:已|全部|已经)?(?:完成|结束)"
-)
 
 
 class Observation(NamedTuple):
@@ -97,13 +91,6 @@ class RankReading(NamedTuple):
     def ended_well(self) -> bool:
         """By its own word, or by its parent's."""
         return bool(self.ended or (self.rank.exit and self.rank.exit.code == 0))
-
-    @property
-    def says_finished(self) -> bool:
-        """By its last words, and nothing speaks against them."""
-        last = self.rank.tail[-1:]
-        unharmed = self.quiet and self.stopped is None
-        return unharmed and any(_FINISHED.search(line) for line in last)
 
 
 _made = maker(RankReading)

@@ -59,7 +59,8 @@ def check(
         if not broken and not runaway:  # such a pattern would wait for its time limit again
             sound[signature.id] = signature
     wrong: set[Format] = set()
-    for form in (*knowledge.prefixes, *knowledge.clocks, *knowledge.counters):
+    scanned = (*knowledge.prefixes, *knowledge.clocks, *knowledge.counters)
+    for form in (*scanned, *knowledge.finishes):
         if found := list(_format(form)):
             problems += found
             wrong.add(form)

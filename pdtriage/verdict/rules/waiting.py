@@ -106,7 +106,7 @@ def stuck(evidence: RunEvidence) -> list[Suspect]:
     stack, which people take when a job does not move.
     """
     spoken = [r for r in evidence.readings if r.rank.lines]
-    if evidence.facts.ended_by_cluster == "running" or not _just_stop(spoken):
+    if evidence.facts.ended_by_cluster == "running" or not _just_stop(spoken, evidence):
         return []
     seen = [*evidence.kernel, *(f for r in spoken for f in r.context)]
     pictures = [f for f in seen if f.says("inspected")]
@@ -118,11 +118,11 @@ def stuck(evidence: RunEvidence) -> list[Suspect]:
     return [_of_all(STUCK, spoken, spoken[:2], why)._replace(support=(*pictures[:1],))]
 
 
-def _just_stop(spoken: Sequence[RankReading]) -> bool:
+def _just_stop(spoken: Sequence[RankReading], evidence: RunEvidence) -> bool:
     """No error, no end, and not everybody says that it has finished."""
     if any(r.ended or r.stopped or not r.quiet for r in spoken):
         return False
-    return not all(r.says_finished for r in spoken)
+    return not all(map(evidence.says_finished, spoken))
 
 
 def _why_stuck(pictures: Sequence[Observation]) -> Text:
@@ -142,9 +142,8 @@ def _stopped_in_midst(evidence: RunEvidence) -> list[Suspect]:
     readings, launcher = evidence.readings, evidence.launcher
     spoken = [r for r in readings if r.rank.lines]
     silent = all(r.quiet and not (r.ended or r.stopped or r.rank.exit) for r in readings)
-    if not any(f.says("running") for f in launcher) or not silent or not _just_stop(spoken):
-        return []
-    if launcher[-1].event.role == "end":
+    running = any(f.says("running") for f in launcher) and launcher[-1].event.role != "end"
+    if not running or not silent or not _just_stop(spoken, evidence):
         return []
     furthest = max(spoken, key=lambda r: r.position)
     suspect = silent_suspect(STUCK, "hang", None, (), wording.HUNG_OR_RUNNING)
