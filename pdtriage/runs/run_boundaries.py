@@ -143,7 +143,11 @@ def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     if by_clock is None or counted is None:
         return None
     first, last, writer = by_clock
-    first, last = min(first, counted[0]), max(last, counted[1])
+    earliest, latest = counted
+    if earliest < first:
+        first = earliest
+    if latest > last:
+        last = latest
     for event in facts.events:
         if event.time is not None:
             first, last = min(first, event.time), max(last, event.time)
