@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
-from pdtriage.scan.blocks import Block, find_blocks
+from pdtriage.scan.blocks import find_blocks
 from pdtriage.scan.budget import Budget, Selection, unread_note
 from pdtriage.scan.clock import Clock
 from pdtriage.scan.detect import Hit, HitStream
@@ -33,7 +33,7 @@ from pdtriage.scan.sampling import (
     thin_progress,
     turning_stamps,
 )
-from pdtriage.scan.signature_match import CandidateLine, Stamps, build_event, fold
+from pdtriage.scan.signature_match import CandidateLine, fold
 from pdtriage.scan.step_lines import Counters, StepLine
 from pdtriage.support.fast_namedtuple import NamedTuple
 
@@ -244,8 +244,8 @@ class FileScanner:
         if is_end:
             lines.number_end()
         if self._hits and (hits := self._hits_in(begin, upto)):
-            worth = budget.spend(hits, lines, upto - AHEAD if is_end else upto)
-            end = self._read_selected(found, lines, worth, upto, budget)
+            selected = budget.spend(hits, lines, upto - AHEAD if is_end else upto)
+            end = self._read_selected(found, lines, selected, upto, budget)
             found.events[before:] = sorted(
                 found.events[before:], key=lambda e: (e.line, e.signature)
             )
@@ -253,26 +253,23 @@ class FileScanner:
         return end, lines
 
     def _read_selected(
-        self, found: _Collected, lines: Lines, worth: Selection, upto: int, budget: Budget
+        self, found: _Collected, lines: Lines, selected: Selection, upto: int, budget: Budget
     ) -> int:
         """Adds the events of candidate lines; where the last block ends."""
         literals = self._engine.detector.literals
-        openings = [(at, literals[index]) for at, index in worth.openings]
+        openings = [(at, literals[index]) for at, index in selected.openings]
         blocks = find_blocks(lines, openings, found.blocks + 1)
         found.blocks += len(blocks)
-        before = len(found.events)
         end = max([upto, *(min(block.end, len(self._buffer)) for block in blocks)])
         if end > upto:  # what a block holds behind the border is decided together with it
-            worth.lines.extend(budget.spend(self._hits_in(upto, end), lines, end).lines)
+            selected.lines.extend(budget.spend(self._hits_in(upto, end), lines, end).lines)
         candidates = [
             CandidateLine(
                 lines.start_of(group[0][0]), group[0][0], frozenset(literals[i] for _, i in group)
             )
-            for group in worth.lines
+            for group in selected.lines
         ]
-        stamps = Stamps(lines, self._clock)
-        self._match_lines(found, lines, candidates, blocks, stamps)
-        self._match_exceptions(found, lines, blocks, stamps, before)
+        found.events += self._matcher.events_of(lines, candidates, blocks, self._clock, self._base)
         return end
 
     def _hits_in(self, begin: int, upto: int) -> list[Hit]:
@@ -280,56 +277,6 @@ class FileScanner:
         base, hits = self._base, self._hits
         first, last = bisect_left(hits, (base + begin,)), bisect_left(hits, (base + upto,))
         return [(at - base, literal) for at, literal in hits[first:last]]
-
-    def _match_lines(
-        self,
-        found: _Collected,
-        lines: Lines,
-        candidates: Iterable[CandidateLine],
-        blocks: list[Block],
-        stamps: Stamps,
-    ) -> None:
-        at = 0
-        for candidate in candidates:
-            while at < len(blocks) and blocks[at].end <= candidate.start:
-                at += 1
-            inside = at < len(blocks) and blocks[at].begin <= candidate.start
-            block = blocks[at] if inside else None
-            for signature, line, fields in self._matcher.match_line(lines, candidate, block):
-                stamp = stamps.of(line, block)
-                found.events.append(
-                    build_event(lines, signature, line, fields, self._base, block, stamp)
-                )
-
-    def _match_exceptions(
-        self,
-        found: _Collected,
-        lines: Lines,
-        blocks: list[Block],
-        stamps: Stamps,
-        before: int,
-    ) -> None:
-        """An exception that no signature claimed is still an exception."""
-        telling = [e for e in found.events[before:] if e.role not in ("context", "progress")]
-        claimed = {e.line for e in telling}
-        launchers = {e.line for e in telling if "by-launcher" in e.says}
-        for block in blocks:
-            for traceback in block.tracebacks:
-                raised = traceback.raised
-                if raised is None:
-                    continue
-                last = traceback.last.number if traceback.last else raised.number
-                # what a launcher prints below it is no part of its message
-                words = range(raised.number + 1, last + 1)
-                below = any(number in claimed and number not in launchers for number in words)
-                if raised.number in claimed or below:
-                    continue
-                claim = self._matcher.match_exception(traceback)
-                if claim:
-                    stamp = stamps.of(raised, block)
-                    found.events.append(
-                        build_event(lines, claim[0], raised, claim[1], self._base, block, stamp)
-                    )
 
     def _sample(
         self,

@@ -60,7 +60,36 @@ class SignatureMatcher:
                 self._by_literal.setdefault(literal, []).append(signature)
         self._fallbacks.sort(key=lambda s: (-s.weight, s.id))
 
-    def match_line(
+    def events_of(
+        self,
+        lines: Lines,
+        candidates: Iterable[CandidateLine],
+        blocks: Sequence[Block],
+        clock: Clock,
+        base: int,
+    ) -> list[Event]:
+        """The events of these lines, and those of exceptions in the blocks that no line claims.
+
+        Both rise; `base` is where the buffer begins in the file.
+        """
+        stamps = Stamps(lines, clock)
+        events: list[Event] = []
+        at = 0
+        for candidate in candidates:
+            while at < len(blocks) and blocks[at].end <= candidate.start:
+                at += 1
+            inside = at < len(blocks) and blocks[at].begin <= candidate.start
+            block = blocks[at] if inside else None
+            for signature, line, fields in self._match_line(lines, candidate, block):
+                stamp = stamps.of(line, block)
+                events.append(_event(lines, signature, line, fields, base, block, stamp))
+        for block, traceback, raised in _unclaimed_exceptions(blocks, events):
+            if match := self._match_exception(traceback):
+                stamp = stamps.of(raised, block)
+                events.append(_event(lines, match[0], raised, match[1], base, block, stamp))
+        return events
+
+    def _match_line(
         self, lines: Lines, candidate: CandidateLine, block: Block | None
     ) -> list[Match]:
         """The signatures that claim the line after the less specific ones have yielded.
@@ -82,7 +111,7 @@ class SignatureMatcher:
             return _hints(found) if block and block.breaks_off_at(line) else []
         return found
 
-    def match_exception(self, traceback: Traceback) -> tuple[Signature, dict[str, str]] | None:
+    def _match_exception(self, traceback: Traceback) -> tuple[Signature, dict[str, str]] | None:
         """The signature that claims an exception which no literal recognised, and what it reads."""
         text = f"{traceback.type}: {traceback.message}" if traceback.message else traceback.type
         for signature in self._fallbacks:
@@ -151,7 +180,7 @@ def _compile(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 
-def build_event(
+def _event(
     lines: Lines,
     signature: Signature,
     line: Line,
@@ -186,6 +215,26 @@ def build_event(
         final=signature.final,
         says=signature.says,
     )
+
+
+def _unclaimed_exceptions(
+    blocks: Iterable[Block], events: Iterable[Event]
+) -> list[tuple[Block, Traceback, Line]]:
+    """Exceptions that no event claims, with the lines that name them: they are exceptions still."""
+    telling = [event for event in events if event.role not in ("context", "progress")]
+    claimed = {event.line for event in telling}
+    # what a launcher prints below an exception is no part of its message
+    own = claimed - {event.line for event in telling if "by-launcher" in event.says}
+    unclaimed = []
+    for block in blocks:
+        for traceback in block.tracebacks:
+            raised, last = traceback.raised, traceback.last
+            if raised is None or raised.number in claimed:
+                continue
+            end = last.number if last else raised.number
+            if not any(number in own for number in range(raised.number + 1, end + 1)):
+                unclaimed.append((block, traceback, raised))
+    return unclaimed
 
 
 def _hints(matches: Iterable[Match]) -> list[Match]:

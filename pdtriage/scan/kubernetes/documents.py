@@ -123,7 +123,10 @@ def _plain(value: Json) -> Json:
     return value if isinstance(value, bool | int | float) else None
 
 
-def _record(**fields: Template) -> Template:
+def _record(*plain: str, **others: Template) -> Template:
+    """An object with these fields: texts and numbers, and others that have a template."""
+    fields = {**dict.fromkeys(plain, _plain), **others}
+
     def keep(value: Json) -> Json:
         if not isinstance(value, Mapping):
             return None
@@ -160,7 +163,7 @@ def _amounts(value: Json) -> Json:
 def _variable(value: Json) -> Json:
     if not isinstance(value, Mapping) or value.get("name") not in VARIABLES:
         return None
-    return _record(name=_plain, value=_plain)(value)
+    return _record("name", "value")(value)
 
 
 def _volume(value: Json) -> Json:
@@ -169,142 +172,78 @@ def _volume(value: Json) -> Json:
         return None
     kept: dict[str, Json] = {str(name): {} for name in value if name != "name"}
     if "emptyDir" in value:
-        kept["emptyDir"] = _record(medium=_plain, sizeLimit=_plain)(value["emptyDir"]) or {}
+        kept["emptyDir"] = _record("medium", "sizeLimit")(value["emptyDir"]) or {}
     return {"name": _plain(value.get("name")), **kept}
 
 
-_OWNERS = _each(_record(apiVersion=_plain, kind=_plain, name=_plain, uid=_plain, controller=_plain))
 _METADATA = _record(
-    name=_plain,
-    namespace=_plain,
-    uid=_plain,
-    creationTimestamp=_plain,
-    deletionTimestamp=_plain,
+    *("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"),
     labels=_named_like(LABELS),
     annotations=_named_like(ANNOTATIONS),
-    ownerReferences=_OWNERS,
+    ownerReferences=_each(_record("apiVersion", "kind", "name", "uid", "controller")),
 )
 _CONTAINER = _record(
-    name=_plain,
-    image=_plain,
+    *("name", "image"),
     env=_each(_variable),
     resources=_record(limits=_amounts, requests=_amounts),
-    volumeMounts=_each(_record(name=_plain, mountPath=_plain, readOnly=_plain)),
+    volumeMounts=_each(_record("name", "mountPath", "readOnly")),
 )
 _POD_SPEC = _record(
-    nodeName=_plain,
-    hostNetwork=_plain,
-    hostIPC=_plain,
-    restartPolicy=_plain,
-    priorityClassName=_plain,
-    schedulerName=_plain,
-    activeDeadlineSeconds=_plain,
-    terminationGracePeriodSeconds=_plain,
+    *("nodeName", "hostNetwork", "hostIPC", "restartPolicy", "priorityClassName", "schedulerName"),
+    *("activeDeadlineSeconds", "terminationGracePeriodSeconds"),
     initContainers=_each(_CONTAINER),
     containers=_each(_CONTAINER),
     volumes=_each(_volume),
 )
 _STATE = _record(
-    waiting=_record(reason=_plain, message=_plain),
-    running=_record(startedAt=_plain),
-    terminated=_record(
-        exitCode=_plain,
-        signal=_plain,
-        reason=_plain,
-        message=_plain,
-        startedAt=_plain,
-        finishedAt=_plain,
-    ),
+    waiting=_record("reason", "message"),
+    running=_record("startedAt"),
+    terminated=_record("exitCode", "signal", "reason", "message", "startedAt", "finishedAt"),
 )
 _STATUSES = _each(
-    _record(
-        name=_plain,
-        restartCount=_plain,
-        ready=_plain,
-        state=_STATE,
-        lastState=_STATE,
-        image=_plain,
-    )
+    _record("name", "restartCount", "ready", state=_STATE, lastState=_STATE, image=_plain)
 )
-_CONDITIONS = _each(
-    _record(type=_plain, status=_plain, reason=_plain, message=_plain, lastTransitionTime=_plain)
-)
+_CONDITIONS = _each(_record("type", "status", "reason", "message", "lastTransitionTime"))
 _POD_STATUS = _record(
-    phase=_plain,
-    reason=_plain,
-    message=_plain,
-    podIP=_plain,
-    hostIP=_plain,
-    startTime=_plain,
-    qosClass=_plain,
+    *("phase", "reason", "message", "podIP", "hostIP", "startTime", "qosClass"),
     conditions=_CONDITIONS,
     initContainerStatuses=_STATUSES,
     containerStatuses=_STATUSES,
 )
 _REPLICAS = _record(
-    replicas=_plain,
-    requests=_plain,
-    limits=_plain,
-    restartPolicy=_plain,
-    template=_record(spec=_POD_SPEC),
+    *("replicas", "requests", "limits", "restartPolicy"), template=_record(spec=_POD_SPEC)
 )
-_COUNTS = _record(
-    pending=_plain,
-    starting=_plain,
-    running=_plain,
-    failed=_plain,
-    succeeded=_plain,
-    active=_plain,
-    unknown=_plain,
-)
+_COUNTS = _record("pending", "starting", "running", "failed", "succeeded", "active", "unknown")
 _JOB_SPEC = _record(
-    cleanPodPolicy=_plain,
-    intranet=_plain,
-    withGloo=_plain,
-    elastic=_plain,
+    *("cleanPodPolicy", "intranet", "withGloo", "elastic"),
     worker=_REPLICAS,
     ps=_REPLICAS,
     heter=_REPLICAS,
     paddleReplicaSpecs=_record(Worker=_REPLICAS, Master=_REPLICAS),
     runPolicy=_record(
-        cleanPodPolicy=_plain,
-        ttlSecondsAfterFinished=_plain,
-        activeDeadlineSeconds=_plain,
-        backoffLimit=_plain,
+        "cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"
     ),
 )
 _JOB_STATUS = _record(
-    phase=_plain,
-    mode=_plain,
-    elastic=_plain,
-    startTime=_plain,
-    completionTime=_plain,
+    *("phase", "mode", "elastic", "startTime", "completionTime"),
     worker=_COUNTS,
     ps=_COUNTS,
     heter=_COUNTS,
     conditions=_CONDITIONS,
 )
+_SUBJECT = _record("kind", "name", "uid", "fieldPath")
 _TEMPLATES: dict[str, Template] = {
-    "Pod": _record(
-        apiVersion=_plain, kind=_plain, metadata=_METADATA, spec=_POD_SPEC, status=_POD_STATUS
-    ),
+    "Pod": _record("apiVersion", "kind", metadata=_METADATA, spec=_POD_SPEC, status=_POD_STATUS),
     "Event": _record(
-        apiVersion=_plain,
-        kind=_plain,
-        metadata=_record(name=_plain, namespace=_plain, creationTimestamp=_plain),
-        involvedObject=_record(kind=_plain, name=_plain, uid=_plain, fieldPath=_plain),
-        regarding=_record(kind=_plain, name=_plain, uid=_plain, fieldPath=_plain),
-        type=_plain,
-        reason=_plain,
-        message=_plain,
-        note=_plain,
-        count=_plain,
-        firstTimestamp=_plain,
-        lastTimestamp=_plain,
-        eventTime=_plain,
-        source=_record(component=_plain, host=_plain),
+        *("apiVersion", "kind"),
+        metadata=_record("name", "namespace", "creationTimestamp"),
+        involvedObject=_SUBJECT,
+        regarding=_SUBJECT,
+        **dict.fromkeys(("type", "reason", "message", "note", "count"), _plain),
+        **dict.fromkeys(("firstTimestamp", "lastTimestamp", "eventTime"), _plain),
+        source=_record("component", "host"),
     ),
     "PaddleJob": _record(
-        apiVersion=_plain, kind=_plain, metadata=_METADATA, spec=_JOB_SPEC, status=_JOB_STATUS
+        "apiVersion", "kind", metadata=_METADATA, spec=_JOB_SPEC, status=_JOB_STATUS
     ),
 }
