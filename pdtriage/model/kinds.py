@@ -83,12 +83,10 @@ class Kind(NamedTuple):
 
 def _row(kind: FileKind) -> Kind:
     match kind:
-        case "worker" | "server" | "heter":
-            log = f"{kind}log"
-            return Kind("scan", kind, True, bare=log, name=_launcher_name(log + _NUMBER))
-        case "coordinator":
-            name = _launcher_name(r"coordinator(?:log)?" + _NUMBER)
-            return Kind("scan", "coordinator", True, name=name)
+        case "worker" | "server" | "heter" | "coordinator":
+            bare = "" if kind == "coordinator" else f"{kind}log"
+            name = _launcher_name((bare or r"coordinator(?:log)?") + _NUMBER)
+            return Kind("scan", kind, followed=True, bare=bare, name=name)
         case "console":  # recognised by what launchers, libraries and dying processes print
             return Kind("scan", followed=True, bundled=5)
         case "endpoints":

@@ -19,14 +19,14 @@ def display_roots(paths: Sequence[str]) -> list[str]:
     """
     if not any(os.path.isabs(path) for path in paths):
         kept = [os.path.normpath(path) for path in paths]
-        return ["" if path == os.curdir else printable(_slashed(path)) for path in kept]
+        return ["" if path == os.curdir else printable(_with_slashes(path)) for path in kept]
     whole = [os.path.abspath(path) for path in paths]
     try:
         common = os.path.commonpath([os.path.dirname(path) for path in whole])
         whole = [os.path.relpath(path, common) for path in whole]
     except ValueError:  # two drives of one Windows machine
         whole = [os.path.splitdrive(path)[1].lstrip("\\/") for path in whole]
-    return ["" if path == os.curdir else printable(_slashed(path)) for path in whole]
+    return ["" if path == os.curdir else printable(_with_slashes(path)) for path in whole]
 
 
 def join(folder: str, name: str) -> str:
@@ -45,7 +45,7 @@ def printable(name: str) -> str:
     """The name with undecodable bytes and control characters written out as escapes."""
     if name.isascii() and name.isprintable():
         return name
-    return "".join(_escaped(char) for char in name)
+    return "".join(_escape(char) for char in name)
 
 
 def natural_key(path: str) -> tuple[tuple[int | str, ...], str]:
@@ -65,11 +65,11 @@ def _parts(path: str) -> tuple[int | str, ...]:
     return tuple(parts)
 
 
-def _slashed(path: str) -> str:
+def _with_slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     import unicodedata
 
     code = ord(char)

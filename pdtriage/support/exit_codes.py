@@ -18,16 +18,8 @@ SIGNAL_BASE = 128
 
 
 TABLE: tuple[tuple[str, str, Text], ...] = (
-    (
-        "analyze",
-        "0",
-        Text("nothing is wrong", "没有发现问题"),
-    ),
-    (
-        "analyze",
-        "1",
-        Text("a failure was found", "发现了失败"),
-    ),
+    ("analyze", "0", Text("nothing is wrong", "没有发现问题")),
+    ("analyze", "1", Text("a failure was found", "发现了失败")),
     (
         "analyze",
         "2",
@@ -36,36 +28,12 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
             "命令行有误，或所需的软件包尚未安装",
         ),
     ),
-    (
-        "analyze",
-        "3",
-        Text("there is nothing to analyse", "没有可分析的内容"),
-    ),
-    (
-        "analyze",
-        "4",
-        Text("pdtriage itself failed", "pdtriage 自身出错"),
-    ),
-    (
-        "run",
-        "0",
-        Text("the job succeeded", "作业成功结束"),
-    ),
-    (
-        "run",
-        "2",
-        Text("refused before anything was started", "启动前被拒绝，没有启动任何进程"),
-    ),
-    (
-        "run",
-        "n",
-        Text("the culprit exited with n", "肇事进程以 n 退出"),
-    ),
-    (
-        "run",
-        "128+n",
-        Text("the culprit was ended by signal n", "肇事进程被信号 n 终止"),
-    ),
+    ("analyze", "3", Text("there is nothing to analyse", "没有可分析的内容")),
+    ("analyze", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
+    ("run", "0", Text("the job succeeded", "作业成功结束")),
+    ("run", "2", Text("refused before anything was started", "启动前被拒绝，没有启动任何进程")),
+    ("run", "n", Text("the culprit exited with n", "肇事进程以 n 退出")),
+    ("run", "128+n", Text("the culprit was ended by signal n", "肇事进程被信号 n 终止")),
     (
         "run",
         "1",
@@ -83,16 +51,8 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
             "pdtriage 收到信号 n 而停止（Ctrl-C 130、SIGTERM 143、SIGHUP 129）",
         ),
     ),
-    (
-        "run",
-        "4",
-        Text("pdtriage itself failed", "pdtriage 自身出错"),
-    ),
-    (
-        "collect",
-        "0",
-        Text("everything was collected", "已全部收集"),
-    ),
+    ("run", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
+    ("collect", "0", Text("everything was collected", "已全部收集")),
     (
         "collect",
         "1",
@@ -114,31 +74,15 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
         "3",
         Text("there is nothing to collect, or no way to it", "没有可收集的内容，或无法取得"),
     ),
-    (
-        "collect",
-        "4",
-        Text("pdtriage itself failed", "pdtriage 自身出错"),
-    ),
+    ("collect", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
     (
         "doctor",
         "0",
         Text("ready: all checks ok, or warnings only", "可以启动：检查全部正常，或只有警告"),
     ),
-    (
-        "doctor",
-        "1",
-        Text("a check failed", "有检查未通过"),
-    ),
-    (
-        "doctor",
-        "2",
-        Text("the command line is wrong", "命令行有误"),
-    ),
-    (
-        "doctor",
-        "4",
-        Text("pdtriage itself failed", "pdtriage 自身出错"),
-    ),
+    ("doctor", "1", Text("a check failed", "有检查未通过")),
+    ("doctor", "2", Text("the command line is wrong", "命令行有误")),
+    ("doctor", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
 )
 """(command, code, meaning) in the order the documentation shows them."""
 

@@ -43,10 +43,11 @@ _MAGICS: dict[bytes, tuple[Codec, bytes]] = {
 def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
     """Unpack all streams in `pieces`; damage and excess raise after what could be given."""
     if codec == "utf16":
-        yield from _as_utf8(pieces)
-        return
-    if codec == "lzma":
-        pieces = _as_alone(pieces)
+        return _as_utf8(pieces)
+    return _unpack(codec, _as_alone(pieces) if codec == "lzma" else pieces, size, limits)
+
+
+def _unpack(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
     machine = _machine(codec)
     taken = given = streams = 0
     inside = False  # a stream has begun and not ended

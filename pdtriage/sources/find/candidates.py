@@ -79,16 +79,16 @@ def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator
                 elif entry.is_symlink():
                     links.append((entry, folder_shown))
                 elif not entry.is_dir(follow_symlinks=False):
-                    notes.add("special", _shown(entry, folder_shown))
+                    notes.add("special", _path_of(entry, folder_shown))
                 elif depth >= limits.depth:
-                    notes.add("depth", _shown(entry, folder_shown))
+                    notes.add("depth", _path_of(entry, folder_shown))
                 elif entry.name not in NEVER_LOGS:
-                    below.append((entry.path, _shown(entry, folder_shown), depth + 1))
+                    below.append((entry.path, _path_of(entry, folder_shown), depth + 1))
             except OSError:
-                notes.add("unreadable", _shown(entry, folder_shown))
+                notes.add("unreadable", _path_of(entry, folder_shown))
         folders.extend(reversed(below))
     for entry, folder_shown in links:
-        yield from _linked(entry, folder_shown, real_root, notes)
+        yield from _through_link(entry, folder_shown, real_root, notes)
 
 
 def named_file(path: str, shown: str) -> Candidate:
@@ -115,7 +115,7 @@ def _entries(folder: str, shown: str, notes: Notes) -> list[os.DirEntry[str]]:
         return []
 
 
-def _linked(
+def _through_link(
     entry: os.DirEntry[str], folder_shown: str, root: str, notes: Notes
 ) -> Iterator[Candidate]:
     try:
@@ -124,13 +124,13 @@ def _linked(
     except OSError:
         return  # leads nowhere, or in a circle
     if os.path.commonpath([root, target]) != root:
-        notes.add("outside", _shown(entry, folder_shown))
+        notes.add("outside", _path_of(entry, folder_shown))
     elif stat.S_ISREG(found.st_mode):
         yield _candidate(entry, folder_shown, found, target)
     # A linked folder inside the root is walked where it really lies.
 
 
-def _shown(entry: os.DirEntry[str], folder_shown: str) -> str:
+def _path_of(entry: os.DirEntry[str], folder_shown: str) -> str:
     return join(folder_shown, printable(entry.name))
 
 

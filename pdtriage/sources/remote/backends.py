@@ -156,7 +156,7 @@ def reason_of(error: BaseException) -> Reason:
         return "denied"
     if isinstance(error, FileNotFoundError):
         # without an answer to go by: the server was not even reached, says the cause
-        return "unanswered" if _unreached(chain[1:]) else "vanished"
+        return "unanswered" if _is_unreached(chain[1:]) else "vanished"
     return "unreadable" if isinstance(error, _LASTING) else "unanswered"
 
 
@@ -180,7 +180,7 @@ def _unknown(url: str) -> NotAvailableError:
     )
 
 
-def _unreached(causes: list[BaseException]) -> bool:
+def _is_unreached(causes: list[BaseException]) -> bool:
     kinds = (ConnectionError, TimeoutError)
     return any(isinstance(it, kinds) or "Connect" in type(it).__name__ for it in causes)
 
