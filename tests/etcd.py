@@ -102,7 +102,7 @@ class RealEtcd:
         deadline = time.monotonic() + 40
         while time.monotonic() < deadline:
             try:
-                told = client._ask("cluster/member/list", {})
+                told = client._post("cluster/member/list", {})
                 if [member.get("name") for member in told["members"]] == [self._name]:
                     return True
             except EtcdAwayError:

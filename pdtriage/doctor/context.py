@@ -30,7 +30,7 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
-    from pdtriage.doctor.exchange import Heard
+    from pdtriage.doctor.exchange import Answers
     from pdtriage.launch.plan.nvml import Nvml
     from pdtriage.launch.plan.ps_roles import Roles
 
@@ -75,7 +75,7 @@ class Context:
         self.wishes = wishes or Wishes()
         self.clock = clock
         self._processes = processes
-        self._heard: Heard | None = None
+        self._answers: Answers | None = None
         self._met = False
         self.flags = flags
         try:
@@ -143,8 +143,7 @@ class Context:
         """Servers and trainers, where the flags name or number all of them; None elsewhere."""
         if self.mode not in PS_MODES or is_given(self.mode, self.environ):
             return None
-        from pdtriage.launch.plan.ps_roles import placed_roles
-        from pdtriage.launch.rendezvous.ps_meeting import needs_meeting
+        from pdtriage.launch.plan.ps_roles import needs_meeting, placed_roles
 
         try:
             if needs_meeting(self.flags, self.mode):
@@ -238,16 +237,16 @@ class Context:
         return open_nvml()
 
     @property
-    def heard(self) -> Heard | None:
+    def answers(self) -> Answers | None:
         """What the doctors of the other nodes say; None where there is nowhere to meet."""
         # Not cached_property: before Python 3.12 it lets only one thread of a process in, and
         # doctors of several nodes may live in one.
         if not self._met:
             from pdtriage.doctor.exchange import exchange
 
-            self._heard = exchange(self)
+            self._answers = exchange(self)
             self._met = True
-        return self._heard
+        return self._answers
 
 
 def _ask(path: str) -> Interpreter:

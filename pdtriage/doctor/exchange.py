@@ -3,7 +3,7 @@
 With `--master` they meet at `--facts-port` of that host, and at the rendezvous itself where one is
 up; they never open its port, because a launch that waits for it would take them for its node 0.
 With `--ips` every doctor answers on its own address, so that nodes whose lists differ find each
-other, too. Nodes of a launch that waits at the master are heard as well: they have told how many
+other, too. Nodes of a launch that waits at the master count as well: they have written how many
 processes they start. Where the job meets at an etcd the doctors do so, too.
 """
 
@@ -29,6 +29,7 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
+    from pdtriage.launch.elastic.etcd import EtcdStore
     from pdtriage.launch.plan.ps_roles import Roles
 
 _ROUND = 0.1
@@ -41,7 +42,7 @@ _MOST_TEXT = MAX_TEXT // 2
 
 
 @dataclass(slots=True)
-class Heard:
+class Answers:
     """What came from the others."""
 
     own: Mapping[str, object]
@@ -49,16 +50,20 @@ class Heard:
     """By address and pid."""
     ahead: dict[str, float] = field(default_factory=dict)
     """Seconds the clock of another is ahead of ours, at least."""
-    place_ahead: float | None = None
+    master_ahead: float | None = None
     """The same for the server of a rendezvous that was already up, to the second."""
 
 
-def exchange(context: Context) -> Heard | None:
+def exchange(context: Context) -> Answers | None:
     """Meet the other doctors; None where the job names no place to meet."""
-    at_etcd = _etcd_place(context)
+    at_etcd = _etcd_store(context)
     if at_etcd is not None:
-        return _Meeting(context, [at_etcd], [at_etcd], f"/{_FOLDER}/{context.flags.job_id}/").hold()
-    places = _places(context)
+        try:
+            prefix = f"/{_FOLDER}/{context.flags.job_id}/"
+            return _Meeting(context, [at_etcd], [at_etcd], prefix).hold()
+        finally:
+            at_etcd.close()
+    places = _endpoints(context)
     if places is None:
         return None
     server = _serve(places.served)
@@ -75,7 +80,7 @@ def exchange(context: Context) -> Heard | None:
             server.close()
 
 
-class _Places(NamedTuple):
+class _Endpoints(NamedTuple):
     """(host, port) each."""
 
     listen: tuple[tuple[str, int], ...]
@@ -86,8 +91,8 @@ class _Places(NamedTuple):
     """Where a launch may be waiting."""
 
 
-class _Place(Protocol):
-    """Where something can be said and heard; False or None where nobody is there."""
+class _Store(Protocol):
+    """Where doctors write and read; False or None where nobody answers."""
 
     def put(self, key: str, value: str, /) -> bool: ...
 
@@ -100,8 +105,8 @@ class _Meeting:
     def __init__(
         self,
         context: Context,
-        listen: Sequence[_Place],
-        speak: Sequence[_Place],
+        listen: Sequence[_Store],
+        speak: Sequence[_Store],
         prefix: str,
         rendezvous: tuple[str, int] | None = None,
     ) -> None:
@@ -112,18 +117,18 @@ class _Meeting:
         self.rendezvous = rendezvous
         self.name = f"{context.address}/{os.getpid()}.{os.urandom(3).hex()}"
         self.waiting = f"/{context.flags.job_id}/info"
-        self.heard = Heard(_own_facts(context))
+        self.answers = Answers(_own_facts(context))
         self.parting = False
         self.present: set[str] = set()
 
-    def hold(self) -> Heard:
-        self.heard.place_ahead = self._clock_of_rendezvous()
+    def hold(self) -> Answers:
+        self.answers.master_ahead = self._clock_of_rendezvous()
         wanted = self.context.node_total - 1
         deadline = time.monotonic() + self.context.wishes.wait
         with ThreadPoolExecutor(min(_AT_ONCE, len(self.listen))) as pool:
             while True:
                 self._round(pool)
-                complete = len(self.heard.others) >= wanted
+                complete = len(self.answers.others) >= wanted
                 if complete and not self.parting:
                     self.parting = True
                     deadline = time.monotonic() + _PARTING
@@ -134,42 +139,42 @@ class _Meeting:
         # Nobody may take a doctor that has left for one that answers.
         for client in self.speak:
             client.delete(f"{self.prefix}{self.name}")
-        return self.heard
+        return self.answers
 
     def _round(self, pool: ThreadPoolExecutor) -> None:
         told = {
-            **self.heard.own,
+            **self.answers.own,
             "time": self.context.clock(),
-            "heard": sorted(self.heard.others),
+            "heard": sorted(self.answers.others),
         }
         for client in self.speak:
             client.put(f"{self.prefix}{self.name}", json.dumps(told))
         self.present = set()
         for found in pool.map(lambda client: client.get_prefix(self.prefix), self.listen):
             for key, text in (found or {}).items():
-                self._hear(key.removeprefix(self.prefix), decode_message(text))
+                self._receive(key.removeprefix(self.prefix), decode_message(text))
         if self.rendezvous is not None:
             found = KVClient(*self.rendezvous, _PATIENCE).get_prefix(self.waiting)
             for key, text in (found or {}).items():
-                self._hear_launcher(key, decode_message(text))
+                self._receive_launcher(key, decode_message(text))
 
-    def _hear(self, name: str, told: dict[str, object] | None) -> None:
+    def _receive(self, name: str, told: dict[str, object] | None) -> None:
         if name == self.name or told is None:
             return
         self.present.add(name)
-        self.heard.others[name] = told
+        self.answers.others[name] = told
         moment = told.get("time")
         if isinstance(moment, (int, float)):
             # The way takes time, which makes the other look behind: the largest is the best.
             ahead = moment - self.context.clock()
-            self.heard.ahead[name] = max(ahead, self.heard.ahead.get(name, ahead))
+            self.answers.ahead[name] = max(ahead, self.answers.ahead.get(name, ahead))
 
-    def _hear_launcher(self, key: str, told: dict[str, object] | None) -> None:
+    def _receive_launcher(self, key: str, told: dict[str, object] | None) -> None:
         if told is None or "replicas" not in told:
             return
         address = str(told.get("candidate", "")).rpartition(":")[0]
         name = f"{address}/{told.get('name', key)}"
-        self.heard.others[name] = {
+        self.answers.others[name] = {
             "address": address,
             "processes": told["replicas"],
             "kind": told.get("dtype"),
@@ -177,7 +182,7 @@ class _Meeting:
 
     def _read_by_all(self) -> bool:
         for name in self.present:
-            names = self.heard.others[name].get("heard")
+            names = self.answers.others[name].get("heard")
             if not isinstance(names, list) or self.name not in names:
                 return False
         return True  # Who has left has read us, or waits no longer.
@@ -193,18 +198,18 @@ class _Meeting:
         return answer.clock + 0.5 - (before + self.context.clock()) / 2
 
 
-def _etcd_place(context: Context) -> _Place | None:
+def _etcd_store(context: Context) -> EtcdStore | None:
     if context.node_total < 2 or etcd_of(context.flags) is None:
         return None
-    from pdtriage.doctor.etcd_exchange import EtcdPlace
+    from pdtriage.launch.elastic.etcd import Etcd, EtcdStore
 
     try:
-        return EtcdPlace(*etcd_address(context.flags), _PATIENCE)
+        return EtcdStore(Etcd(*etcd_address(context.flags), _PATIENCE))
     except UserError:
         return None  # Another check tells that.
 
 
-def _places(context: Context) -> _Places | None:
+def _endpoints(context: Context) -> _Endpoints | None:
     """None where doctors have nowhere to meet."""
     port = context.flags.facts_port
     if context.node_total < 2 or not port:
@@ -217,13 +222,13 @@ def _places(context: Context) -> _Places | None:
             return None
         served = (rendezvous[0], port)
         places = (served, rendezvous)
-        return _Places(places, places, served, rendezvous)
+        return _Endpoints(places, places, served, rendezvous)
     static = context.meeting == "ips" or context.lists is not None
     if not static or isinstance(context.node_rank, UserError):
         return None
     hosts = dict.fromkeys(context.node_addresses)
     own = (context.address, port)
-    return _Places(tuple((host, port) for host in hosts), (own,), own)
+    return _Endpoints(tuple((host, port) for host in hosts), (own,), own)
 
 
 def _serve(place: tuple[str, int]) -> KVServer | None:

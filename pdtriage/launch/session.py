@@ -25,7 +25,7 @@ from pdtriage.launch.plan.interpreter import (
 )
 from pdtriage.launch.plan.process_plan import Plan, Start
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder, refuse_missing_script
-from pdtriage.launch.rendezvous.nodes import JobEnded, Nodes, ToldToStop
+from pdtriage.launch.rendezvous.job_nodes import JobEnded, Nodes, StopRequested
 from pdtriage.launch.supervise.attempt import Attempt, LaunchContext
 from pdtriage.launch.supervise.conclude import common_head, conclude, tell_peers
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
@@ -83,8 +83,8 @@ def run(
     except UserError as refusal:
         print_refusal(refusal, language)
         return Outcome(exit_codes.USAGE, flags, refusal=refusal)
-    except ToldToStop as told:
-        return Outcome(exit_codes.of_signal(told.number), flags)
+    except StopRequested as stop:
+        return Outcome(exit_codes.of_signal(stop.number), flags)
     except KeyboardInterrupt:
         # Before or after the time in which signals go to the loop.
         return Outcome(exit_codes.of_signal(signal.SIGINT), flags)
@@ -139,8 +139,8 @@ class _Session:
                 except UserError as refusal:
                     self.observer.notice(Noted(refusal.text, "ERROR"))
                     outcome = self._end_without_restart(outcome, not_started_again(refusal))
-                except ToldToStop as told:
-                    code = exit_codes.of_signal(told.number)
+                except StopRequested as stop:
+                    code = exit_codes.of_signal(stop.number)
                     outcome = self._end_without_restart(outcome, TOLD_TO_STOP, code)
                 except JobEnded as ended:
                     failed = outcome.exit_code or exit_codes.FAILED
@@ -159,7 +159,7 @@ class _Session:
             yield
             return
         from pdtriage.launch.elastic.participation import Elastic
-        from pdtriage.launch.elastic.restarts import ElasticRestarts
+        from pdtriage.launch.elastic.restart_agreement import ElasticRestarts
 
         with Elastic(self.flags, self.environ, self.pod, loop, self.observer) as self.elastic:
             self.restarts = ElasticRestarts(self.elastic, self.restarts)

@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 
-from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
-from pdtriage.launch.elastic.etcd_channel import EtcdFacts
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, EtcdStore
 from pdtriage.launch.elastic.generation import Generation, Keys, Member, view_of
 from pdtriage.launch.elastic.generation_rules import Terms
 from pdtriage.launch.elastic.membership import Membership
-from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent, Expelled, News, WorldChanges
+from pdtriage.launch.elastic.membership_events import (
+    EtcdBack,
+    EtcdSilent,
+    Expelled,
+    MembershipEvent,
+    WorldChanges,
+)
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
@@ -38,10 +43,10 @@ class CutEtcd(Etcd):
 
     cut = False
 
-    def _ask(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
+    def _post(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
         if self.cut:
             raise EtcdAwayError("the cable is out")
-        return super()._ask(path, question)
+        return super()._post(path, question)
 
 
 class Node:
@@ -58,9 +63,9 @@ class Node:
         start: bool = True,
     ) -> None:
         self.etcd = CutEtcd(place.host, place.port, 0.6)
-        self.news: list[News] = []
+        self.events: list[MembershipEvent] = []
         self.member = Membership(
-            self.etcd, Keys(job), pod, LaunchFlags(), terms, ttl, self.news.append
+            self.etcd, Keys(job), pod, LaunchFlags(), terms, ttl, self.events.append
         )
         self.offer()
         if start:
@@ -83,12 +88,12 @@ class Node:
     def again(self) -> None:
         """Stop as the world changes, and offer anew."""
         assert wait_until(lambda: bool(self.changes())), self.seen()
-        self.news.clear()
-        self.member.ended("stopped")
+        self.events.clear()
+        self.member.report_end("stopped")
         self.offer()
 
     def changes(self) -> list[str]:
-        return [news.text.en for news in self.news if isinstance(news, WorldChanges)]
+        return [event.text.en for event in self.events if isinstance(event, WorldChanges)]
 
     def seen(self) -> object:
         return self.member.view, self.member.error, self.member.crashed
@@ -233,8 +238,8 @@ def test_an_etcd_that_is_away_for_longer_than_the_leases_changes_nothing(
     finally:
         place.start()
     for node in members:
-        assert wait_until(lambda node=node: any(isinstance(n, EtcdBack) for n in node.news))
-        assert any(isinstance(news, EtcdSilent) for news in node.news)
+        assert wait_until(lambda node=node: any(isinstance(n, EtcdBack) for n in node.events))
+        assert any(isinstance(event, EtcdSilent) for event in node.events)
     time.sleep(2.0)
     nodes.assert_calm(*members)
     assert wait_until(lambda: members[0].generation().text() == before)
@@ -273,13 +278,13 @@ def test_once_a_node_has_finished_nobody_who_goes_restarts_the_job(nodes: Nodes)
     members = nodes.add("a", "b", "c")
     for node in members:
         node.world()
-    members[0].member.ended("over")
+    members[0].member.report_end("over")
     assert wait_until(lambda: members[1].generation().finished == ("a",))
     members[0].member.close()
     members[2].etcd.cut = True
     time.sleep(TTL + TERMS.lost + 0.5)
     nodes.assert_calm(members[1])
-    members[1].member.ended("over")
+    members[1].member.report_end("over")
     assert wait_until(lambda: members[1].generation().state == "ended"), members[1].seen()
     assert members[1].generation().why == "completed"
 
@@ -293,9 +298,9 @@ def test_a_thread_that_dies_tells_the_main_loop(
         raise ZeroDivisionError("a mistake")
 
     monkeypatch.setattr(node.member, "_turn", broken)
-    assert wait_until(lambda: bool(node.news))
-    assert isinstance(node.news[0], Expelled)
-    assert "ZeroDivisionError: a mistake" in node.news[0].text.zh
+    assert wait_until(lambda: bool(node.events))
+    assert isinstance(node.events[0], Expelled)
+    assert "ZeroDivisionError: a mistake" in node.events[0].text.zh
 
 
 def test_a_generation_nobody_is_left_of_belongs_to_another_job(nodes: Nodes) -> None:
@@ -331,7 +336,8 @@ def test_facts_travel_over_etcd_and_are_written_only_when_they_change(
     channels = []
     for rank, node in enumerate(members[:2]):
         member = node.member
-        exchange = EtcdFacts(nodes.place.client(), keys, number, lambda member=member: member.lease)
+        base, lease = f"{keys.facts}{number}", lambda member=member: member.lease
+        exchange = EtcdStore(nodes.place.client(), base, lease)
         cluster = Cluster("master", rank, ("h0", "h1"), (("h0:1",), ("h1:1",)), "h0:9")
         channels.append(FactsChannel(exchange, cluster, "j", heard[rank].append, leased=True))
     assert wait_until(lambda: all(c.is_heard(1 - i) for i, c in enumerate(channels)))

@@ -7,15 +7,22 @@ import json
 import pytest
 
 from pdtriage.launch.elastic.etcd import Entry
-from pdtriage.launch.elastic.generation import Generation, Keys, Member, MemberState, Speech, View
+from pdtriage.launch.elastic.generation import (
+    Announcement,
+    Generation,
+    Keys,
+    Member,
+    MemberState,
+    View,
+)
 from pdtriage.launch.elastic.generation_rules import (
     Steady,
     Terms,
     is_counted,
+    mixed_generation,
     next_generation,
     waiting,
 )
-from pdtriage.launch.elastic.paddle_nodes import mixed_generation
 from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
@@ -24,7 +31,7 @@ KEYS = Keys("j")
 TERMS = Terms(2, 3, first=30, again=2, join=1, lost=1.5, late=15)
 
 
-def speech(pod: str, replicas: int = 1, rank: int = -1) -> Speech:
+def speech(pod: str, replicas: int = 1, rank: int = -1) -> Announcement:
     ends = {"candidate": f"10.0.0.{ord(pod[0])}:1", "endpoints": f"10.0.0.{ord(pod[0])}:2"}
     return {"name": pod, "rank": rank, "replicas": replicas, "dtype": "cpu", **ends}
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pdtriage.doctor.etcd_exchange import EtcdPlace
-from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, EtcdStore
 
 from ..etcd import RealEtcd
 
@@ -66,7 +65,7 @@ def test_what_is_no_etcd_counts_as_away(
     for call in calls:
         with pytest.raises(EtcdAwayError):
             call()
-    place = EtcdPlace("127.0.0.1", port, 2.0)
+    place = EtcdStore(Etcd("127.0.0.1", port, 2.0))
     assert place.put("/a", "b") is False
     assert place.get_prefix("/a/") is None
 

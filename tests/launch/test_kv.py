@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.rendezvous.announcements import cluster_of_peers, rank_peers
 from pdtriage.launch.rendezvous.kv import MAX_VALUE, KVClient, KVServer
-from pdtriage.launch.rendezvous.peers import cluster_of, rank_peers
 from pdtriage.support.errors import UserError
 
 
@@ -87,7 +87,7 @@ def test_order_is_by_key_by_rank_or_by_address() -> None:
     assert own == 0
     found = {"/j/info/aa/1": a, "/j/info/bb/0": b}
     assert rank_peers(found, a, LaunchFlags(rank=1), 2)[1] == 1
-    assert cluster_of(peers, 0).master == "10.0.0.9:7000"
+    assert cluster_of_peers(peers, 0).master == "10.0.0.9:7000"
 
 
 @pytest.mark.parametrize("ranks", [(0, 0), (0, 2), (0, -1)])

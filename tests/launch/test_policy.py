@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pdtriage.launch.elastic.news import EtcdBack, WorldChanges
+from pdtriage.launch.elastic.membership_events import EtcdBack, WorldChanges
 from pdtriage.launch.supervise.event_loop import SignalReceived
 from pdtriage.launch.supervise.events import (
     Died,

@@ -185,7 +185,7 @@ def test_help_names_every_flag_in_both_languages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ending", "code", "why"),
     [
-        ("ToldToStop(15)", 143, "told to stop"),
+        ("StopRequested(15)", 143, "told to stop"),
         ("JobEnded(True)", 0, "the job has completed on the other nodes"),
         ("JobEnded(False)", 7, "the job has failed on the other nodes"),
     ],
@@ -195,7 +195,7 @@ def test_a_job_that_ends_between_two_attempts(
 ) -> None:
     """As a node of an elastic job may find, while it waits for the others."""
     program = f"""
-    from pdtriage.launch.rendezvous.nodes import JobEnded, ToldToStop
+    from pdtriage.launch.rendezvous.job_nodes import JobEnded, StopRequested
     from pdtriage.launch.session import _Session
     first = _Session._attempt
     def attempt(self, number, planner, post):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdtriage.doctor.context import Context
-from pdtriage.doctor.exchange import Heard
+from pdtriage.doctor.exchange import Answers
 from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
 from pdtriage.support.language import Text
 
@@ -56,16 +56,16 @@ _EQUAL: tuple[tuple[str, Text, Text], ...] = (
 def nodes_agree(context: Context) -> Finding:
     """Lists, order and numbers are the same everywhere."""
     name = "nodes-agree"
-    heard = context.heard
-    if heard is None:
+    answers = context.answers
+    if answers is None:
         return _nowhere(name, context)
-    if not heard.others:
+    if not answers.others:
         return _nobody(name, context)
     for key, seen, advice in _EQUAL:
-        odd = _odd_ones(heard, key)
+        odd = _odd_ones(answers, key)
         if odd:
-            own = _shown(heard.own.get(key))
-            listed = ", ".join(f"{node}: {_shown(value)}" for node, value in odd.items())
+            own = _value_text(answers.own.get(key))
+            listed = ", ".join(f"{node}: {_value_text(value)}" for node, value in odd.items())
             return failed(
                 name,
                 Text(
@@ -74,28 +74,29 @@ def nodes_agree(context: Context) -> Finding:
                 ),
                 advice,
             )
-    twice = _same_rank(heard)
+    twice = _same_rank(answers)
     if twice:
         return failed(
             name,
             Text(
-                f"{', '.join(twice)} also claims to be node {heard.own.get('rank')}",
-                f"{', '.join(twice)} 也自称是节点 {heard.own.get('rank')}",
+                f"{', '.join(twice)} also claims to be node {answers.own.get('rank')}",
+                f"{', '.join(twice)} 也自称是节点 {answers.own.get('rank')}",
             ),
             Text("Give every node a --rank of its own.", "请为每个节点设置不同的 --rank。"),
         )
-    odd = _odd_ones(heard, "paddle")
+    odd = _odd_ones(answers, "paddle")
     if odd:
-        listed = ", ".join(f"{node}: {_shown(value)}" for node, value in odd.items())
+        own = _value_text(answers.own.get("paddle"))
+        listed = ", ".join(f"{node}: {_value_text(value)}" for node, value in odd.items())
         return warning(
             name,
             Text(
-                f"the version of Paddle differs: here {_shown(heard.own.get('paddle'))}; {listed}",
-                f"Paddle 版本不一致：本机 {_shown(heard.own.get('paddle'))}；{listed}",
+                f"the version of Paddle differs: here {own}; {listed}",
+                f"Paddle 版本不一致：本机 {own}；{listed}",
             ),
             Text("Install the same version on every node.", "请在所有节点上安装相同版本。"),
         )
-    count = len(heard.others) + 1
+    count = len(answers.others) + 1
     return ok(
         name,
         f"{count} of {context.node_total} nodes answered and agree",
@@ -104,12 +105,14 @@ def nodes_agree(context: Context) -> Finding:
 
 
 def clocks(context: Context) -> Finding:
-    heard = context.heard
-    if heard is None:
+    answers = context.answers
+    if answers is None:
         return _nowhere("clocks", context)
-    ahead = {_address(name, heard.others[name]): seconds for name, seconds in heard.ahead.items()}
-    if not ahead and heard.place_ahead is not None:
-        ahead = {str(context.flags.master): heard.place_ahead}
+    ahead = {
+        _address(name, answers.others[name]): seconds for name, seconds in answers.ahead.items()
+    }
+    if not ahead and answers.master_ahead is not None:
+        ahead = {str(context.flags.master): answers.master_ahead}
     if not ahead:
         return _nobody("clocks", context)
     off = {node: seconds for node, seconds in ahead.items() if abs(seconds) > CLOCKS_WARN_ABOVE}
@@ -135,19 +138,19 @@ def clocks(context: Context) -> Finding:
 CHECKS = (Check("nodes-agree", nodes_agree), Check("clocks", clocks))
 
 
-def _odd_ones(heard: Heard, key: str) -> dict[str, object]:
+def _odd_ones(answers: Answers, key: str) -> dict[str, object]:
     """Nodes that told another value than ours; who told none is not asked."""
-    own = heard.own.get(key)
+    own = answers.own.get(key)
     return {
         _address(name, told): told[key]
-        for name, told in heard.others.items()
+        for name, told in answers.others.items()
         if told.get(key) is not None and own is not None and told[key] != own
     }
 
 
-def _same_rank(heard: Heard) -> list[str]:
-    own = heard.own.get("rank")
-    others = heard.others.items()
+def _same_rank(answers: Answers) -> list[str]:
+    own = answers.own.get("rank")
+    others = answers.others.items()
     return [
         _address(name, told) for name, told in others if own is not None and told.get("rank") == own
     ]
@@ -157,7 +160,7 @@ def _address(name: str, told: Mapping[str, object]) -> str:
     return str(told.get("address") or name)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

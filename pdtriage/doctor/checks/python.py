@@ -80,7 +80,7 @@ def run_check(context: Context) -> Finding:
     found = context.interpreter
     if isinstance(found, UserError) or context.wheel is None:
         return skipped("run-check", "there is no Paddle to check", "没有可供检查的 Paddle")
-    code, output = _obey(found, context.environ)
+    code, output = _run_paddle_check(found, context.environ)
     if code is None:
         seen = Text(
             f"paddle.utils.run_check did not end within {RUN_CHECK_SECONDS} s",
@@ -118,7 +118,7 @@ def _packages(found: Interpreter) -> list[str]:
     return sorted(names)
 
 
-def _obey(found: Interpreter, environ: Mapping[str, str]) -> tuple[int | None, str]:
+def _run_paddle_check(found: Interpreter, environ: Mapping[str, str]) -> tuple[int | None, str]:
     """Exit code and output of Paddle's test; no code when it took too long."""
     import subprocess
     import tempfile

@@ -1,13 +1,15 @@
-"""What the launcher needs of an etcd: one snapshot, one transaction, leases, a watch.
+"""What launcher and doctor need of an etcd: one snapshot, one transaction, leases, a watch.
 
 Everything goes through etcd's HTTP gateway with `etcd3gw`. A call either succeeds, or raises
-`EtcdAwayError` (nobody knows whether it took effect: read again) or `LeaseLostError`.
+`EtcdAwayError` (nobody knows whether it took effect: read again) or `LeaseLostError`. `EtcdStore`
+has the calls of a key-value master and raises neither.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
 _MOST_COMPARED = 100
 """Etcd refuses transactions of more than 128 comparisons."""
 _API = "/v3/"
+_WATCH_SILENCE = 20.0
+"""Seconds without a word after which the stream of a watch is opened anew: it may be dead."""
+_WATCH_PAUSE = 1.0
+_STORE_LEASE = 30
+"""Seconds after which etcd forgets who wrote with a lease of the store and did not delete it."""
 _NO_ETCD = "what answers there is no etcd"
 _Read = TypeVar("_Read")
 
@@ -59,7 +66,7 @@ class Etcd:
 
     def prepare(self) -> None:
         """Import what is needed now: on a busy machine that may take seconds."""
-        self._opened()
+        self._connection()
 
     def another(self) -> Etcd:
         """For another thread."""
@@ -67,7 +74,7 @@ class Etcd:
 
     def version(self) -> str:
         """`3.5.1`; raises where something else, or nothing, answers."""
-        answer = self._ask("maintenance/status", {})
+        answer = self._post("maintenance/status", {})
         version = answer.get("version")
         if not isinstance(version, str):
             raise EtcdAwayError(_NO_ETCD)
@@ -75,8 +82,8 @@ class Etcd:
 
     def read(self, *keys: str) -> Snapshot:
         """These keys, and all below those that end with a slash, as of one moment."""
-        asked = [{"request_range": _meant(key)} for key in keys]
-        return self._asked("kv/txn", {"success": asked}, _snapshot)
+        asked = [{"request_range": _key_or_range(key)} for key in keys]
+        return self._call("kv/txn", {"success": asked}, _snapshot)
 
     def write(
         self,
@@ -106,22 +113,22 @@ class Etcd:
             {"request_put": {"key": _bytes(k), "value": _bytes(v), "lease": str(lease)}}
             for k, v in puts.items()
         ]
-        changes += [{"request_delete_range": _meant(key)} for key in deletes]
-        return self._asked("kv/txn", {"compare": compare, "success": changes}, _succeeded)
+        changes += [{"request_delete_range": _key_or_range(key)} for key in deletes]
+        return self._call("kv/txn", {"compare": compare, "success": changes}, _succeeded)
 
     def grant(self, seconds: int) -> int:
         """A new lease; etcd may make it longer, never shorter."""
         question = {"TTL": str(seconds), "ID": "0"}
-        return self._asked("lease/grant", question, lambda answer: int(answer["ID"]))
+        return self._call("lease/grant", question, lambda answer: int(answer["ID"]))
 
     def keep(self, lease: int) -> None:
         question = {"ID": str(lease)}
-        if self._asked("lease/keepalive", question, _seconds_left) <= 0:
+        if self._call("lease/keepalive", question, _seconds_left) <= 0:
             raise LeaseLostError(str(lease))
 
     def revoke(self, lease: int) -> None:
         """End a lease and everything that hangs on it."""
-        self._ask("lease/revoke", {"ID": str(lease)})
+        self._post("lease/revoke", {"ID": str(lease)})
 
     def changes(self, first: str, last: str, *, silence: float) -> Iterator[None]:
         """Once when etcd has begun to watch these keys, then for every change of one.
@@ -131,7 +138,7 @@ class Etcd:
         from requests.exceptions import ConnectionError as Broken
         from requests.exceptions import RequestException
 
-        client = self._opened()
+        client = self._connection()
         asked = {"create_request": {"key": _bytes(first), "range_end": _bytes(last)}}
         patience = (self.timeout, silence)
         try:
@@ -154,16 +161,16 @@ class Etcd:
         if self._client is not None:
             self._client.session.close()
 
-    def _asked(
+    def _call(
         self, path: str, question: Mapping[str, object], read: Callable[[dict[str, Any]], _Read]
     ) -> _Read:
-        answer = self._ask(path, question)
+        answer = self._post(path, question)
         try:
             return read(answer)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise EtcdAwayError(_NO_ETCD) from None
 
-    def _ask(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
+    def _post(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
         from etcd3gw.exceptions import (
             ConnectionFailedError,
             ConnectionTimeoutError,
@@ -171,7 +178,7 @@ class Etcd:
         )
         from requests.exceptions import RequestException
 
-        client = self._opened()
+        client = self._connection()
         try:
             answer = client.post(client.get_url(path), json=question)
         except ConnectionTimeoutError:
@@ -179,10 +186,10 @@ class Etcd:
         except ConnectionFailedError:
             raise EtcdAwayError("cannot be connected to") from None
         except Etcd3Exception as error:
-            said = _said(error.detail_text)
-            if "lease not found" in said:
-                raise LeaseLostError(said) from None
-            raise EtcdAwayError(said or type(error).__name__) from None
+            message = _message_of(error.detail_text)
+            if "lease not found" in message:
+                raise LeaseLostError(message) from None
+            raise EtcdAwayError(message or type(error).__name__) from None
         except (RequestException, ValueError) as error:
             # An HTTP server that is no etcd, or one that hung up in the middle.
             raise EtcdAwayError(f"{type(error).__name__}: {error}") from None
@@ -190,7 +197,7 @@ class Etcd:
             raise EtcdAwayError(_NO_ETCD)
         return answer
 
-    def _opened(self) -> Etcd3Client:
+    def _connection(self) -> Etcd3Client:
         if self._client is None:
             from etcd3gw.client import Etcd3Client
 
@@ -198,6 +205,95 @@ class Etcd:
             # A proxy for the internet knows nothing of the cluster's own machines.
             self._client.session.trust_env = False
         return self._client
+
+
+class EtcdStore:
+    """Keys below `base` with the calls of a key-value master; False and None while etcd is away.
+
+    A key lives as long as the lease of the node that wrote it, or one that the store grants itself.
+    """
+
+    def __init__(self, etcd: Etcd, base: str = "", lease: Callable[[], int] | None = None) -> None:
+        self.timeout = etcd.timeout
+        self._etcd = etcd
+        self._base = base
+        self._lease = lease or self._own_lease
+        self._granted = 0
+
+    def put(self, key: str, value: str) -> bool:
+        try:
+            lease = self._lease()
+            # Without a lease it would stay for ever.
+            return lease != 0 and self._etcd.write({self._base + key: value}, lease=lease)
+        except EtcdAwayError:
+            return False
+        except LeaseLostError:
+            self._granted = 0
+            return False
+
+    def get_prefix(self, prefix: str) -> dict[str, str] | None:
+        try:
+            found = self._etcd.read(self._base + prefix)
+        except EtcdAwayError:
+            return None
+        return {key.removeprefix(self._base): e.value for key, e in found.entries.items()}
+
+    def delete(self, key: str) -> bool:
+        try:
+            deleted = self._etcd.write({}, deletes=[self._base + key])
+            if self._granted:
+                self._etcd.revoke(self._granted)
+        except (EtcdAwayError, LeaseLostError):
+            return False  # It goes with the lease.
+        return deleted
+
+    def close(self) -> None:
+        self._etcd.close()
+
+    def _own_lease(self) -> int:
+        self._granted = self._granted or self._etcd.grant(_STORE_LEASE)
+        return self._granted
+
+
+class KeyWatch:
+    """Calls `notify` for every change of a key from `first` on and before `last`, in a thread.
+
+    That is a hint to look: a stream ends when etcd restarts, or falls silent when a cable is cut.
+    So whoever is notified also looks by the clock, only less often while the watch works.
+    """
+
+    def __init__(self, etcd: Etcd, first: str, last: str, notify: Callable[[], None]) -> None:
+        self.works = False
+        """Whether the stream is open, as far as can be known."""
+        self._etcd = etcd
+        self._range = (first, last)
+        self._notify = notify
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="etcd-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """The thread ends with its stream, and nobody is notified any more."""
+        self._closed.set()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self._follow_stream()
+            except EtcdAwayError:
+                # Whoever looks by the clock finds out, and says so.
+                self.works = False
+                self._closed.wait(_WATCH_PAUSE)
+        self._etcd.close()
+
+    def _follow_stream(self) -> None:
+        for _ in self._etcd.changes(*self._range, silence=_WATCH_SILENCE):
+            if self._closed.is_set():
+                return
+            self.works = True
+            self._notify()
 
 
 def _snapshot(answer: Mapping[str, Any]) -> Snapshot:
@@ -223,7 +319,7 @@ def _seconds_left(answer: Mapping[str, Any]) -> int:
     return int(answer["result"].get("TTL", 0))
 
 
-def _meant(key: str) -> dict[str, object]:
+def _key_or_range(key: str) -> dict[str, object]:
     return _range(key) if key.endswith("/") else {"key": _bytes(key)}
 
 
@@ -241,11 +337,11 @@ def _text(encoded: str) -> str:
     return base64.b64decode(encoded).decode("utf-8", "replace")
 
 
-def _said(detail: str | None) -> str:
+def _message_of(detail: str | None) -> str:
     """Etcd's own words out of its JSON error, on one line."""
     try:
-        told = json.loads(detail or "")
-        detail = str(told.get("message") or told.get("error"))
+        answer = json.loads(detail or "")
+        detail = str(answer.get("message") or answer.get("error"))
     except (ValueError, AttributeError):
         pass
     return " ".join((detail or "").split())[:200]

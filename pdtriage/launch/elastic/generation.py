@@ -18,7 +18,8 @@ MemberState = Literal["ready", "busy", "failed", "stopped", "over", "leaving"]
 """`ready` for the next generation; `busy` in one; then how that one ended on this node: `failed`
 by itself, `stopped` because of others, `over` when all is done; `leaving` the job."""
 GenerationState = Literal["running", "stopping", "restart", "ended"]
-Speech = Mapping[str, object]
+Announcement = Mapping[str, object]
+"""What a node says of itself: name, rank, number of processes, endpoints."""
 
 
 class Keys(NamedTuple):
@@ -36,6 +37,7 @@ class Keys(NamedTuple):
 
     @property
     def facts(self) -> str:
+        """What the nodes tell each other, generation by generation."""
         return f"/pdtriage/{self.job}/facts/"
 
     @property
@@ -53,6 +55,9 @@ class Keys(NamedTuple):
         """Paddle's: what every node says of itself, counted by all."""
         return f"/{self.job}/info/"
 
+    def peer(self, announcement: Announcement) -> str:
+        return f"{self.peers}{announcement.get('name')}/{announcement.get('rank')}"
+
     def of_the_world(self) -> tuple[str, str]:
         """First and last of the keys whose change concerns every node of ours: not the facts."""
         return self.generation, self.members[:-1] + "0"
@@ -68,7 +73,7 @@ class Member(NamedTuple):
     state: MemberState
     number: int
     """The generation its state is about."""
-    speech: Speech
+    speech: Announcement
     joined: int = 0
     modified: int = 0
 
@@ -77,8 +82,8 @@ class Member(NamedTuple):
         return self.speech.get("replicas")
 
     def text(self) -> str:
-        told = {"state": self.state, "number": self.number, "speech": self.speech}
-        return json.dumps(told, ensure_ascii=False)
+        fields = {"state": self.state, "number": self.number, "speech": self.speech}
+        return json.dumps(fields, ensure_ascii=False)
 
 
 class Generation(NamedTuple):
@@ -92,7 +97,7 @@ class Generation(NamedTuple):
     state: GenerationState
     pods: tuple[str, ...]
     """All nodes in rank order."""
-    speeches: tuple[Speech, ...]
+    speeches: tuple[Announcement, ...]
     """What they said of themselves, in the same order."""
     foreign: tuple[str, ...] = ()
     """Pods under Paddle's own launcher."""
@@ -163,13 +168,13 @@ def view_of(snapshot: Snapshot, keys: Keys) -> View:
     )
 
 
-def address_of(speech: Speech) -> str:
-    return str(speech.get("candidate", "?")).rpartition(":")[0]
+def address_of(announcement: Announcement) -> str:
+    return str(announcement.get("candidate", "?")).rpartition(":")[0]
 
 
 def _member(pod: str, entry: Entry) -> Member | None:
-    told = _object(entry.value)
-    state, number, speech = told.get("state"), told.get("number"), told.get("speech")
+    fields = _object(entry.value)
+    state, number, speech = fields.get("state"), fields.get("number"), fields.get("speech")
     sound = state in get_args(MemberState) and isinstance(number, int) and isinstance(speech, dict)
     if not sound or "/" in pod:
         return None
@@ -177,16 +182,16 @@ def _member(pod: str, entry: Entry) -> Member | None:
         pod,
         cast(MemberState, state),
         cast(int, number),
-        cast(Speech, speech),
+        cast(Announcement, speech),
         entry.created,
         entry.modified,
     )
 
 
 def _generation(entry: Entry) -> Generation | None:
-    told = _object(entry.value)
-    number, attempt, failures = (told.get(name) for name in ("number", "attempt", "failures"))
-    state, speeches, pods = told.get("state"), told.get("speeches"), _texts(told.get("pods"))
+    fields = _object(entry.value)
+    number, attempt, failures = (fields.get(name) for name in ("number", "attempt", "failures"))
+    state, speeches, pods = fields.get("state"), fields.get("speeches"), _texts(fields.get("pods"))
     counts = isinstance(number, int) and isinstance(attempt, int) and isinstance(failures, int)
     if not counts or state not in get_args(GenerationState) or not isinstance(speeches, list):
         return None
@@ -199,12 +204,12 @@ def _generation(entry: Entry) -> Generation | None:
         cast(GenerationState, state),
         pods,
         tuple(speeches),
-        foreign=_texts(told.get("foreign")),
-        why=str(told.get("why", "")),
-        who=_texts(told.get("who")),
-        without=_texts(told.get("without")),
-        finished=_texts(told.get("finished")),
-        said=_texts(told.get("said")),
+        foreign=_texts(fields.get("foreign")),
+        why=str(fields.get("why", "")),
+        who=_texts(fields.get("who")),
+        without=_texts(fields.get("without")),
+        finished=_texts(fields.get("finished")),
+        said=_texts(fields.get("said")),
         modified=entry.modified,
     )
 
@@ -215,7 +220,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _object(text: str) -> dict[str, object]:
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return value if isinstance(value, dict) else {}

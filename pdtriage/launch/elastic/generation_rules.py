@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from pdtriage.launch.elastic.generation import (
+    Announcement,
     Generation,
     GenerationState,
+    Keys,
     Member,
-    Speech,
     View,
     address_of,
 )
-from pdtriage.launch.rendezvous.peers import address_number
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.rendezvous.announcements import address_number, rank_peers
+from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 
@@ -66,13 +69,45 @@ def next_generation(
     if generation is not None and is_running(view):
         return _changed(view, generation, pod, terms, steady, now)
     if view.foreign or _awaits_paddle(view, steady, terms, now):
-        return None  # Paddle's protocol decides: see `launch.elastic_paddle`.
+        return None  # Paddle's protocol decides: see `mixed_generation`.
     chosen = who_forms(view, pod, terms, steady, now)
     if len(chosen) < terms.least or not _is_time(view, chosen, terms, steady, now):
         return None
     ordered = _in_rank_order(chosen, generation, terms.sort_ip)
     pods = tuple(member.pod for member in ordered)
     return following(view, pods, tuple(member.speech for member in ordered), ())
+
+
+def mixed_generation(
+    view: View,
+    chosen: Sequence[Member],
+    terms: Terms,
+    keys: Keys,
+    flags: LaunchFlags,
+) -> Generation | None:
+    """The world our nodes and those under Paddle's launcher agree on; None while they do not.
+
+    The latter count heartbeats, each for itself, until the number is the largest allowed or has
+    not changed for the timeout; then each announces itself under the job's `info` prefix and waits
+    until as many have. So a world is complete when exactly those who have a heartbeat are there.
+    """
+    announced = {key.removeprefix(keys.peers).partition("/")[0]: key for key in view.peers}
+    expected = {member.pod for member in chosen} | view.foreign
+    if announced.keys() != expected or not terms.least <= len(expected) <= terms.most:
+        return None
+    before = view.generation.modified if view.generation is not None else 0
+    if any(view.peers[announced[pod]].modified <= before for pod in view.foreign):
+        return None  # It was there for an earlier world.
+    found = {key: view.peers[key].value for key in announced.values()}
+    first = found[announced[chosen[0].pod]]
+    try:
+        peers, _ = rank_peers(found, first, flags, len(expected))
+    except UserError:
+        return None  # A stranger wrote nonsense; it may correct itself.
+    pods = tuple(str(peer["name"]) for peer in peers)
+    if set(pods) != expected:
+        return None
+    return following(view, pods, tuple(peers), tuple(sorted(view.foreign)))
 
 
 def is_running(view: View) -> bool:
@@ -88,7 +123,7 @@ def is_running(view: View) -> bool:
 def following(
     view: View,
     pods: tuple[str, ...],
-    speeches: tuple[Speech, ...],
+    speeches: tuple[Announcement, ...],
     foreign: tuple[str, ...],
 ) -> Generation:
     """The world that comes after the one in `view`."""
@@ -238,8 +273,8 @@ def _in_rank_order(
 ) -> list[Member]:
     if sort_ip:
         return sorted(chosen, key=lambda m: (address_number(dict(m.speech)), m.joined))
-    told = [m.speech.get("rank") for m in chosen]
-    if all(isinstance(rank, int) and rank >= 0 for rank in told):
+    ranks = [m.speech.get("rank") for m in chosen]
+    if all(isinstance(rank, int) and rank >= 0 for rank in ranks):
         return sorted(chosen, key=lambda m: (int(str(m.speech["rank"])), m.joined))
     places = {pod: place for place, pod in enumerate(before.pods if before else ())}
     return sorted(chosen, key=lambda m: (places.get(m.pod, len(places)), m.joined, m.pod))

@@ -10,19 +10,18 @@ was last seen.
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 from collections.abc import Callable
 
-from pdtriage.launch.elastic import paddle_nodes as paddle
-from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, LeaseLostError
-from pdtriage.launch.elastic.etcd_watch import Bell
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, KeyWatch, LeaseLostError
 from pdtriage.launch.elastic.generation import (
+    Announcement,
     Generation,
     Keys,
     Member,
     MemberState,
-    Speech,
     View,
     view_of,
 )
@@ -31,14 +30,15 @@ from pdtriage.launch.elastic.generation_rules import (
     Terms,
     is_counted,
     is_running,
+    mixed_generation,
     next_generation,
     who_forms,
 )
-from pdtriage.launch.elastic.news import (
+from pdtriage.launch.elastic.membership_events import (
     EtcdBack,
     EtcdSilent,
     Expelled,
-    News,
+    MembershipEvent,
     WorldChanges,
     why_it_changes,
 )
@@ -49,9 +49,9 @@ _LOOK_WHEN_BUSY = 0.5
 _LOOK_WHEN_QUIET = 2.0
 _QUIET = 10.0
 """Seconds without a change after which the watch is relied on."""
-_UNHEARD = 8.0
+_UNREPORTED = 8.0
 """Seconds after which a failure elsewhere ends this node's processes, whoever told it or not."""
-_KEPT_AFTER_END = 600
+_STAYS_AFTER_END = 600
 """Seconds for which the last generation of a job stays in etcd."""
 
 
@@ -66,7 +66,7 @@ class Membership:
         flags: LaunchFlags,
         terms: Terms,
         ttl: int,
-        deliver: Callable[[News], None],
+        deliver: Callable[[MembershipEvent], None],
     ) -> None:
         self.keys = keys
         self.pod = pod
@@ -86,25 +86,25 @@ class Membership:
         self._world: Generation | None = None
         self._proposal: Generation | None = None
         self._steady = Steady()
-        self._kept = 0.0
+        self._renewed = 0.0
         self._lenient_until = 0.0
         self._touches = False
-        self._told_of = 0
+        self._reported = 0
         self._complained = False
-        self._asked = 0
-        self._answered = 0
+        self._wishes = 0
+        self._fulfilled = 0
         self._changed = 0.0
         self._wake = threading.Event()
-        self._bell = Bell(etcd.another(), *keys.of_the_world(), self._wake.set)
+        self._watch = KeyWatch(etcd.another(), *keys.of_the_world(), self._wake.set)
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="membership", daemon=True)
 
     def start(self) -> None:
         self._etcd.prepare()
         self._thread.start()
-        self._bell.start()
+        self._watch.start()
 
-    def offer(self, speech: Speech) -> None:
+    def offer(self, speech: Announcement) -> None:
         """Be ready for the next generation, with these endpoints."""
         self._want("ready", 0, speech)
 
@@ -124,7 +124,7 @@ class Membership:
         self._world = generation
         self._want("busy", generation.number, self._wanted.speech)
 
-    def ended(self, state: MemberState) -> None:
+    def report_end(self, state: MemberState) -> None:
         """How the generation ended on this node."""
         self._want(state, self._wanted.number, self._wanted.speech)
 
@@ -139,7 +139,7 @@ class Membership:
 
     def is_fresh(self) -> bool:
         """What was last seen includes what this node last said."""
-        return self._answered == self._asked
+        return self._fulfilled == self._wishes
 
     def close(self) -> None:
         """Leave the job; others need not wait for the lease to run out."""
@@ -148,9 +148,9 @@ class Membership:
         if self._thread.is_alive():
             self._thread.join(timeout=3 * self._etcd.timeout + 1)
 
-    def _want(self, state: MemberState, number: int, speech: Speech) -> None:
+    def _want(self, state: MemberState, number: int, speech: Announcement) -> None:
         self._wanted = Member(self.pod, state, number, speech)
-        self._asked += 1
+        self._wishes += 1
         self._wake.set()
 
     def _run(self) -> None:
@@ -169,16 +169,16 @@ class Membership:
             self.crashed = error
             self._deliver(Expelled(error))
         finally:
-            self._bell.close()
+            self._watch.close()
             self._etcd.close()
 
     def _interval(self) -> float:
-        """Until the next look by the clock. Nodes under Paddle's launcher do not ring the bell."""
+        """Until the next look by the clock. Nodes under Paddle's launcher change other keys."""
         if self._wanted.state != "busy":
             return _LOOK
         mixed = self.view is None or bool(self.view.foreign)
         calm = time.monotonic() - self._changed > _QUIET
-        return _LOOK_WHEN_QUIET if calm and self._bell.works and not mixed else _LOOK_WHEN_BUSY
+        return _LOOK_WHEN_QUIET if calm and self._watch.works and not mixed else _LOOK_WHEN_BUSY
 
     def _part(self) -> None:
         turns = 3 if self._wanted.state == "leaving" and self.lease else 0
@@ -189,7 +189,7 @@ class Membership:
 
     def _turn(self) -> bool:
         """Look and act once; whether something was written."""
-        asked = self._asked
+        wishes = self._wishes
         self._hold()
         view = view_of(self._etcd.read(*self.keys.all()), self.keys)
         now = time.monotonic()
@@ -199,8 +199,8 @@ class Membership:
         changed = self._be_present(view)
         changed = self._take_turn(view, now) or changed
         if not changed:
-            self.view, self._answered = view, asked
-            self._tell(view)
+            self.view, self._fulfilled = view, wishes
+            self._report_change(view)
         else:
             # What was seen is history by now.
             self._wake.set()
@@ -208,15 +208,15 @@ class Membership:
 
     def _hold(self) -> None:
         now = time.monotonic()
-        if self.lease and now - self._kept > self._ttl / 3:
+        if self.lease and now - self._renewed > self._ttl / 3:
             try:
                 self._etcd.keep(self.lease)
-                self._kept = now
+                self._renewed = now
             except LeaseLostError:
                 self.lease = 0
         if not self.lease:
             self.lease = self._etcd.grant(self._ttl)
-            self._kept = now
+            self._renewed = now
 
     def _be_present(self, view: View) -> bool:
         """Have etcd say of this node what it is doing; whether something was written."""
@@ -231,13 +231,12 @@ class Membership:
             puts[beat] = self.pod
         elif not counted and self.pod in view.heartbeats:
             deletes.append(beat)
-        word = paddle.peer_key(self.keys, wanted.speech)
-        text = paddle.spoken(wanted.speech)
-        speaks = counted and wanted.state == "ready" and bool(view.foreign)
-        if speaks and (word not in view.peers or view.peers[word].value != text):
-            puts[word] = text
-        elif not speaks and word in view.peers and wanted.state != "busy":
-            deletes.append(word)
+        peer_key, text = self.keys.peer(wanted.speech), json.dumps(wanted.speech)
+        announces = counted and wanted.state == "ready" and bool(view.foreign)
+        if announces and (peer_key not in view.peers or view.peers[peer_key].value != text):
+            puts[peer_key] = text
+        elif not announces and peer_key in view.peers and wanted.state != "busy":
+            deletes.append(peer_key)
         if not puts and not deletes:
             return False
         try:
@@ -261,11 +260,11 @@ class Membership:
                 if pod in view.members
             }
         elif following.state == "ended":
-            lease = self._etcd.grant(_KEPT_AFTER_END)
+            lease = self._etcd.grant(_STAYS_AFTER_END)
             if following.foreign and following.why == "completed":
                 puts[self.keys.status] = "completed"
         ended = following.state != "running"
-        # What was said for the world that ends must not be taken for what is said for the next.
+        # Announcements for the world that ends must not be taken for those for the next.
         deletes = [self.keys.peers] if ended and view.peers else []
         older = {} if ended else {self.keys.members: view.revision}
         written = self._etcd.write(
@@ -298,13 +297,13 @@ class Membership:
         chosen = who_forms(view, self.pod, terms, self._steady, now)
         if not chosen:
             return None
-        return paddle.mixed_generation(view, chosen, terms, self.keys, self._flags)
+        return mixed_generation(view, chosen, terms, self.keys, self._flags)
 
-    def _tell(self, view: View) -> None:
+    def _report_change(self, view: View) -> None:
         world, generation = self._world, view.generation
         if self._wanted.state != "busy" or world is None or generation is None:
             return
-        if self._told_of == world.number or generation.number < world.number:
+        if self._reported == world.number or generation.number < world.number:
             return
         over = generation.number > world.number or generation.state != "running"
         failed = any(
@@ -313,9 +312,9 @@ class Membership:
             if pod in view.members
         )
         # A failure is told by the exchange of facts, with its cause; this is for want of it.
-        unheard = self._steady.seconds("failed", failed, time.monotonic()) > _UNHEARD
+        unheard = self._steady.seconds("failed", failed, time.monotonic()) > _UNREPORTED
         if over or (failed and unheard):
-            self._told_of = world.number
+            self._reported = world.number
             self._deliver(WorldChanges(world.number, why_it_changes(generation, world.number)))
 
     def _missed(self, error: Exception) -> None:

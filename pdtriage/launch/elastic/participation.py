@@ -1,18 +1,17 @@
-"""An elastic job as one node lives through it: join, take part, meet again, leave."""
+"""An elastic job on one node: join, take part in generations, meet again, leave."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.launch.elastic.etcd import Etcd
-from pdtriage.launch.elastic.etcd_channel import EtcdFacts
+from pdtriage.launch.elastic.etcd import Etcd, EtcdStore
 from pdtriage.launch.elastic.generation import Generation, Keys, View
 from pdtriage.launch.elastic.generation_rules import is_running, waiting
 from pdtriage.launch.elastic.membership import Membership
-from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent
+from pdtriage.launch.elastic.membership_events import EtcdBack, EtcdSilent
 from pdtriage.launch.options.elastic import (
     etcd_address,
     level_of,
@@ -23,9 +22,13 @@ from pdtriage.launch.options.elastic import (
 )
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.announcements import (
+    TrainerAnnouncement,
+    cluster_of_peers,
+    parse_peer,
+)
+from pdtriage.launch.rendezvous.job_nodes import JobEnded, StopRequested
 from pdtriage.launch.rendezvous.master import reachable_address
-from pdtriage.launch.rendezvous.nodes import JobEnded, ToldToStop
-from pdtriage.launch.rendezvous.peers import CollectiveSpeech, cluster_of, parse_peer
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
 from pdtriage.launch.supervise.events import Noted, Observer
 from pdtriage.support.errors import UserError
@@ -68,7 +71,7 @@ class Elastic:
         """Seconds to wait for what the others saw: until a lost node is known to be lost."""
         self._reached = False
         self._seen_running = False
-        self._old_facts: Callable[[], bool] | None = None
+        self._last_facts: tuple[EtcdStore, str] | None = None
 
     def __enter__(self) -> Elastic:
         return self
@@ -83,8 +86,8 @@ class Elastic:
     def gather(self, processes: int, dtype: str) -> Cluster:
         """Wait for a generation this node belongs to."""
         address = reachable_address(self.flags)
-        speech = CollectiveSpeech(self.flags, processes, dtype, self._environ)
-        named = {"name": self.membership.pod, "rank": self.flags.rank, **speech.tell(address)}
+        trainers = TrainerAnnouncement(self.flags, processes, dtype, self._environ)
+        named = {"name": self.membership.pod, "rank": self.flags.rank, **trainers.content(address)}
         self.membership.offer(named)
         self._reach()
         self._say(Text("Waiting peer ready...", "等待各节点就绪……"))
@@ -100,32 +103,35 @@ class Elastic:
             return None
         from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
-        if self._old_facts is not None:
-            self._old_facts()
-        number, member = self.generation.number, self.membership
-        facts = EtcdFacts(Etcd(*self._address), self._keys, number, lambda: member.lease)
+        if self._last_facts is not None:
+            # Nobody reads them any more.
+            store, key = self._last_facts
+            store.delete(key)
+            store.close()
+        base = f"{self._keys.facts}{self.generation.number}"
+        facts = EtcdStore(Etcd(*self._address), base, lambda: self.membership.lease)
         job, deliver = self.flags.job_id, self._watch.send
         channel = FactsChannel(facts, cluster, job, deliver, leased=True, lease_seconds=self._ttl)
-        self._old_facts = lambda: facts.forget(channel.key)
+        self._last_facts = (facts, channel.key)
         return channel
 
     def leave(self) -> None:
         """Told to stop: the others shall not wait for us."""
-        self.membership.ended("leaving")
+        self.membership.report_end("leaving")
 
     def look(self) -> None:
         """Something happened that others may have to do with: see how the job stands."""
         self.membership.look()
 
     def wait(self, seconds: float = _POLL) -> None:
-        """Let time pass; raises `ToldToStop` when a signal comes."""
+        """Let time pass; raises `StopRequested` when a signal comes."""
         crashed = self.membership.crashed
         if crashed is not None:
             raise crashed
         for occurrence in self._watch.wait(seconds):
             if isinstance(occurrence, SignalReceived):
                 self.leave()
-                raise ToldToStop(occurrence.signal)
+                raise StopRequested(occurrence.signal)
             if isinstance(occurrence, EtcdSilent) and not self._reached:
                 self.say(_trying(occurrence, self.flags.elastic_timeout))
             elif isinstance(occurrence, (EtcdSilent, EtcdBack)):
@@ -195,7 +201,7 @@ class _Waiting:
             raise JobEnded(generation.why == "completed")
         if running and generation is not None:
             self._refuse_other_size(generation)
-            self._tell_spare(view, generation)
+            self._announce_spare(view, generation)
             self.short_since, self.most_seen = now, 0
             return
         self.is_spare = False
@@ -225,7 +231,7 @@ class _Waiting:
                 ),
             )
 
-    def _tell_spare(self, view: View, generation: Generation) -> None:
+    def _announce_spare(self, view: View, generation: Generation) -> None:
         full = len(generation.pods) >= self.member.terms.most
         if self.is_spare or not full or self.member.pod in generation.pods:
             return
@@ -249,7 +255,7 @@ def _cluster(generation: Generation, pod: str) -> Cluster:
         parse_peer(name, json.dumps(speech))
         for name, speech in zip(generation.pods, generation.speeches, strict=True)
     ]
-    return cluster_of(peers, generation.pods.index(pod))
+    return cluster_of_peers(peers, generation.pods.index(pod))
 
 
 def _here(here: int, flags: LaunchFlags) -> Text:

@@ -20,9 +20,9 @@ from pdtriage.launch.plan.environment import (
 )
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, Start, script_argv
-from pdtriage.launch.plan.ps_roles import Roles, cluster_of, roles_of, stage_devices
-from pdtriage.launch.rendezvous.nodes import Nodes
-from pdtriage.launch.rendezvous.ps_meeting import ServingSpeech, needs_meeting
+from pdtriage.launch.plan.ps_roles import Roles, cluster_of, needs_meeting, roles_of, stage_devices
+from pdtriage.launch.rendezvous.announcements import ServerAnnouncement
+from pdtriage.launch.rendezvous.job_nodes import Nodes
 from pdtriage.support.language import Text
 
 _LOGS = {
@@ -52,11 +52,11 @@ def ps_planner(
     if not needs_meeting(flags, mode):
         plan = plan_ps(flags, mode, devices, roles_of(flags, mode, environ), start)
         return lambda _: plan
-    speech = ServingSpeech(flags, devices.dtype, environ)
+    announcement = ServerAnnouncement(flags, devices.dtype, environ)
 
     def met(nodes: Nodes) -> Plan:
-        nodes.meet(speech)
-        return plan_ps(flags, mode, devices, speech.roles(), start, "master")
+        nodes.meet(announcement)
+        return plan_ps(flags, mode, devices, announcement.roles(), start, "master")
 
     return met
 

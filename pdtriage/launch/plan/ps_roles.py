@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.addresses import free_ports, host_of, is_local, port_of, refuse_taken
-from pdtriage.launch.plan.cluster import CLOUD_START_PORT, Cluster, Meeting, own_rank
+from pdtriage.launch.plan.cluster import CLOUD_START_PORT, Cluster, Meeting, node_count, own_rank
 from pdtriage.launch.plan.ps_refusals import (
     differing,
     nobody,
@@ -119,6 +119,25 @@ def counts_of(flags: LaunchFlags) -> tuple[int, int]:
     for name, count in zip(("server_num", "worker_num"), counts, strict=True):
         refuse_none(name, count)
     return counts
+
+
+def needs_meeting(flags: LaunchFlags, mode: str) -> bool:
+    """Whether the nodes have to tell each other where their servers and trainers are."""
+    if flags.servers or flags.trainers or flags.heter_workers or node_count(flags)[1] < 2:
+        return False
+    if mode == "ps-heter" or flags.coordinator_num:
+        raise UserError(
+            Text(
+                f"{node_count(flags)[1]} nodes cannot agree on heter trainers or coordinators by "
+                "numbers alone.",
+                f"{node_count(flags)[1]} 个节点无法仅凭数量协商异构训练节点或协调节点。",
+            ),
+            Text(
+                "Name all processes on every node: --servers, --workers and --heter_workers.",
+                "请在每个节点上写出全部进程：--servers、--workers 与 --heter_workers。",
+            ),
+        )
+    return True
 
 
 def stage_devices(flags: LaunchFlags, stages: int, kind: str) -> tuple[str, ...]:

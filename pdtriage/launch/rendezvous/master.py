@@ -47,34 +47,34 @@ class Rendezvous:
             self.server.close()
 
 
-class Speech(Protocol):
-    """What a node says of itself, and what it makes of all that was said."""
+class NodeAnnouncement(Protocol):
+    """What a node says of itself, and the cluster it makes of what all have said."""
 
-    def tell(self, address: str) -> Mapping[str, object]: ...
+    def content(self, address: str) -> Mapping[str, object]: ...
 
-    def understand(self, found: Mapping[str, str], own: str, size: int) -> Cluster: ...
+    def cluster(self, found: Mapping[str, str], own: str, size: int) -> Cluster: ...
 
 
 def meet(
     flags: LaunchFlags,
     pod: str,
-    speech: Speech,
+    announcement: NodeAnnouncement,
     environ: Mapping[str, str],
     observer: Observer,
     wait: Callable[[float], None],
 ) -> Rendezvous:
-    """Wait until all nodes are here. `wait` sleeps, and raises when we are told to stop."""
+    """Wait until all nodes are here. `wait` sleeps, and raises when a signal comes."""
     address = reachable_address(flags)
-    host, port, server = _open_place(flags, address, environ, observer)
+    host, port, server = _open_master(flags, address, environ, observer)
     client = KVClient(host, port)
     size = node_count(flags)[1]
-    value = json.dumps({"name": pod, "rank": flags.rank, **speech.tell(address)})
+    value = json.dumps({"name": pod, "rank": flags.rank, **announcement.content(address)})
     name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
     prefix = f"/{flags.job_id}/info"
     key = f"{prefix}/{name}/{flags.rank}"
     try:
         found = _Waiting(client, size, observer, wait).for_all(prefix, key, value)
-        return Rendezvous(speech.understand(found, value, size), client, server)
+        return Rendezvous(announcement.cluster(found, value, size), client, server)
     except UserError:
         # The others must be able to read the same list and come to the same refusal.
         if server is not None:
@@ -184,7 +184,7 @@ def _leave(client: KVClient, key: str, server: KVServer | None) -> None:
         server.close()
 
 
-def _open_place(
+def _open_master(
     flags: LaunchFlags, address: str, environ: Mapping[str, str], observer: Observer
 ) -> tuple[str, int, KVServer | None]:
     """Where the nodes meet, and the server if it is here."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from types import FrameType
 
-from pdtriage.launch.elastic.news import News
+from pdtriage.launch.elastic.membership_events import MembershipEvent
 from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.launch.supervise.processes import children_of, reap, status_of_zombie
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -41,7 +41,7 @@ class SignalReceived(NamedTuple):
 
 
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-Occurrence = Death | SignalReceived | Message | News
+Occurrence = Death | SignalReceived | Message | MembershipEvent
 
 
 class EventLoop:
@@ -54,7 +54,7 @@ class EventLoop:
         self._children: dict[int, int | None] = {}
         self._strangers: dict[int, int] = {}
         self._ignored: set[int] = set()
-        self._messages: queue.SimpleQueue[Message | News] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | MembershipEvent] = queue.SimpleQueue()
         self._wake_out, self._wake_in = os.pipe()
         self._lock = threading.Lock()
         self._closed = False
@@ -107,7 +107,7 @@ class EventLoop:
         """Children that somebody else waits for."""
         self._ignored.update(pids)
 
-    def send(self, message: Message | News) -> None:
+    def send(self, message: Message | MembershipEvent) -> None:
         """From another thread: hand a message to the loop."""
         self._messages.put(message)
         with self._lock, contextlib.suppress(BlockingIOError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Literal
 
-from pdtriage.launch.elastic.news import Expelled, News, WorldChanges
+from pdtriage.launch.elastic.membership_events import Expelled, MembershipEvent, WorldChanges
 from pdtriage.launch.supervise.event_loop import Message, SignalReceived
 from pdtriage.launch.supervise.events import (
     Died,
@@ -61,7 +61,9 @@ class AllEnded:
     """No process of the job is left."""
 
 
-Input = DeathRecord | SignalReceived | Message | News | TimePassed | StartedAgain | AllEnded
+Input = (
+    DeathRecord | SignalReceived | Message | MembershipEvent | TimePassed | StartedAgain | AllEnded
+)
 
 
 class Stop(NamedTuple):
@@ -230,7 +232,7 @@ class Policy:
             self.reason = "peer"
             self._stop_at = now + self.patience.settle
 
-    def _after_news(self, now: float, news: News) -> None:
+    def _after_news(self, now: float, news: MembershipEvent) -> None:
         # Who fails while the others already stop, fails because they do.
         undecided = self.reason is None or self._is_failing()
         if isinstance(news, (WorldChanges, Expelled)) and undecided:

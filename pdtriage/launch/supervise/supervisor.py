@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from pdtriage.launch.elastic.news import EtcdBack, EtcdSilent, Expelled, WorldChanges
+from pdtriage.launch.elastic.membership_events import EtcdBack, EtcdSilent, Expelled, WorldChanges
 from pdtriage.launch.supervise.event_loop import (
     Death,
     EventLoop,

@@ -16,11 +16,11 @@ from pdtriage.support.language import Text
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
     from pdtriage.launch.elastic.participation import Elastic
-    from pdtriage.launch.rendezvous.master import Rendezvous, Speech
+    from pdtriage.launch.rendezvous.master import NodeAnnouncement, Rendezvous
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 
-class ToldToStop(Exception):  # noqa: N818 (not an error)
+class StopRequested(Exception):  # noqa: N818 (not an error)
     """A signal came before anything was started."""
 
     def __init__(self, number: int) -> None:
@@ -84,16 +84,16 @@ class Nodes:
             return clusters.from_ips(self.flags, processes, self._environ)
         if meeting == "alone":
             return clusters.alone(self.flags, processes, self._environ)
-        from pdtriage.launch.rendezvous.peers import CollectiveSpeech
+        from pdtriage.launch.rendezvous.announcements import TrainerAnnouncement
 
-        return self.meet(CollectiveSpeech(self.flags, processes, dtype, self._environ))
+        return self.meet(TrainerAnnouncement(self.flags, processes, dtype, self._environ))
 
-    def meet(self, speech: Speech) -> Cluster:
+    def meet(self, announcement: NodeAnnouncement) -> Cluster:
         """Wait at `--master` until all nodes are here."""
         from pdtriage.launch.rendezvous.master import meet
 
         self._rendezvous = meet(
-            self.flags, self._pod, speech, self._environ, self._observer, self._wait
+            self.flags, self._pod, announcement, self._environ, self._observer, self._wait
         )
         self._open.callback(self._rendezvous.close)
         return self._rendezvous.cluster
@@ -131,7 +131,7 @@ class Nodes:
     def _wait(self, seconds: float) -> None:
         for occurrence in self._watch.wait(seconds):
             if isinstance(occurrence, SignalReceived):
-                raise ToldToStop(occurrence.signal)
+                raise StopRequested(occurrence.signal)
 
 
 def _no_exchange(port: int) -> Text:

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pdtriage.launch.elastic.generation import Generation, GenerationState, View, address_of
 from pdtriage.launch.elastic.generation_rules import Steady
-from pdtriage.launch.elastic.news import Expelled, why_it_changes
+from pdtriage.launch.elastic.membership_events import Expelled, why_it_changes
 from pdtriage.launch.elastic.participation import Elastic
 from pdtriage.launch.options.elastic import patience_with_etcd
-from pdtriage.launch.rendezvous.nodes import ToldToStop
+from pdtriage.launch.rendezvous.job_nodes import StopRequested
 from pdtriage.launch.supervise.outcome import Conclusion, Failure
 from pdtriage.launch.supervise.restart import TOLD_TO_STOP, Decision, Restarts, decide
 from pdtriage.support.language import Text
@@ -41,9 +41,9 @@ class ElasticRestarts(Restarts):
             succeeded = conclusion.verdict == "succeeded"
             return None if succeeded else Decision(False, Expelled(self._member.crashed).text)
         if conclusion.verdict == "succeeded":
-            self._member.ended("over")
+            self._member.report_end("over")
             return self._when_all_are_done(generation)
-        self._member.ended("failed" if reason == "failed" else "stopped")
+        self._member.report_end("failed" if reason == "failed" else "stopped")
         decision = self._common(generation, conclusion)
         if not decision.again:
             self._elastic.leave()
@@ -59,7 +59,7 @@ class ElasticRestarts(Restarts):
                 if current is None or current.number > generation.number:
                     return None
                 if current.state in ("restart", "stopping"):
-                    return Decision(True, _said(current))
+                    return Decision(True, _reason_of(current))
                 if current.state != "running":
                     return None
             if self._is_interrupted():
@@ -98,7 +98,7 @@ class ElasticRestarts(Restarts):
             self.failed.append(conclusion)
         if current.state == "restart" and self._member.pod in current.without:
             return Decision(False, _LEFT_OUT)
-        return Decision(current.state != "ended", _said(current))
+        return Decision(current.state != "ended", _reason_of(current))
 
     def _is_our_turn(self, view: View, generation: Generation) -> bool:
         """All nodes have ended or are gone, and we are the first of those without success."""
@@ -168,7 +168,7 @@ class ElasticRestarts(Restarts):
     def _is_interrupted(self) -> bool:
         try:
             self._elastic.wait()
-        except ToldToStop as told:
+        except StopRequested as told:
             self.stopped_by = told.number
             return True
         return False
@@ -184,7 +184,7 @@ _LEFT_OUT = Text(
 )
 
 
-def _said(generation: Generation) -> Text:
+def _reason_of(generation: Generation) -> Text:
     if generation.why == "failed" and len(generation.said) == 2:
         return Text(*(" ".join(part.split())[:500] for part in generation.said))
     return why_it_changes(generation, generation.number)

@@ -1,4 +1,7 @@
-"""What nodes say at the rendezvous, and the ranks that follow from it by Paddle's rules."""
+"""What nodes announce of themselves at the rendezvous, and the ranks that follow by Paddle's rules.
+
+Keys and values are those of Paddle's launcher, for trainers alone and for servers with trainers.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import json
 from collections.abc import Callable, Mapping
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.addresses import free_ports, split_endpoint
+from pdtriage.launch.plan.addresses import free_ports, host_of, split_endpoint
 from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 
-class CollectiveSpeech(NamedTuple):
+class TrainerAnnouncement(NamedTuple):
     """A node that starts so many trainers."""
 
     flags: LaunchFlags
@@ -22,7 +26,7 @@ class CollectiveSpeech(NamedTuple):
     dtype: str
     environ: Mapping[str, str]
 
-    def tell(self, address: str) -> dict[str, object]:
+    def content(self, address: str) -> dict[str, object]:
         candidate, *ports = free_ports(self.processes + 1, self.environ)
         return {
             "replicas": self.processes,
@@ -31,8 +35,50 @@ class CollectiveSpeech(NamedTuple):
             "endpoints": ",".join(f"{address}:{number}" for number in ports),
         }
 
-    def understand(self, found: Mapping[str, str], own: str, size: int) -> Cluster:
-        return cluster_of(*rank_peers(found, own, self.flags, size))
+    def cluster(self, found: Mapping[str, str], own: str, size: int) -> Cluster:
+        return cluster_of_peers(*rank_peers(found, own, self.flags, size))
+
+
+class ServerAnnouncement:
+    """A node with its own servers and trainers."""
+
+    def __init__(self, flags: LaunchFlags, dtype: str, environ: Mapping[str, str]) -> None:
+        self._flags = flags
+        self._dtype = dtype
+        self._environ = environ
+        self._counts = counts_of(flags)
+        self._roles: Roles | None = None
+
+    def content(self, address: str) -> dict[str, object]:
+        servers, trainers = self._counts
+        gloo, *ports = free_ports(servers + trainers + 1, self._environ)
+        endpoints = [f"{address}:{port}" for port in ports]
+        return {
+            "servers": endpoints[:servers],
+            "trainers": endpoints[servers:],
+            "dtype": self._dtype,
+            "gloo_port": gloo,
+        }
+
+    def cluster(self, found: Mapping[str, str], own: str, size: int) -> Cluster:
+        peers, rank = rank_peers(found, own, self._flags, size, _parse_server_node)
+        servers = [_role_endpoints(peer, "servers") for peer in peers]
+        trainers = [_role_endpoints(peer, "trainers") for peer in peers]
+        self._roles = Roles(
+            servers=tuple(endpoint for node in servers for endpoint in node),
+            workers=tuple(endpoint for node in trainers for endpoint in node),
+            gloo=f"{host_of(servers[0][0])}:{peers[0]['gloo_port']}",
+            nodes=tuple(host_of(node[0]) for node in servers),
+            node_rank=rank,
+            own=frozenset((*servers[rank], *trainers[rank])),
+            peer_list=tuple(peers),
+        )
+        return cluster_of(self._roles, "master")
+
+    def roles(self) -> Roles:
+        """What the nodes agreed on; they must have met."""
+        assert self._roles is not None
+        return self._roles
 
 
 def rank_peers(
@@ -50,14 +96,14 @@ def rank_peers(
     elif flags.rank < 0:
         keys = sorted(parsed)
     else:
-        keys = sorted(parsed, key=_told_rank)
-        told = [_told_rank(key) for key in keys]
-        if told != list(range(size)):
+        keys = sorted(parsed, key=_rank_in_key)
+        ranks = [_rank_in_key(key) for key in keys]
+        if ranks != list(range(size)):
             raise UserError(
                 Text(
-                    f"The nodes were started with --rank {_listed(told)}; {size} nodes need "
+                    f"The nodes were started with --rank {_some_of(ranks)}; {size} nodes need "
                     f"0 to {size - 1}, each once.",
-                    f"各节点的 --rank 为 {_listed(told)}；{size} 个节点应为 0 到 {size - 1}，"
+                    f"各节点的 --rank 为 {_some_of(ranks)}；{size} 个节点应为 0 到 {size - 1}，"
                     "各一次。",
                 ),
                 Text(
@@ -69,7 +115,7 @@ def rank_peers(
     return [parsed[key] for key in keys], keys.index(own_key)
 
 
-def cluster_of(peers: list[dict[str, object]], rank: int) -> Cluster:
+def cluster_of_peers(peers: list[dict[str, object]], rank: int) -> Cluster:
     counts = [len(_endpoints(peer)) for peer in peers]
     nodes = tuple(str(peer["candidate"]).rpartition(":")[0] for peer in peers)
     if len(set(counts)) > 1:
@@ -102,12 +148,12 @@ def parse_peer(key: str, text: str) -> dict[str, object]:
         for endpoint in endpoints:
             split_endpoint(endpoint)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise not_understood(key) from None
+        raise _not_understood(key) from None
     fields = ("name", "rank", "replicas", "dtype", "candidate", "endpoints")
     return {name: peer.get(name) for name in fields}
 
 
-def not_understood(key: str) -> UserError:
+def _not_understood(key: str) -> UserError:
     return UserError(
         Text(
             f"What a node wrote at the rendezvous cannot be understood ({key[:80]!r}).",
@@ -124,7 +170,7 @@ def _endpoints(peer: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(str(peer["endpoints"]).split(","))
 
 
-def _told_rank(key: str) -> int:
+def _rank_in_key(key: str) -> int:
     last = key.rpartition("/")[2]
     try:
         return int(last)
@@ -140,5 +186,26 @@ def address_number(peer: Mapping[str, object]) -> tuple[int, str]:
         return 0, host
 
 
-def _listed(ranks: list[int]) -> str:
+def _some_of(ranks: list[int]) -> str:
     return ", ".join(str(rank) for rank in ranks[:16])
+
+
+def _parse_server_node(key: str, text: str) -> dict[str, object]:
+    try:
+        peer = json.loads(text)
+        for name in ("servers", "trainers"):
+            for endpoint in peer[name]:
+                split_endpoint(endpoint)
+        if not peer["servers"] or not peer["trainers"]:
+            raise ValueError(key)
+        int(peer["gloo_port"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _not_understood(key) from None
+    fields = ("name", "rank", "servers", "trainers", "dtype", "gloo_port")
+    return {name: peer.get(name) for name in fields} | {"candidate": peer["servers"][0]}
+
+
+def _role_endpoints(peer: Mapping[str, object], name: str) -> tuple[str, ...]:
+    listed = peer[name]
+    assert isinstance(listed, list)
+    return tuple(listed)

@@ -1,4 +1,4 @@
-"""What an elastic job has to say while it runs, and in which words."""
+"""What happens to this node's membership of an elastic job, and the words for it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Expelled(NamedTuple):
         )
 
 
-News = WorldChanges | EtcdSilent | EtcdBack | Expelled
+MembershipEvent = WorldChanges | EtcdSilent | EtcdBack | Expelled
 
 
 def why_it_changes(generation: Generation, number: int) -> Text:
