@@ -109,7 +109,7 @@ class Context:
     def interpreter(self) -> Interpreter | UserError:
         try:
             path = choose_python(self.flags.python, self.environ)
-            return _ask(path)
+            return _interpreter_at(path)
         except UserError as refusal:
             return refusal
 
@@ -143,12 +143,12 @@ class Context:
         """Servers and trainers, where the flags name or number all of them; None elsewhere."""
         if self.mode not in PS_MODES or is_given(self.mode, self.environ):
             return None
-        from pdtriage.launch.plan.ps_roles import needs_meeting, placed_roles
+        from pdtriage.launch.plan.ps_roles import needs_meeting, roles_of_job
 
         try:
             if needs_meeting(self.flags, self.mode):
                 return None
-            return placed_roles(self.flags, self.mode, self.environ)
+            return roles_of_job(self.flags, self.mode, self.environ)
         except UserError as refusal:
             return refusal
 
@@ -249,7 +249,7 @@ class Context:
         return self._answers
 
 
-def _ask(path: str) -> Interpreter:
+def _interpreter_at(path: str) -> Interpreter:
     if os.path.samefile(path, sys.executable):
         return Interpreter(path, sys.version.split()[0], tuple(sys.path))
     import json

@@ -340,7 +340,7 @@ def test_facts_travel_over_etcd_and_are_written_only_when_they_change(
         exchange = EtcdStore(nodes.place.client(), base, lease)
         cluster = Cluster("master", rank, ("h0", "h1"), (("h0:1",), ("h1:1",)), "h0:9")
         channels.append(FactsChannel(exchange, cluster, "j", heard[rank].append, leased=True))
-    assert wait_until(lambda: all(c.is_heard(1 - i) for i, c in enumerate(channels)))
+    assert wait_until(lambda: all(c.is_alive(1 - i) for i, c in enumerate(channels)))
     quiet = nodes.place.client().read(keys.facts)
     time.sleep(1.5)
     assert nodes.place.client().read(keys.facts).entries == quiet.entries

@@ -32,7 +32,7 @@ def test_the_time_its_lease_took_to_run_out_is_counted() -> None:
     exchange, heard = Exchange(), list[Message]()
     cluster = Cluster("master", 0, ("h0", "h1"), (("h0:1",), ("h1:1",)), "h0:9")
     channel = FactsChannel(exchange, cluster, "j", heard.append, leased=True, lease_seconds=10.0)
-    assert wait_until(lambda: channel.is_heard(1))
+    assert wait_until(lambda: channel.is_alive(1))
     exchange.there = False
     assert wait_until(lambda: any(isinstance(message, PeerSilent) for message in heard))
     channel.close()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pdtriage.doctor.context import Context
 from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.kernel import MIB, size, space_of
+from pdtriage.launch.plan.cluster import CLOUD_VARIABLES
 from pdtriage.support.language import Text
 
 _DEFAULT = 64 * MIB
 """What a container gets when nothing is mounted there."""
-_OPERATOR = ("PADDLE_TRAINERS", "POD_IP", "PADDLE_TRAINER_ID", "TRAINER_PORTS_NUM")
 _MOUNT = Text(
     "Mount memory there in the PaddleJob: volumes: [{name: shm, emptyDir: {medium: Memory}}], "
     "volumeMounts: [{name: shm, mountPath: /dev/shm}].",
@@ -53,7 +53,7 @@ def operator_variables(context: Context) -> Finding:
     # The other two are set by other systems as well.
     if not environ.get("PADDLE_TRAINERS") and not environ.get("TRAINER_PORTS_NUM"):
         return skipped(name, "none set", "没有设置")
-    missing = [variable for variable in _OPERATOR if not environ.get(variable)]
+    missing = [variable for variable in CLOUD_VARIABLES if not environ.get(variable)]
     if missing:
         listed = ", ".join(missing)
         return warning(

@@ -13,7 +13,7 @@ from pdtriage.doctor.ports import (
     reach_all,
     wanted_ports,
 )
-from pdtriage.launch.plan.addresses import is_local, is_loopback, is_taken, split_endpoint
+from pdtriage.launch.plan.addresses import is_local, is_loopback, is_port, is_taken, split_endpoint
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
@@ -88,7 +88,7 @@ def ports_free(context: Context) -> Finding:
     """Every port this node will listen on."""
     name = "ports"
     wanted = wanted_ports(context)
-    wrong = [port for port in wanted if not 0 < port < 65536]
+    wrong = [port for port in wanted if not is_port(port)]
     if wrong:
         return failed(
             name,

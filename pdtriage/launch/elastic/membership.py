@@ -324,14 +324,14 @@ class Membership:
         elif not self._complained:
             # Once is no trouble yet: a connection may have been closed meanwhile.
             self._complained = True
-            self._deliver(EtcdSilent(self._place, self.error))
+            self._deliver(EtcdSilent(self._address, self.error))
 
     def _reached(self, now: float) -> None:
         if self.away_since is None:
             return
         self._lenient_until = now + 2 * self._lenient()
         if self._complained:
-            self._deliver(EtcdBack(self._place, now - self.away_since))
+            self._deliver(EtcdBack(self._address, now - self.away_since))
         self.away_since, self._complained = None, False
         # Nobody could do anything meanwhile: all waiting begins anew.
         self._steady = Steady()
@@ -340,5 +340,5 @@ class Membership:
         return self._ttl + 2 * self._etcd.timeout
 
     @property
-    def _place(self) -> str:
+    def _address(self) -> str:
         return f"{self._etcd.host}:{self._etcd.port}"

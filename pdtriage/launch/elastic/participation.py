@@ -90,7 +90,7 @@ class Elastic:
         named = {"name": self.membership.pod, "rank": self.flags.rank, **trainers.content(address)}
         self.membership.offer(named)
         self._reach()
-        self._say(Text("Waiting peer ready...", "等待各节点就绪……"))
+        self._observer.notice(Noted(Text("Waiting peer ready...", "等待各节点就绪……")))
         generation = _Waiting(self, processes).for_generation()
         cluster = _cluster(generation, self.membership.pod)
         self.membership.take(generation)
@@ -133,9 +133,9 @@ class Elastic:
                 self.leave()
                 raise StopRequested(occurrence.signal)
             if isinstance(occurrence, EtcdSilent) and not self._reached:
-                self.say(_trying(occurrence, self.flags.elastic_timeout))
+                self.warn(_trying(occurrence, self.flags.elastic_timeout))
             elif isinstance(occurrence, (EtcdSilent, EtcdBack)):
-                self.say(occurrence.text)
+                self.warn(occurrence.text)
 
     def refuse_lost_etcd(self) -> None:
         """While nothing runs there is nothing to do but to wait, and not for ever."""
@@ -143,8 +143,8 @@ class Elastic:
         if away is not None and time.monotonic() - away > patience:
             raise _unreachable(self._place, patience, self.membership.error)
 
-    def say(self, text: Text) -> None:
-        self._say(text, warning=True)
+    def warn(self, text: Text) -> None:
+        self._observer.notice(Noted(text, "WARNING"))
 
     def note_running(self, view: View) -> bool:
         """Whether a generation has been seen alive in the time of this launch."""
@@ -163,9 +163,6 @@ class Elastic:
                 raise _unreachable(self._place, patience, self.membership.error)
             self.wait()
         self._reached = True
-
-    def _say(self, text: Text, *, warning: bool = False) -> None:
-        self._observer.notice(Noted(text, "WARNING" if warning else "INFO"))
 
 
 class _Waiting:
@@ -214,7 +211,7 @@ class _Waiting:
             raise _too_few(here, self.elastic.flags, patience)
         if now - self.reminded > _REMIND:
             self.reminded = now
-            self.elastic.say(_here(here, self.elastic.flags))
+            self.elastic.warn(_here(here, self.elastic.flags))
 
     def _refuse_other_size(self, generation: Generation) -> None:
         running = generation.speeches[0].get("replicas")
@@ -240,7 +237,7 @@ class _Waiting:
             return
         self.is_spare = True
         place = queue.index(self.member.pod) + 1
-        self.elastic.say(
+        self.elastic.warn(
             Text(
                 f"{len(generation.pods)} nodes are at work, no more are asked for: this node "
                 f"waits as spare {place}",

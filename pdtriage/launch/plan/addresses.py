@@ -52,6 +52,10 @@ def is_local(address: str) -> bool:
     return False
 
 
+def is_port(number: int) -> bool:
+    return 0 < number < 65536
+
+
 def is_taken(port: int) -> bool:
     """Whether somebody listens on `port` of this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -91,7 +95,7 @@ def free_ports(count: int, environ: Mapping[str, str]) -> tuple[int, ...]:
 
 def refuse_taken(ports: tuple[int, ...]) -> None:
     for port in ports:
-        if not 0 < port < 65536:
+        if not is_port(port):
             raise UserError(
                 Text(f"{port} is not a port.", f"{port} 不是合法端口。"),
                 Text("Lower --start_port.", "请调小 --start_port。"),
@@ -114,9 +118,20 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     if not colon or not host:
         raise ValueError(endpoint)
     number = int(port)
-    if not 0 < number < 65536:
+    if not is_port(number):
         raise ValueError(endpoint)
     return host.strip("[]"), number
+
+
+def loopback_among_nodes(address: str, remedy: Text) -> UserError:
+    """Of a list that all nodes read."""
+    return UserError(
+        Text(
+            f"{address} means a different machine on every node.",
+            f"{address} 在每个节点上都指向它自己。",
+        ),
+        remedy,
+    )
 
 
 def host_of(endpoint: str) -> str:

@@ -11,6 +11,7 @@ from pdtriage.launch.plan.addresses import (
     is_local,
     is_loopback,
     is_taken,
+    loopback_among_nodes,
     own_address,
     refuse_taken,
     split_endpoint,
@@ -22,7 +23,7 @@ from pdtriage.support.language import Text
 Meeting = Literal["alone", "ips", "cloud", "master"]
 CLOUD_START_PORT = 6170
 _SHOWN = 16
-_CLOUD_VARIABLES = ("PADDLE_TRAINERS", "POD_IP", "PADDLE_TRAINER_ID", "TRAINER_PORTS_NUM")
+CLOUD_VARIABLES = ("PADDLE_TRAINERS", "POD_IP", "PADDLE_TRAINER_ID", "TRAINER_PORTS_NUM")
 
 
 class Cluster(NamedTuple):
@@ -74,7 +75,7 @@ def how_to_meet(flags: LaunchFlags, environ: Mapping[str, str]) -> tuple[Meeting
 def is_cloud(environ: Mapping[str, str]) -> bool:
     """PaddleCloud, or a PaddleJob of paddle-operator, with more than one node."""
     return (
-        all(environ.get(name) for name in _CLOUD_VARIABLES)
+        all(environ.get(name) for name in CLOUD_VARIABLES)
         and environ.get("PADDLE_TRAINERS_NUM", "1") != "1"
     )
 
@@ -256,16 +257,11 @@ def _cloud_number(environ: Mapping[str, str], name: str) -> int:
 def _refuse_mixed_loopback(nodes: tuple[str, ...]) -> None:
     loopback = [node for node in nodes if is_loopback(node)]
     if loopback and len(loopback) != len(nodes):
-        raise UserError(
-            Text(
-                f"{loopback[0]} means a different machine on every node.",
-                f"{loopback[0]} 在每个节点上都指向它自己。",
-            ),
-            Text(
-                "Write in --ips the address by which the other nodes reach it.",
-                "请在 --ips 中写其他节点能访问到的地址。",
-            ),
+        remedy = Text(
+            "Write in --ips the address by which the other nodes reach it.",
+            "请在 --ips 中写其他节点能访问到的地址。",
         )
+        raise loopback_among_nodes(loopback[0], remedy)
 
 
 def own_rank(flags: LaunchFlags, nodes: tuple[str, ...], named: str = "--ips") -> int:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.addresses import free_ports, host_of, is_local, port_of, refuse_taken
-from pdtriage.launch.plan.cluster import CLOUD_START_PORT, Cluster, Meeting, node_count, own_rank
-from pdtriage.launch.plan.ps_refusals import (
-    differing,
-    nobody,
-    refuse_mixed_loopback,
-    refuse_none,
-    refuse_twice,
-    unnamed_role,
+from pdtriage.launch.plan.addresses import (
+    free_ports,
+    host_of,
+    is_local,
+    is_loopback,
+    is_port,
+    loopback_among_nodes,
+    port_of,
+    refuse_taken,
+)
+from pdtriage.launch.plan.cluster import (
+    CLOUD_START_PORT,
+    Cluster,
+    Meeting,
+    node_count,
+    own_rank,
+    some_of,
 )
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -74,24 +83,24 @@ class Roles(NamedTuple):
 
 def roles_of(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
     """From `--servers/--workers/--heter_workers` or the numbers alone; nobody has to meet."""
-    roles = placed_roles(flags, mode, environ)
+    roles = roles_of_job(flags, mode, environ)
     roles = roles._replace(node_rank=rank_among(flags, roles.nodes))
     refuse_taken(tuple(port_of(endpoint) for endpoint in roles.own_endpoints))
     return roles
 
 
-def placed_roles(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
+def roles_of_job(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
     """The same before this node knows which of them it is, and whether its ports are free."""
     wanted = _wanted(flags, mode)
     hosts = list(dict.fromkeys(host for role in wanted for host, _ in role.listed))
     if len(hosts) > 1 and (unnamed := [r for r in wanted if r.number and not r.listed]):
-        raise unnamed_role(unnamed[0].flag, hosts)
-    refuse_mixed_loopback(hosts)
+        raise _role_without_hosts(unnamed[0].flag, hosts)
+    _refuse_loopback(hosts)
     host = hosts[0] if hosts else flags.host or LOOPBACK
     single = len(hosts) < 2
-    placed, notes = _place(wanted, flags, environ, host if single else None)
+    placed, notes = _assign_ports(wanted, flags, environ, host if single else None)
     servers, workers, coordinators, *stages = placed
-    refuse_twice([endpoint for role in placed for endpoint in role])
+    _refuse_twice([endpoint for role in placed for endpoint in role])
     return Roles(
         servers=servers,
         workers=workers,
@@ -117,7 +126,7 @@ def counts_of(flags: LaunchFlags) -> tuple[int, int]:
         1 if flags.trainer_num is None else flags.trainer_num,
     )
     for name, count in zip(("server_num", "worker_num"), counts, strict=True):
-        refuse_none(name, count)
+        _refuse_none(name, count)
     return counts
 
 
@@ -205,9 +214,9 @@ def _heter_stages(flags: LaunchFlags) -> list[_Wanted]:
     lists = flags.heter_workers.split(";") if flags.heter_workers else []
     numbers = [_number(part) for part in (flags.heter_worker_num or "").split(";") if part.strip()]
     if lists and numbers and len(lists) != len(numbers):
-        raise differing("heter_workers", "heter_worker_num", len(lists), len(numbers))
+        raise _contradiction("heter_workers", "heter_worker_num", len(lists), len(numbers))
     if not lists and not numbers:
-        raise nobody("heter_workers", "heter_worker_num")
+        raise _nothing_given("heter_workers", "heter_worker_num")
     stages = max(len(lists), len(numbers))
     return [
         _role(
@@ -223,11 +232,11 @@ def _heter_stages(flags: LaunchFlags) -> list[_Wanted]:
 def _role(flag: str, number_flag: str, text: str, count: int | None) -> _Wanted:
     listed = tuple(_entry(flag, part.strip()) for part in text.split(",") if part.strip())
     if count is not None:
-        refuse_none(number_flag, count)
+        _refuse_none(number_flag, count)
     if listed and count is not None and count != len(listed):
-        raise differing(flag, number_flag, len(listed), count)
+        raise _contradiction(flag, number_flag, len(listed), count)
     if not listed and count is None:
-        raise nobody(flag, number_flag)
+        raise _nothing_given(flag, number_flag)
     return _Wanted(flag, len(listed) or count or 0, listed)
 
 
@@ -235,7 +244,7 @@ def _entry(flag: str, text: str) -> tuple[str, int | None]:
     host, colon, port = text.rpartition(":")
     if not colon:
         return text, None
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not host or not port.isdecimal() or not is_port(int(port)):
         raise UserError(
             Text(f"--{flag} cannot name {text!r}.", f"--{flag} 中不能有 {text!r}。"),
             Text("It takes host:port,host:port,…", "它的值应为 host:port,host:port,…"),
@@ -243,7 +252,7 @@ def _entry(flag: str, text: str) -> tuple[str, int | None]:
     return host, int(port)
 
 
-def _place(
+def _assign_ports(
     wanted: list[_Wanted], flags: LaunchFlags, environ: Mapping[str, str], host: str | None
 ) -> tuple[list[tuple[str, ...]], tuple[Text, ...]]:
     """A port for everybody. Ports that are not given count on from the first one, so that every
@@ -296,4 +305,71 @@ def _some_without_port(flag: str, ports: range) -> Text:
     return Text(
         f"some of --{flag} have no port: all of them get {ports[0]} to {ports[-1]}",
         f"--{flag} 中有的没有端口：全部改用 {ports[0]} 到 {ports[-1]}",
+    )
+
+
+def _refuse_none(number_flag: str, count: int) -> None:
+    if count < 1:
+        raise UserError(
+            Text(f"--{number_flag} cannot be {count}.", f"--{number_flag} 不能是 {count}。"),
+            Text("It takes 1 or more.", "它至少为 1。"),
+        )
+
+
+def _refuse_loopback(hosts: Sequence[str]) -> None:
+    loopback = [host for host in hosts if is_loopback(host)]
+    if loopback and len(hosts) > 1:
+        remedy = Text(
+            "Write in --servers and --workers the addresses by which the nodes reach each other.",
+            "请在 --servers 与 --workers 中写各节点能互相访问的地址。",
+        )
+        raise loopback_among_nodes(loopback[0], remedy)
+
+
+def _refuse_twice(endpoints: Sequence[str]) -> None:
+    for endpoint, times in Counter(endpoints).items():
+        if times > 1:
+            raise UserError(
+                Text(
+                    f"{endpoint} is given to {times} processes.",
+                    f"{endpoint} 被分配给 {times} 个进程。",
+                ),
+                Text(
+                    "Give every server and every trainer a port of its own.",
+                    "请为每个服务进程和训练进程指定不同的端口。",
+                ),
+            )
+
+
+def _contradiction(flag: str, number_flag: str, listed: int, count: int) -> UserError:
+    return UserError(
+        Text(
+            f"--{flag} names {listed}, but --{number_flag} says {count}.",
+            f"--{flag} 有 {listed} 项，但 --{number_flag} 为 {count}。",
+        ),
+        Text("Correct one of them, or leave the number out.", "请更正其一，或省略数量。"),
+    )
+
+
+def _nothing_given(flag: str, number_flag: str) -> UserError:
+    return UserError(
+        Text(
+            f"Neither --{flag} nor --{number_flag} is given.",
+            f"没有给出 --{flag} 或 --{number_flag}。",
+        ),
+        Text(
+            f"Write --{number_flag}=2 for this machine alone, or --{flag}=host:port,… for several.",
+            f"单机请写 --{number_flag}=2，多机请写 --{flag}=host:port,…。",
+        ),
+    )
+
+
+def _role_without_hosts(flag: str, hosts: Sequence[str]) -> UserError:
+    listed = some_of(hosts)
+    return UserError(
+        Text(
+            f"The job spans {listed}, and nothing says where the {flag} run.",
+            f"作业分布在 {listed} 上，但没有说明 {flag} 在哪里运行。",
+        ),
+        Text(f"Add --{flag}=host:port,….", f"请加上 --{flag}=host:port,…。"),
     )

@@ -103,7 +103,7 @@ class _Waiting:
         self.answered: float | None = None
 
     def for_all(self, prefix: str, key: str, value: str) -> dict[str, str]:
-        self._say(Text("Waiting peer start...", "等待其他节点启动……"), "INFO")
+        self.observer.notice(Noted(Text("Waiting peer start...", "等待其他节点启动……")))
         while True:
             found = None
             if self.client.put(key, value):
@@ -157,10 +157,7 @@ class _Waiting:
                 f"{len(found)} of {self.size} nodes are here",
                 f"已有 {len(found)}/{self.size} 个节点就绪",
             )
-        self._say(text, "WARNING")
-
-    def _say(self, text: Text, level: str) -> None:
-        self.observer.notice(Noted(text, "WARNING" if level == "WARNING" else "INFO"))
+        self.observer.notice(Noted(text, "WARNING"))
 
 
 def reachable_address(flags: LaunchFlags) -> str:

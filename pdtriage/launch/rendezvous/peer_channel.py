@@ -116,7 +116,7 @@ class FactsChannel:
             self._facts = (self._facts if facts is None else facts)._replace(state=state)
         self._wake.set()
 
-    def is_heard(self, rank: int) -> bool:
+    def is_alive(self, rank: int) -> bool:
         """A node that has been heard of and has not fallen silent since."""
         peer = self._peers.get(rank)
         return peer is not None and peer.heard > 0.0 and not peer.silent
@@ -150,7 +150,7 @@ class FactsChannel:
         while True:
             count += 1
             closing = self._closing
-            reached = self._tell(count)
+            reached = self._write(count)
             found = self._client.get_prefix(self._prefix) if reached else None
             if found is not None and self.reached is False and self._leased:
                 self._wait_anew()
@@ -158,15 +158,15 @@ class FactsChannel:
             if found is not None:
                 self._written = found.get(self.key, "")
                 for key, text in found.items():
-                    self._hear(key, text)
+                    self._read_peer(key, text)
             if found is not None or not self._leased:
-                self._listen_for_silence()
+                self._report_silence()
             if closing:
                 return
             self._wake.wait(_HURRIED if self._leaving else self._every)
             self._wake.clear()
 
-    def _tell(self, count: int) -> bool:
+    def _write(self, count: int) -> bool:
         with self._lock:
             message = {
                 "beat": 0 if self._leased else count,
@@ -181,7 +181,7 @@ class FactsChannel:
             return True
         return self._client.put(self.key, text)
 
-    def _hear(self, key: str, text: str) -> None:
+    def _read_peer(self, key: str, text: str) -> None:
         name = key.rpartition("/")[2]
         peer = self._peers.get(int(name)) if name.isascii() and name.isdecimal() else None
         message = decode_message(text) if peer is not None else None
@@ -214,7 +214,7 @@ class FactsChannel:
             if peer.heard > 0.0:
                 peer.heard = time.monotonic()
 
-    def _listen_for_silence(self) -> None:
+    def _report_silence(self) -> None:
         moment = time.monotonic()
         for rank, peer in self._peers.items():
             if peer.heard == 0.0 or peer.silent or peer.over:

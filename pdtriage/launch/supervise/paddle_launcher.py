@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.addresses import split_endpoint
 from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.devices import KIND_OF_FLAG
 from pdtriage.launch.plan.environment import launched_environment
 from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 MODULE = "paddle.distributed.launch"
-_KINDS = {"gpus": "gpu", "xpus": "xpu", "npus": "npu"}
 _LOOK = 0.025
 """Seconds between looks at the launcher's children: a trainer may die as soon as it starts."""
 _OWN_GRACE = 5.0
@@ -121,7 +121,7 @@ class PaddleLauncher(Supervision):
 
     def _warn(self, checks: LaunchChecks) -> None:
         """What the checks find, as far as the flags tell what will be started."""
-        kind = _KINDS.get(self.flags.device_flag, "gpu")
+        kind = KIND_OF_FLAG.get(self.flags.device_flag, "gpu")
         listed = (self.flags.devices or "").split(",")
         cards = [f"{kind}:{card.strip()}" for card in listed if card.strip()]
         processes = self.flags.nproc_per_node or len(cards) or 1

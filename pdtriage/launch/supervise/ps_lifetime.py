@@ -30,7 +30,7 @@ def lifetime_of(
         [process.pid for process in processes if process.role == "worker"],
         [node for node in plan.trainer_nodes if node != plan.cluster.node_rank],
         servers=[process.pid for process in processes if process.role == "server"],
-        is_answering=channel.is_heard if channel is not None else None,
+        is_answering=channel.is_alive if channel is not None else None,
     )
 
 
