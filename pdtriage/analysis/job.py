@@ -23,7 +23,7 @@ from pdtriage.model import (
 from pdtriage.report.masking.redact import mask_secrets
 from pdtriage.support.gc_pause import gc_paused
 from pdtriage.verdict import Judgement, judge, signatures_reported
-from pdtriage.verdict.attempts import attempts_of, row_of
+from pdtriage.verdict.attempt_comparison import attempts_of, row_of
 from pdtriage.verdict.differences import differences_between, differences_of_ranks
 from pdtriage.verdict.rank_rows import rank_rows
 from pdtriage.verdict.timeline import timeline_of

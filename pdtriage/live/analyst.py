@@ -58,7 +58,7 @@ class LiveAnalyst:
         """The report on the last attempt, which knows of the others and what followed them."""
         from pdtriage.analysis.job import Job
         from pdtriage.model import Restart
-        from pdtriage.verdict.attempts import furthest
+        from pdtriage.verdict.attempt_comparison import furthest
 
         if self.report is None or (len(self._attempts) < 2 and not decisions):
             return self.report
@@ -73,7 +73,7 @@ class LiveAnalyst:
         return Job(runs, self._follower.engine.knowledge).report("last", self._language)
 
     def _remember(self, attempt: int, run: RunFacts) -> None:
-        from pdtriage.verdict.attempts import MOST
+        from pdtriage.verdict.attempt_comparison import MOST
 
         self._attempts[attempt] = run
         while len(self._attempts) > MOST:
@@ -129,7 +129,7 @@ def _titled(cause: Cause) -> Text:
 
 
 def _reached(run: RunFacts) -> Reached | None:
-    from pdtriage.verdict.attempts import furthest
+    from pdtriage.verdict.attempt_comparison import furthest
 
     reached = furthest(run)
     return None if reached is None else Reached(step=reached[1], epoch=reached[0])

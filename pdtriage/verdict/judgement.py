@@ -13,7 +13,7 @@ from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rules import suspects_of
 from pdtriage.verdict.rules.never_met import PEERS_MISSING
-from pdtriage.verdict.rules.pods import with_mounts
+from pdtriage.verdict.rules.pod_ends import with_mounts
 from pdtriage.verdict.rules.waiting import CUT_SHORT, STUCK
 from pdtriage.verdict.suspects import Suspect
 from pdtriage.verdict.victims import victims_of

@@ -13,7 +13,7 @@ from pdtriage.model import Brief, Report, Restart, Run, Text
 from pdtriage.report import Options
 from pdtriage.report.masking.redact import mask_secrets
 from pdtriage.support.text_width import columns
-from pdtriage.verdict.attempts import attempts_of
+from pdtriage.verdict.attempt_comparison import attempts_of
 from tests.report import reports
 from tests.report.writing import written
 

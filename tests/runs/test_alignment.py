@@ -5,7 +5,7 @@ from __future__ import annotations
 from pdtriage.model import RunFacts
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.verdict import judge
-from pdtriage.verdict.attempts import attempts_of, row_of
+from pdtriage.verdict.attempt_comparison import attempts_of, row_of
 
 from ..scan.builders import engine
 from .builders import environment, runs_of

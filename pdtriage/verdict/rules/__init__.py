@@ -19,7 +19,7 @@ from pdtriage.verdict.rules import (
     launcher,
     never_met,
     own_words,
-    pods,
+    pod_ends,
     stopped,
     waiting,
 )
@@ -30,7 +30,7 @@ RULES: tuple[Rule, ...] = in_order(
     (
         *own_words.RULES,
         *kernel_log.RULES,
-        *pods.RULES,
+        *pod_ends.RULES,
         *launcher.RULES,
         *deaths.RULES,
         *stopped.RULES,

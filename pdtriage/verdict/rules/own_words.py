@@ -11,7 +11,7 @@ from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.deaths import first_to_fail
 from pdtriage.verdict.rules.kernel_log import killed_for_memory, with_hardware
 from pdtriage.verdict.rules.launcher import cause_of_launcher
-from pdtriage.verdict.rules.pods import ended_by_cluster, with_words_of_their_own
+from pdtriage.verdict.rules.pod_ends import ended_by_cluster, with_words_of_their_own
 from pdtriage.verdict.rules.rule import (
     Rule,
     doubtful_success,

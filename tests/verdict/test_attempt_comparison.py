@@ -8,7 +8,7 @@ import pytest
 
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Attempts, Brief, Restart, Run, Text, VerdictWord
-from pdtriage.verdict.attempts import MOST, attempts_of
+from pdtriage.verdict.attempt_comparison import MOST, attempts_of
 
 SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"
 
