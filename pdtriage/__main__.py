@@ -15,7 +15,7 @@ from pdtriage.support.gc_pause import (
     is_paused_until_exit,
     pause_gc_until_exit,
 )
-from pdtriage.support.language import language_of_words
+from pdtriage.support.language import LANGUAGES, language_of_words
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,8 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if isinstance(error, OSError) and streams.is_full(error):
             streams.forget_output()
-        who = ["pdtriage", *(word for word in arguments[:1] if word in ("run", "doctor"))]
-        sentence, code = description_of(error, " ".join(who))
+        words = (word for word in arguments if not word.startswith("-") and word not in LANGUAGES)
+        verb = next(words, "")
+        who = f"pdtriage {verb}" if verb in ("run", "doctor") else "pdtriage"
+        sentence, code = description_of(error, who)
         if code == exit_codes.INTERNAL and debugging():
             raise
         with contextlib.suppress(OSError):  # stderr may be as full as stdout

@@ -5,30 +5,41 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 from pdtriage.commands.options import (
+    LANGUAGE,
     Argument,
     LanguageOption,
     Option,
     Parsers,
     answer_language,
 )
-from pdtriage.commands.progress import reading_bar
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
-from pdtriage.report.delivery import Target, refuse_unwritable, targets_of
+from pdtriage.report.delivery import refuse_unwritable, targets_of
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.gc_pause import gc_paused, keep_until_exit
 from pdtriage.support.language import Text
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 DEFAULT_PATHS = ("log",)
 FAILURES = frozenset({"failed", "hung", "interrupted"})
+BAR_AFTER = 1.0
+BAR_EVERY = 0.1
+"""Seconds."""
+
+Tick = Callable[[int, int], None]
+"""Called with the bytes read so far and the bytes there are."""
 
 
 class Reader(str, Enum):
@@ -186,7 +197,8 @@ def analyze(
         )
     if engine is Reader.ray:
         gc.enable()  # it rests while this machine reads; of what Ray leaves behind we know nothing
-    targets = _targets(formats or [], output)
+    targets = targets_of(formats or [], output, os.environ)
+    refuse_unwritable(targets)
     reports = _reports(
         tuple(paths) if paths else DEFAULT_PATHS,
         which,
@@ -206,7 +218,8 @@ def analyze(
             Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
         ) from error
     keep_until_exit(reports)
-    return exit_codes.OK if exit_zero else _exit_code(reports)
+    has_failed = any(report.root_causes or report.verdict in FAILURES for report in reports)
+    return exit_codes.FAILED if has_failed and not exit_zero else exit_codes.OK
 
 
 class _Reading(NamedTuple):
@@ -274,12 +287,69 @@ def _run(text: str | None, all_runs: bool) -> int | Literal["last", "all"]:
     )
 
 
-def _targets(formats: Sequence[str], output: Path | None) -> list[Target]:
-    targets = targets_of(formats, output, os.environ)
-    refuse_unwritable(targets)
-    return targets
+@contextmanager
+def reading_bar(
+    stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Tick | None]:
+    """A bar on the terminal while logs are read, once that takes longer than a second.
+
+    Hands out what is to be called while reading; None where nobody would see it.
+    """
+    stream = sys.stderr if stream is None else stream
+    if not stream.isatty():
+        yield None
+        return
+    bar = _Bar(stream, clock)
+    try:
+        yield bar.tick
+    finally:
+        bar.close()
 
 
-def _exit_code(reports: Sequence[Report]) -> int:
-    bad = any(report.root_causes or report.verdict in FAILURES for report in reports)
-    return exit_codes.FAILED if bad else exit_codes.OK
+class _Bar:
+    def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._next = clock() + BAR_AFTER
+        self._progress: Progress | None = None
+
+    def tick(self, done: int, whole: int) -> None:
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + BAR_EVERY
+        if self._progress is None:
+            self._progress = self._start()
+            what = Text("reading logs", "读取日志").in_(LANGUAGE)
+            self._progress.add_task(what, total=None)
+        task = self._progress.task_ids[0]
+        # a compressed log is longer than its file: the bar waits at the end, it does not go back
+        self._progress.update(task, completed=min(done, whole), total=whole or None)
+        self._progress.refresh()
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def _start(self) -> Progress:
+        """Without a thread of its own: the reader may want to fork."""
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(binary_units=False),
+            TimeRemainingColumn(),
+            console=Console(file=self._stream),
+            transient=True,
+            auto_refresh=False,
+        )
+        progress.start()
+        return progress

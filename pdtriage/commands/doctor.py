@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from pdtriage.commands.options import LANG_HELP
 from pdtriage.launch.options.flags import LaunchFlags, flag, flags_of
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder
@@ -43,7 +44,6 @@ class DoctorFlags(NamedTuple):
 
 
 _FLAGS = flags_of(DoctorFlags)
-_LANG = Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。")
 _HEAD = Text(
     "usage: pdtriage doctor [flags] [train.py [its arguments]]\n\n"
     "Looks at this machine before a job starts: what is fine, what may go wrong,\n"
@@ -106,6 +106,6 @@ def _examine(flags: LaunchFlags, own: DoctorFlags, language: Language) -> int:
 
 def _help(language: Language) -> str:
     rows = [(f"--{flag.name.replace('_', '-')}", flag.help) for flag in _FLAGS]
-    rows.append(("--lang", _LANG))
+    rows.append(("--lang", LANG_HELP))
     lines = [f"  {name:<12}  {meaning.in_(language)}" for name, meaning in rows]
     return _HEAD.in_(language) + "\n" + "\n".join(lines) + "\n"

@@ -49,13 +49,8 @@ class Lang(str, Enum):
     zh = "zh"
 
 
-LanguageOption = Annotated[
-    Lang | None,
-    Option(
-        "--lang",
-        help=Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。"),
-    ),
-]
+LANG_HELP = Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。")
+LanguageOption = Annotated[Lang | None, Option("--lang", help=LANG_HELP)]
 Parsers = Annotated[
     list[Path] | None,
     Option(

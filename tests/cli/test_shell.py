@@ -49,6 +49,14 @@ def test_help_speaks_the_language_of_the_locale(pdtriage: Command) -> None:
         (("analyze", "-f"), "错误：选项 '-f' 需要一个值。"),
         (("explain", "a", "b"), "错误：多余的参数：b"),
         (("analyze", "--color", "red"), "错误：'--color' 的值无效：'red' 不在可选值"),
+        (("analyz",), "错误：没有这个命令：'analyz'。 是不是 'analyze'？"),
+        (("analyze", "--quie"), "没有这个选项：--quie （是不是 --quiet？）"),
+        (("analyze", "--quiet=1"), "错误：选项 '--quiet' 不带值。"),
+        (("bundle", "--max-mb", "0"), "错误：'--max-mb' 的值无效：不能小于 1。"),
+        (("watch", "--until-idle", "x"), "错误：'--until-idle' 的值无效：应为数字。"),
+        ((), "错误：缺少命令。"),
+        (("run", "--nope", "train.py"), "pdtriage run: 没有 --nope 这个参数。"),
+        (("doctor", "--format", "x"), "pdtriage doctor: --format 不能是 'x'。"),
     ],
 )
 def test_what_typer_says_is_chinese_too(
@@ -62,10 +70,22 @@ def test_what_typer_says_is_chinese_too(
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_chinese_help_keeps_to_the_width(pdtriage: Command, width: int) -> None:
-    page = pdtriage("analyze", "--help", LC_ALL="zh_CN.UTF-8", COLUMNS=str(width)).out
+@pytest.mark.parametrize("verb", ["analyze", "watch", "bundle", "collect k8s", "parsers new"])
+def test_chinese_help_keeps_to_the_width(pdtriage: Command, verb: str, width: int) -> None:
+    page = pdtriage(*verb.split(), "--help", LC_ALL="zh_CN.UTF-8", COLUMNS=str(width)).out
     assert max(map(columns, page.splitlines())) <= width
+
+
+def test_chinese_help_loses_nothing_to_the_width(pdtriage: Command) -> None:
+    page = pdtriage("analyze", "--help", LC_ALL="zh_CN.UTF-8", COLUMNS="60").out
     assert "sarif, html。" in " ".join(page.split())
+
+
+def test_refusals_of_run_speak_the_language_that_is_named_before_the_script(
+    pdtriage: Command,
+) -> None:
+    assert "没有 --nope 这个参数" in pdtriage("run", "--nope", "--lang", "zh", "train.py").err
+    assert "There is no flag --nope" in pdtriage("run", "--nope", "train.py", "--lang", "zh").err
 
 
 def test_english_refusals_stay_as_they_are(pdtriage: Command) -> None:

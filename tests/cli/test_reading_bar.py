@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 from pdtriage.analysis.pipeline import analyze
-from pdtriage.commands.progress import reading_bar
+from pdtriage.commands.analyze import reading_bar
 from tests.cli.conftest import FIXTURES
 
 
