@@ -14,7 +14,7 @@ from pdtriage.support.language import Text
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 NOTHING_TO_DO = Text("", "")
-FAMILIES = ("python", "devices", "host", "folder", "network", "nodes", "elastic", "kubernetes")
+FAMILIES = ("python", "cards", "host", "folder", "network", "nodes", "elastic_job", "kubernetes")
 _CHEAP_FAMILIES = ("host", "folder")
 _WORST_FIRST: tuple[Status, ...] = ("failed", "warning", "ok", "skipped")
 
@@ -66,7 +66,7 @@ def cheap_findings(
     context = Context(flags, environ, processes=processes, root=root)
     found = [check.look(context) for check in checks_of(_CHEAP_FAMILIES) if check.cheap]
     if cards:
-        from pdtriage.doctor.checks.devices import held_cards
+        from pdtriage.doctor.checks.cards import held_cards
 
         found.append(held_cards(context, cards, besides))
     return [finding for finding in found if finding.status in ("warning", "failed")]
