@@ -215,3 +215,12 @@ def _streamed(tree: dict[str, bytes]) -> bytes:
         for name, text in tree.items():
             archive.writestr(name, text)
     return pipe.getvalue()
+
+
+def test_a_member_whose_name_is_damaged_costs_the_others_nothing(tmp_path: Path) -> None:
+    """A name that begins with a NUL is an empty one."""
+    packed = as_zip({"x": b"lost", "log/workerlog.0": b"step 1\n"})
+    damaged = bytearray(packed)
+    damaged[packed.index(b"PK\x01\x02") + 46] = 0  # of the first entry in the directory
+    (tmp_path / "a.zip").write_bytes(bytes(damaged))
+    assert [s.file.path for s in find([tmp_path / "a.zip"]).sources] == ["a.zip/log/workerlog.0"]

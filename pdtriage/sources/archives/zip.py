@@ -168,7 +168,7 @@ def _members_listed(
     file: BinaryIO, entries: list[zipfile.ZipInfo], path: str, notes: Notes
 ) -> Iterator[ZipMember]:
     for entry in entries:
-        if entry.is_dir():
+        if entry.filename.endswith("/"):  # `is_dir` fails on a name that damage left empty
             continue
         begins = _content_begins(file, entry.header_offset)
         if begins is None:
