@@ -34,8 +34,11 @@ lint: $(VENV)/.ready ## ruff: style and format
 types: $(VENV)/.ready ## mypy, strict
 	$(VENV)/bin/mypy
 
-unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone
-	$(VENV)/bin/pytest -n 3 --dist loadfile
+unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone, and how much of pdtriage/ they reach
+	@rm -f .coverage .coverage.*
+	$(VENV)/bin/coverage run -m pytest -n 3 --dist loadfile
+	$(VENV)/bin/coverage combine --quiet
+	$(VENV)/bin/coverage report
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check
@@ -63,7 +66,7 @@ bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this ma
 	$(VENV)/bin/python scripts/readme_benchmarks.py
 
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready: pyproject.toml
