@@ -47,6 +47,17 @@ def test_a_room_imports_only_rooms_below_it() -> None:
     assert not upward
 
 
+def test_no_class_has_the_name_of_another() -> None:
+    classes = [node.name for node in _definitions() if isinstance(node, ast.ClassDef)]
+    public = [name for name in classes if not name.startswith("_")]
+    assert sorted({name for name in public if public.count(name) > 1}) == []
+
+
+def test_names_are_words_of_the_field() -> None:
+    private = {"told", "said", "heard", "shown", "kept", "asked", "place", "found", "begun", "obey"}
+    assert [node.name for node in _definitions() if node.name.strip("_") in private] == []
+
+
 def test_the_map_names_every_room() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rooms = [path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("*/__init__.py")]
@@ -61,6 +72,13 @@ def test_every_module_on_the_map_exists() -> None:
         homes = [ROOT, PACKAGE, PACKAGE / row[1]] if row else [ROOT, PACKAGE]
         for name in re.findall(r"`([\w/]+\.py)`", line):
             assert any((home / name).is_file() for home in homes), name
+
+
+def _definitions() -> Iterator[ast.ClassDef | ast.FunctionDef]:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                yield node
 
 
 def _module(path: Path) -> str:

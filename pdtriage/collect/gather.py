@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pdtriage.collect.kubectl import Kubectl, KubectlError, not_collected
-from pdtriage.collect.paddle_job import Selection, deletion_warnings, events_of
+from pdtriage.collect.paddle_job import PodSelection, deletion_warnings, events_of
 from pdtriage.scan.kubernetes import MANIFEST as SCHEMA
 from pdtriage.scan.kubernetes import as_text
 from pdtriage.scan.kubernetes.documents import (
@@ -78,7 +78,7 @@ class Collection:
 
 
 def gather(
-    selection: Selection,
+    selection: PodSelection,
     kubectl: Kubectl,
     folder: Path,
     options: Sequence[str] = (),
@@ -167,7 +167,7 @@ def safe_name(name: str) -> str:
     return f"{_NOT_IN_FILE_NAMES.sub('-', name).strip('.-')[:60] or 'unnamed'}-{number}"
 
 
-def _add_events(selection: Selection, kubectl: Kubectl, made: Collection) -> None:
+def _add_events(selection: PodSelection, kubectl: Kubectl, made: Collection) -> None:
     names = {text(pod, "metadata", "name") for pod in selection.pods}
     try:
         events = events_of(kubectl, selection.name, names)

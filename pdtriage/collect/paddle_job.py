@@ -24,7 +24,7 @@ Document = Mapping[str, object]
 
 
 @dataclass
-class Selection:
+class PodSelection:
     name: str
     job: Document | None = None
     pods: list[Document] = field(default_factory=list)
@@ -32,9 +32,9 @@ class Selection:
     """What was asked for, and why it was not answered."""
 
 
-def select(kubectl: Kubectl, job: str, selector: str | None) -> Selection:
+def select(kubectl: Kubectl, job: str, selector: str | None) -> PodSelection:
     """The job and its pods. Raises KubectlError where the cluster does not answer at all."""
-    found = Selection(job)
+    found = PodSelection(job)
     labels = [selector] if selector else []
     for resource, label in OPERATORS.items():
         try:

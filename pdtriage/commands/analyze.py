@@ -42,7 +42,7 @@ Tick = Callable[[int, int], None]
 """Called with the bytes read so far and the bytes there are."""
 
 
-class Reader(str, Enum):
+class ReaderChoice(str, Enum):
     local = "local"
     ray = "ray"
 
@@ -125,7 +125,7 @@ BaselineOption = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    Reader,
+    ReaderChoice,
     Option(
         "--engine",
         help=Text(
@@ -179,7 +179,7 @@ def analyze(
     parsers: Parsers = None,
     no_redact: NoRedact = False,
     baseline: BaselineOption = None,
-    engine: EngineOption = Reader.local,
+    engine: EngineOption = ReaderChoice.local,
     address: Address = None,
     no_cache: NoCache = False,
     color: ColorOption = When.auto,
@@ -191,11 +191,11 @@ def analyze(
         raise UserError(
             Text("give either --baseline or --all-runs", "--baseline 和 --all-runs 只能给一个")
         )
-    if address is not None and engine is not Reader.ray:
+    if address is not None and engine is not ReaderChoice.ray:
         raise UserError(
             Text("--address goes with --engine ray", "--address 须与 --engine ray 一起使用")
         )
-    if engine is Reader.ray:
+    if engine is ReaderChoice.ray:
         gc.enable()  # it rests while this machine reads; of what Ray leaves behind we know nothing
     targets = targets_of(formats or [], output, os.environ)
     refuse_unwritable(targets)
@@ -223,7 +223,7 @@ def analyze(
 
 
 class _Reading(NamedTuple):
-    engine: Reader
+    engine: ReaderChoice
     address: str | None
     cache: bool
 

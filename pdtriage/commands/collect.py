@@ -17,7 +17,7 @@ from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     from pdtriage.collect.gather import Collection
-    from pdtriage.collect.paddle_job import Selection
+    from pdtriage.collect.paddle_job import PodSelection
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+")
 
@@ -272,7 +272,7 @@ def _make_room(folder: Path, overwrite: bool) -> None:
         remove_collection(folder)
 
 
-def _no_pods(job: str, selection: Selection) -> UserError:
+def _no_pods(job: str, selection: PodSelection) -> UserError:
     """Neither pods nor a job, or a job whose pods are gone, or one nobody may look at."""
     from pdtriage.collect.kubectl import why
     from pdtriage.collect.paddle_job import deletion_warnings
@@ -295,7 +295,7 @@ def _no_pods(job: str, selection: Selection) -> UserError:
     return UserError(sentence, notes=reasons, exit_code=exit_codes.NOTHING)
 
 
-def _about(job: str, selection: Selection, context: str | None) -> dict[str, object]:
+def _about(job: str, selection: PodSelection, context: str | None) -> dict[str, object]:
     from pdtriage.scan.kubernetes.documents import text
 
     return {

@@ -25,7 +25,7 @@ class Space(NamedTuple):
     """None where the file system does not count them."""
 
 
-class Room(NamedTuple):
+class DiskRoom(NamedTuple):
     """How many more processes and threads may be created."""
 
     left: int
@@ -59,18 +59,18 @@ def file_limit(context: Context) -> int | None:
     return _limit(context, "Max open files")
 
 
-def process_room(context: Context) -> Room | None:
+def process_room(context: Context) -> DiskRoom | None:
     """The narrower of the user's limit and the cgroup's; None where there is neither."""
-    rooms: list[Room] = []
+    rooms: list[DiskRoom] = []
     limit = _limit(context, "Max processes")
     # The kernel does not hold root to it.
     if limit is not None and os.geteuid() != 0:
-        rooms.append(Room(limit - _threads_of_user(context), f"ulimit -u {limit}"))
+        rooms.append(DiskRoom(limit - _threads_of_user(context), f"ulimit -u {limit}"))
     for folder in _cgroups(context, "pids"):
         most = _number(context.read(f"{folder}/pids.max"))
         now = _number(context.read(f"{folder}/pids.current"))
         if most is not None and now is not None:
-            rooms.append(Room(most - now, f"cgroup pids.max {most}"))
+            rooms.append(DiskRoom(most - now, f"cgroup pids.max {most}"))
     return min(rooms, default=None)
 
 

@@ -170,7 +170,7 @@ def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObse
     )
     from watchdog.observers import Observer
 
-    class Flag(FileSystemEventHandler):
+    class EventFlag(FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:  # noqa: ARG002 (given to all)
             changed.set()
 
@@ -180,7 +180,7 @@ def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObse
     ]
     observer = Observer()
     try:
-        observer.schedule(Flag(), os.fspath(folder), recursive=recursive, event_filter=wanted)
+        observer.schedule(EventFlag(), os.fspath(folder), recursive=recursive, event_filter=wanted)
         observer.start()
     except OSError:
         return None  # no more inotify watches to be had, or no such folder yet

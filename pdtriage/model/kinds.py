@@ -41,7 +41,7 @@ RECORD_FOLDER = "pdtriage"
 LAST_TO_BUNDLE = 7
 
 
-class Opening(NamedTuple):
+class OpeningSigns(NamedTuple):
     """How a text of some kind begins."""
 
     pattern: re.Pattern[bytes]
@@ -49,7 +49,7 @@ class Opening(NamedTuple):
     """And this is found further on."""
 
 
-class Lines(NamedTuple):
+class LineSigns(NamedTuple):
     """Lines that a text of some kind consists of, but for a few."""
 
     pattern: re.Pattern[bytes]
@@ -77,8 +77,8 @@ class Kind(NamedTuple):
     """Names that settle it, whatever the content."""
     folder: str = ""
     """Only in a folder of this name do they."""
-    openings: tuple[Opening, ...] = ()
-    lines: Lines | None = None
+    openings: tuple[OpeningSigns, ...] = ()
+    lines: LineSigns | None = None
 
 
 def _row(kind: FileKind) -> Kind:
@@ -90,21 +90,23 @@ def _row(kind: FileKind) -> Kind:
         case "console":  # recognised by what launchers, libraries and dying processes print
             return Kind("scan", followed=True, bundled=5)
         case "endpoints":
-            opening = Opening(lazy_compile(rb"PADDLE_TRAINER_ENDPOINTS:"))
+            opening = OpeningSigns(lazy_compile(rb"PADDLE_TRAINER_ENDPOINTS:"))
             name = _launcher_name(r"endpoints\.log")
             return Kind("parse", bundled=4, name=name, openings=(opening,))
         case "pod":
-            return Kind("parse", bundled=3, openings=(Opening(lazy_compile(rb"environ\(\{")),))
+            return Kind("parse", bundled=3, openings=(OpeningSigns(lazy_compile(rb"environ\(\{")),))
         case "env":
-            lines = Lines(lazy_compile(rb"[A-Za-z_][A-Za-z0-9_]{0,200}="), 0.7, b"PADDLE_")
+            lines = LineSigns(lazy_compile(rb"[A-Za-z_][A-Za-z0-9_]{0,200}="), 0.7, b"PADDLE_")
             name = _launcher_name("envlog" + _NUMBER)
             return Kind("parse", bundled=1, bare="envlog", name=name, lines=lines)
         case "backup_env":
             name = lazy_compile(r"backup_env\.(?P<index>\d{1,9})\.json", re.ASCII)
-            opening = Opening(lazy_compile(rb"\{"), lazy_compile(rb'"PADDLE_TRAINER_ID"'))
+            opening = OpeningSigns(lazy_compile(rb"\{"), lazy_compile(rb'"PADDLE_TRAINER_ID"'))
             return Kind("parse", bundled=2, name=name, openings=(opening,))
         case "gpu":
-            return Kind("skip", openings=(Opening(lazy_compile(rb"index,uuid,driver_version")),))
+            return Kind(
+                "skip", openings=(OpeningSigns(lazy_compile(rb"index,uuid,driver_version")),)
+            )
         case "kernel":
             name = lazy_compile(
                 r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
@@ -114,7 +116,7 @@ def _row(kind: FileKind) -> Kind:
                 rb"(?:kern  :\w+ *: )?\[ *\d{1,9}\.\d{6}\](?: \[ *T?\d+\])? "
                 rb"|[^\n]{10,80}? kernel: |\[\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\] "
             )
-            return Kind("scan", bundled=6, name=name, lines=Lines(line, 0.5))
+            return Kind("scan", bundled=6, name=name, lines=LineSigns(line, 0.5))
         case "k8s":  # as JSON, as `describe` shows them, or as a table
             json = lazy_compile(
                 rb'"kind":\s*"(?:Pod|Event|PaddleJob)(?:List)?"|"schema":\s*"pdtriage\.k8s/\d'
@@ -124,7 +126,9 @@ def _row(kind: FileKind) -> Kind:
                 rb"|(?:NAMESPACE +)?NAME +READY +STATUS +RESTARTS +AGE"
                 rb"|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +MESSAGE"
             )
-            return Kind("parse", openings=(Opening(lazy_compile(rb"[{\[]"), json), Opening(text)))
+            return Kind(
+                "parse", openings=(OpeningSigns(lazy_compile(rb"[{\[]"), json), OpeningSigns(text))
+            )
         case "record":
             name = lazy_compile(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII)
             return Kind("record", bundled=0, name=name, folder=RECORD_FOLDER)

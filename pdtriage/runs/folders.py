@@ -8,7 +8,7 @@ from operator import attrgetter
 from pdtriage.model import KINDS, FileFacts, Pod, Role
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.pod_files import (
-    Cluster,
+    ClusterFacts,
     is_previous,
     of_training,
     pod_of_file,
@@ -73,7 +73,7 @@ class _Nodes(dict[str, NodeFolder]):
 class JobFolder(NamedTuple):
     nodes: list[NodeFolder]
     kernel: list[FileFacts]
-    cluster: Cluster
+    cluster: ClusterFacts
 
 
 def sort_files(
@@ -149,7 +149,9 @@ def _sort_key(facts: FileFacts) -> tuple[str, int, str]:
     return file.folder, -1 if file.index is None else file.index, file.path
 
 
-def _give_to_pods(nodes: _Nodes, consoles: list[FileFacts], cluster: Cluster) -> list[FileFacts]:
+def _give_to_pods(
+    nodes: _Nodes, consoles: list[FileFacts], cluster: ClusterFacts
+) -> list[FileFacts]:
     """Gives every pod its node and its consoles; the consoles that are of no pod are left."""
     if not cluster.pods:
         return consoles

@@ -21,7 +21,7 @@ _CONSOLE = lazy_compile(r"console_(?P<container>[^_]+)(?:_previous)?")
 """How `pdtriage collect k8s` calls the output of a container."""
 
 
-class Cluster:
+class ClusterFacts:
     """All that the files from kubectl say."""
 
     def __init__(self) -> None:
@@ -35,9 +35,9 @@ class Cluster:
         self.notes: list[Text] = []
 
 
-def read_cluster(facts: Sequence[FileFacts], consoles: Sequence[FileFacts]) -> Cluster:
+def read_cluster(facts: Sequence[FileFacts], consoles: Sequence[FileFacts]) -> ClusterFacts:
     """Pods from their statuses; where there is none, from the names of files and folders."""
-    cluster = Cluster()
+    cluster = ClusterFacts()
     for found in facts:
         cluster.jobs.extend(found.pod_jobs)
         cluster.notes.extend(found.notes)
@@ -58,12 +58,12 @@ def read_cluster(facts: Sequence[FileFacts], consoles: Sequence[FileFacts]) -> C
     return cluster
 
 
-def pod_of_file(console: FileFacts, cluster: Cluster) -> str | None:
+def pod_of_file(console: FileFacts, cluster: ClusterFacts) -> str | None:
     """By a folder named like the pod, by the file's own name, by the status beside it."""
     return pod_of_folder(console.file.folder, cluster) or _by_file_name(console, cluster.pods)
 
 
-def pod_of_folder(folder: str, cluster: Cluster) -> str | None:
+def pod_of_folder(folder: str, cluster: ClusterFacts) -> str | None:
     for part in reversed(folder.split("/")):
         if part in cluster.pods:
             return part
@@ -109,7 +109,7 @@ def _inferred(consoles: Sequence[FileFacts]) -> dict[str, Pod]:
     return {name: pod for pods in jobs for name, pod in pods.items()}
 
 
-def _add_missing(cluster: Cluster) -> None:
+def _add_missing(cluster: ClusterFacts) -> None:
     """Pods the job should have, or an event speaks of, and which are gone."""
     if not cluster.pods:
         return
@@ -124,7 +124,7 @@ def _add_missing(cluster: Cluster) -> None:
             cluster.pods[name] = Pod(name, role, index, job, numbered, phase="Deleted")
 
 
-def _keep_own_pods(cluster: Cluster, heard: set[str | None]) -> None:
+def _keep_own_pods(cluster: ClusterFacts, heard: set[str | None]) -> None:
     """A list of all pods of a namespace has other jobs in it, of which there are no logs here."""
     jobs = {cluster.pods[name].job for name in heard if name in cluster.pods}
     if jobs:
@@ -138,7 +138,7 @@ def _expected(job: PodJob) -> Iterator[str]:
             yield from (f"{job.name}-{_WORDS[role]}-{n}" for n in range(min(count, MOST_EXPECTED)))
 
 
-def _keep_own_signs(cluster: Cluster, heard: set[str | None]) -> None:
+def _keep_own_signs(cluster: ClusterFacts, heard: set[str | None]) -> None:
     """Those of the job's pods; what hindered a start counts only for one that never came."""
     if not cluster.signs:
         return

@@ -8,7 +8,7 @@ from typing import Literal
 from pdtriage.model import Event, Exit, Life, Mode, Pod, Rank, Role, Text
 from pdtriage.runs.identity import host_of
 from pdtriage.runs.node_runs import NodeRun
-from pdtriage.runs.pod_files import Cluster
+from pdtriage.runs.pod_files import ClusterFacts
 
 SIGNALLED = range(129, 160)
 """Exit codes of a shell and of container runtimes for signals 1 to 31."""
@@ -69,7 +69,7 @@ def ranks_of_pod(own: Sequence[Rank], run: NodeRun, pods: int) -> list[Rank]:
 
 
 def ended_by_cluster(
-    group: Sequence[NodeRun], cluster: Cluster, newest: bool
+    group: Sequence[NodeRun], cluster: ClusterFacts, newest: bool
 ) -> Literal["completed", "failed", "running"] | None:
     """What the exit codes of all pods amount to; the trainers alone decide on success."""
     told = [(run.node.pod, run.life) for run in group if run.node.pod]
@@ -86,7 +86,7 @@ def ended_by_cluster(
 
 
 def signs_of_run(
-    group: Sequence[NodeRun], cluster: Cluster, newest: bool
+    group: Sequence[NodeRun], cluster: ClusterFacts, newest: bool
 ) -> tuple[tuple[str, Event], ...]:
     """What Kubernetes says of the pods in this very attempt."""
     here = {run.node.pod.name: run for run in group if run.node.pod}
@@ -106,7 +106,9 @@ def signs_of_run(
     return tuple(found)
 
 
-def pods_world(group: Sequence[NodeRun], cluster: Cluster, ranks: Sequence[Rank]) -> int | None:
+def pods_world(
+    group: Sequence[NodeRun], cluster: ClusterFacts, ranks: Sequence[Rank]
+) -> int | None:
     """Processes of one worker pod times worker pods, where all have as many."""
     workers = [run for run in group if run.node.pod and run.node.pod.role == "worker"]
     if not workers:

@@ -9,15 +9,15 @@ import pytest
 from pdtriage.launch.elastic.etcd import Entry
 from pdtriage.launch.elastic.generation import (
     Announcement,
+    ElasticMember,
+    EtcdView,
     Generation,
     Keys,
-    Member,
     MemberState,
-    View,
 )
 from pdtriage.launch.elastic.generation_rules import (
+    ElasticTerms,
     Steady,
-    Terms,
     is_counted,
     mixed_generation,
     next_generation,
@@ -28,7 +28,7 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
 
 KEYS = Keys("j")
-TERMS = Terms(2, 3, first=30, again=2, join=1, lost=1.5, late=15)
+TERMS = ElasticTerms(2, 3, first=30, again=2, join=1, lost=1.5, late=15)
 
 
 def speech(pod: str, replicas: int = 1, rank: int = -1) -> Announcement:
@@ -36,8 +36,10 @@ def speech(pod: str, replicas: int = 1, rank: int = -1) -> Announcement:
     return {"name": pod, "rank": rank, "replicas": replicas, "dtype": "cpu", **ends}
 
 
-def member(pod: str, state: MemberState = "ready", number: int = 0, replicas: int = 1) -> Member:
-    return Member(pod, state, number, speech(pod, replicas), joined=ord(pod[0]), modified=1)
+def member(
+    pod: str, state: MemberState = "ready", number: int = 0, replicas: int = 1
+) -> ElasticMember:
+    return ElasticMember(pod, state, number, speech(pod, replicas), joined=ord(pod[0]), modified=1)
 
 
 def world(*pods: str, number: int = 4, foreign: tuple[str, ...] = ()) -> Generation:
@@ -46,18 +48,20 @@ def world(*pods: str, number: int = 4, foreign: tuple[str, ...] = ()) -> Generat
 
 
 def view(
-    *members: Member,
+    *members: ElasticMember,
     generation: Generation | None = None,
     beats: dict[str, int] | None = None,
     peers: dict[str, Entry] | None = None,
-) -> View:
+) -> EtcdView:
     revision = generation.modified if generation is not None else 0
     by_pod = {m.pod: m for m in members}
     own = dict.fromkeys(by_pod, 50)
-    return View(200, by_pod, generation, revision, {**own, **(beats or {})}, peers or {})
+    return EtcdView(200, by_pod, generation, revision, {**own, **(beats or {})}, peers or {})
 
 
-def after(seconds: float, seen: View, pod: str, terms: Terms = TERMS) -> Generation | None:
+def after(
+    seconds: float, seen: EtcdView, pod: str, terms: ElasticTerms = TERMS
+) -> Generation | None:
     """What `pod` writes when nothing has changed for so long."""
     steady, now = Steady(), 1000.0
     while now < 1000.0 + seconds:
@@ -124,7 +128,7 @@ def test_after_a_failure_coming_and_going_waits_for_the_decision() -> None:
 
 def test_a_node_left_out_is_not_taken_again() -> None:
     restart = world("a", "b")._replace(state="restart", without=("b",))
-    formed = after(2, view(member("a"), member("b"), generation=restart), "a", Terms(1, 3))
+    formed = after(2, view(member("a"), member("b"), generation=restart), "a", ElasticTerms(1, 3))
     assert formed is not None
     assert formed.pods == ("a",)
 

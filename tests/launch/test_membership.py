@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, EtcdStore
-from pdtriage.launch.elastic.generation import Generation, Keys, Member, view_of
-from pdtriage.launch.elastic.generation_rules import Terms
+from pdtriage.launch.elastic.generation import ElasticMember, Generation, Keys, view_of
+from pdtriage.launch.elastic.generation_rules import ElasticTerms
 from pdtriage.launch.elastic.membership import Membership
 from pdtriage.launch.elastic.membership_events import (
     EtcdBack,
@@ -29,7 +29,7 @@ from pdtriage.record.schema import PeerFacts
 from ..etcd import RealEtcd
 from ..running import wait_until
 
-TERMS = Terms(2, 3, first=0.8, again=0.4, join=0.3, lost=0.8, late=3.0)
+TERMS = ElasticTerms(2, 3, first=0.8, again=0.4, join=0.3, lost=0.8, late=3.0)
 TTL = 2
 CALM = TERMS._replace(lost=3.0)
 CALM_TTL = 6
@@ -57,7 +57,7 @@ class Node:
         place: RealEtcd,
         job: str,
         pod: str,
-        terms: Terms = TERMS,
+        terms: ElasticTerms = TERMS,
         ttl: int = TTL,
         *,
         start: bool = True,
@@ -114,7 +114,7 @@ class Nodes:
         self.job = next(JOBS)
         self.all: dict[str, Node] = {}
 
-    def add(self, *pods: str, terms: Terms = TERMS, ttl: int = TTL) -> list[Node]:
+    def add(self, *pods: str, terms: ElasticTerms = TERMS, ttl: int = TTL) -> list[Node]:
         """One after the other, so that everybody knows who is the oldest."""
         for pod in pods:
             node = self.all[pod] = Node(self.place, self.job, pod, terms, ttl)
@@ -154,7 +154,7 @@ def test_a_node_that_looked_too_early_writes_nothing(nodes: Nodes) -> None:
     """Two nodes may both believe that it is their turn; the second write is refused."""
     keys, client = Keys(nodes.job), nodes.place.client()
     slow = Node(nodes.place, nodes.job, "a", start=False).member
-    client.write({keys.members + pod: Member(pod, "ready", 0, {}).text() for pod in "abc"})
+    client.write({keys.members + pod: ElasticMember(pod, "ready", 0, {}).text() for pod in "abc"})
     seen = view_of(client.read(*keys.all()), keys)
     client.write({keys.generation: "somebody was faster"})
     assert slow._take_turn(seen, 0.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pdtriage.launch.console.lines import uses_legacy_flags
+from pdtriage.launch.console.event_lines import uses_legacy_flags
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.support import exit_codes
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pdtriage.sources import Limits, find
-from pdtriage.sources.archives.tar import Forward
+from pdtriage.sources.archives.tar import ForwardReader
 from pdtriage.sources.display_path import member_parts, natural_key, printable
 from pdtriage.sources.find.recognise import archive_by_content, read_name, recognise
 from pdtriage.sources.find.rotation import rotations, without_rotation
@@ -92,7 +92,7 @@ def test_archives_with_damage(
 )
 def test_reading_forward_is_reading(pieces: list[bytes], moves: list[tuple[int, int]]) -> None:
     """As in memory, with single steps back after a read."""
-    whole, stream = io.BytesIO(b"".join(pieces)), Forward(iter(pieces))
+    whole, stream = io.BytesIO(b"".join(pieces)), ForwardReader(iter(pieces))
     moved = 0
     for step, length in moves:
         target = whole.tell() + (max(step, 0) if not moved else step)

@@ -9,7 +9,7 @@ from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warnin
 from pdtriage.doctor.kernel import (
     GIB,
     MIB,
-    Room,
+    DiskRoom,
     cgroup_memory,
     clock_is_synchronised,
     file_limit,
@@ -205,7 +205,7 @@ def _more_shm(wanted: int) -> Text:
     )
 
 
-def _judge_room(room: Room, started: int, seen: Text) -> Finding:
+def _judge_room(room: DiskRoom, started: int, seen: Text) -> Finding:
     advice = Text(
         "Raise `ulimit -u` or the cgroup's pids.max (docker run --pids-limit), or end processes.",
         "请调大 `ulimit -u` 或 cgroup 的 pids.max（docker run --pids-limit），或结束部分进程。",

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import BinaryIO, TextIO
 
-from pdtriage.launch.console.lines import invitation, lines_of
+from pdtriage.launch.console.event_lines import invitation, lines_of
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.supervise.events import (
     Configured,

@@ -66,7 +66,7 @@ class Keys(NamedTuple):
         return (self.members, self.generation, self.heartbeats, self.status, self.peers)
 
 
-class Member(NamedTuple):
+class ElasticMember(NamedTuple):
     """A node of ours that is alive."""
 
     pod: str
@@ -123,11 +123,11 @@ class Generation(NamedTuple):
         return json.dumps(fields, ensure_ascii=False)
 
 
-class View(NamedTuple):
+class EtcdView(NamedTuple):
     """The job at one moment."""
 
     revision: int = 0
-    members: Mapping[str, Member] = {}
+    members: Mapping[str, ElasticMember] = {}
     generation: Generation | None = None
     generation_revision: int = 0
     """For the next compare-and-swap; 0 where nothing was ever written."""
@@ -142,8 +142,8 @@ class View(NamedTuple):
         return frozenset(self.heartbeats) - frozenset(self.members)
 
 
-def view_of(snapshot: Snapshot, keys: Keys) -> View:
-    members: dict[str, Member] = {}
+def view_of(snapshot: Snapshot, keys: Keys) -> EtcdView:
+    members: dict[str, ElasticMember] = {}
     heartbeats: dict[str, int] = {}
     peers: dict[str, Entry] = {}
     for key, entry in snapshot.entries.items():
@@ -157,7 +157,7 @@ def view_of(snapshot: Snapshot, keys: Keys) -> View:
             peers[key] = entry
     written = snapshot.entries.get(keys.generation)
     status = snapshot.entries.get(keys.status)
-    return View(
+    return EtcdView(
         snapshot.revision,
         members,
         _generation(written) if written else None,
@@ -172,13 +172,13 @@ def address_of(announcement: Announcement) -> str:
     return str(announcement.get("candidate", "?")).rpartition(":")[0]
 
 
-def _member(pod: str, entry: Entry) -> Member | None:
+def _member(pod: str, entry: Entry) -> ElasticMember | None:
     fields = _object(entry.value)
     state, number, speech = fields.get("state"), fields.get("number"), fields.get("speech")
     sound = state in get_args(MemberState) and isinstance(number, int) and isinstance(speech, dict)
     if not sound or "/" in pod:
         return None
-    return Member(
+    return ElasticMember(
         pod,
         cast(MemberState, state),
         cast(int, number),

@@ -11,11 +11,11 @@ from collections.abc import Hashable, Sequence
 
 from pdtriage.launch.elastic.generation import (
     Announcement,
+    ElasticMember,
+    EtcdView,
     Generation,
     GenerationState,
     Keys,
-    Member,
-    View,
     address_of,
 )
 from pdtriage.launch.options.flags import LaunchFlags
@@ -24,7 +24,7 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 
-class Terms(NamedTuple):
+class ElasticTerms(NamedTuple):
     """What the flags ask for, and how long to wait for what (seconds)."""
 
     least: int
@@ -62,7 +62,7 @@ class Steady:
 
 
 def next_generation(
-    view: View, pod: str, terms: Terms, steady: Steady, now: float
+    view: EtcdView, pod: str, terms: ElasticTerms, steady: Steady, now: float
 ) -> Generation | None:
     """What this node has to write now; None mostly."""
     generation = view.generation
@@ -79,9 +79,9 @@ def next_generation(
 
 
 def mixed_generation(
-    view: View,
-    chosen: Sequence[Member],
-    terms: Terms,
+    view: EtcdView,
+    chosen: Sequence[ElasticMember],
+    terms: ElasticTerms,
     keys: Keys,
     flags: LaunchFlags,
 ) -> Generation | None:
@@ -110,7 +110,7 @@ def mixed_generation(
     return following(view, pods, tuple(peers), tuple(sorted(view.foreign)))
 
 
-def is_running(view: View) -> bool:
+def is_running(view: EtcdView) -> bool:
     """There is a generation, and somebody of ours is left of it."""
     generation = view.generation
     return (
@@ -121,7 +121,7 @@ def is_running(view: View) -> bool:
 
 
 def following(
-    view: View,
+    view: EtcdView,
     pods: tuple[str, ...],
     speeches: tuple[Announcement, ...],
     foreign: tuple[str, ...],
@@ -136,7 +136,9 @@ def following(
     return Generation(number + 1, attempt, failures, "running", pods, speeches, foreign)
 
 
-def who_forms(view: View, pod: str, terms: Terms, steady: Steady, now: float) -> list[Member]:
+def who_forms(
+    view: EtcdView, pod: str, terms: ElasticTerms, steady: Steady, now: float
+) -> list[ElasticMember]:
     """Our members of the next generation, if it is this node's turn to form it; else none."""
     generation = view.generation
     pending = frozenset(_pending(view))
@@ -150,7 +152,7 @@ def who_forms(view: View, pod: str, terms: Terms, steady: Steady, now: float) ->
     return fitting[: max(0, terms.most - len(view.foreign))]
 
 
-def waiting(view: View) -> list[Member]:
+def waiting(view: EtcdView) -> list[ElasticMember]:
     """Members that are ready, those of the last generation first, then in order of arrival."""
     before = view.generation.pods if view.generation is not None else ()
     places = {pod: place for place, pod in enumerate(before)}
@@ -158,7 +160,7 @@ def waiting(view: View) -> list[Member]:
     return sorted(ready, key=lambda m: (places.get(m.pod, len(places)), m.joined, m.pod))
 
 
-def is_counted(view: View, pod: str, most: int) -> bool:
+def is_counted(view: EtcdView, pod: str, most: int) -> bool:
     """Whether nodes under Paddle's launcher shall count this node: a spare must not be."""
     generation = view.generation
     if generation is not None and is_running(view):
@@ -175,7 +177,12 @@ def is_counted(view: View, pod: str, most: int) -> bool:
 
 
 def _changed(
-    view: View, generation: Generation, pod: str, terms: Terms, steady: Steady, now: float
+    view: EtcdView,
+    generation: Generation,
+    pod: str,
+    terms: ElasticTerms,
+    steady: Steady,
+    now: float,
 ) -> Generation | None:
     """A running generation that has to end, seen by the first of its nodes that is alive.
 
@@ -202,7 +209,7 @@ def _changed(
 
 
 def _change(
-    view: View, generation: Generation, terms: Terms, steady: Steady, now: float
+    view: EtcdView, generation: Generation, terms: ElasticTerms, steady: Steady, now: float
 ) -> tuple[str, Sequence[str]]:
     addresses = dict(zip(generation.pods, map(address_of, generation.speeches), strict=True))
     leaving = [p for p in generation.own if p in view.members and _state(view, p) == "leaving"]
@@ -234,7 +241,7 @@ def _change(
     return "", ()
 
 
-def _pending(view: View) -> list[str]:
+def _pending(view: EtcdView) -> list[str]:
     """Members that are on their way out of a generation, and will be ready."""
     generation = view.generation
     if generation is None:
@@ -248,7 +255,7 @@ def _pending(view: View) -> list[str]:
 
 
 def _is_time(
-    view: View, chosen: Sequence[Member], terms: Terms, steady: Steady, now: float
+    view: EtcdView, chosen: Sequence[ElasticMember], terms: ElasticTerms, steady: Steady, now: float
 ) -> bool:
     pods = frozenset(member.pod for member in chosen)
     settled = steady.seconds("chosen", pods, now)
@@ -258,7 +265,7 @@ def _is_time(
     return settled >= (terms.again if pods & before else terms.first)
 
 
-def _awaits_paddle(view: View, steady: Steady, terms: Terms, now: float) -> bool:
+def _awaits_paddle(view: EtcdView, steady: Steady, terms: ElasticTerms, now: float) -> bool:
     """Nodes under Paddle's launcher took part and will register again, unless they are lost."""
     generation = view.generation
     if generation is None or not generation.foreign or generation.why == "lost":
@@ -269,8 +276,8 @@ def _awaits_paddle(view: View, steady: Steady, terms: Terms, now: float) -> bool
 
 
 def _in_rank_order(
-    chosen: Sequence[Member], before: Generation | None, sort_ip: bool
-) -> list[Member]:
+    chosen: Sequence[ElasticMember], before: Generation | None, sort_ip: bool
+) -> list[ElasticMember]:
     if sort_ip:
         return sorted(chosen, key=lambda m: (address_number(dict(m.speech)), m.joined))
     ranks = [m.speech.get("rank") for m in chosen]
@@ -280,5 +287,5 @@ def _in_rank_order(
     return sorted(chosen, key=lambda m: (places.get(m.pod, len(places)), m.joined, m.pod))
 
 
-def _state(view: View, pod: str) -> str:
+def _state(view: EtcdView, pod: str) -> str:
     return view.members[pod].state

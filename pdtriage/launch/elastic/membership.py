@@ -18,16 +18,16 @@ from collections.abc import Callable
 from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, KeyWatch, LeaseLostError
 from pdtriage.launch.elastic.generation import (
     Announcement,
+    ElasticMember,
+    EtcdView,
     Generation,
     Keys,
-    Member,
     MemberState,
-    View,
     view_of,
 )
 from pdtriage.launch.elastic.generation_rules import (
+    ElasticTerms,
     Steady,
-    Terms,
     is_counted,
     is_running,
     mixed_generation,
@@ -64,7 +64,7 @@ class Membership:
         keys: Keys,
         pod: str,
         flags: LaunchFlags,
-        terms: Terms,
+        terms: ElasticTerms,
         ttl: int,
         deliver: Callable[[MembershipEvent], None],
     ) -> None:
@@ -72,7 +72,7 @@ class Membership:
         self.pod = pod
         self.terms = terms
         self.lease = 0
-        self.view: View | None = None
+        self.view: EtcdView | None = None
         """What was last seen; None before the first time."""
         self.away_since: float | None = None
         self.error = ""
@@ -82,7 +82,7 @@ class Membership:
         self._flags = flags
         self._ttl = ttl
         self._deliver = deliver
-        self._wanted = Member(pod, "ready", 0, {})
+        self._wanted = ElasticMember(pod, "ready", 0, {})
         self._world: Generation | None = None
         self._proposal: Generation | None = None
         self._steady = Steady()
@@ -149,7 +149,7 @@ class Membership:
             self._thread.join(timeout=3 * self._etcd.timeout + 1)
 
     def _want(self, state: MemberState, number: int, speech: Announcement) -> None:
-        self._wanted = Member(self.pod, state, number, speech)
+        self._wanted = ElasticMember(self.pod, state, number, speech)
         self._wishes += 1
         self._wake.set()
 
@@ -218,7 +218,7 @@ class Membership:
             self.lease = self._etcd.grant(self._ttl)
             self._renewed = now
 
-    def _be_present(self, view: View) -> bool:
+    def _be_present(self, view: EtcdView) -> bool:
         """Have etcd say of this node what it is doing; whether something was written."""
         own, wanted = view.members.get(self.pod), self._wanted
         puts: dict[str, str] = {}
@@ -247,7 +247,7 @@ class Membership:
         self._touches = False
         return True
 
-    def _take_turn(self, view: View, now: float) -> bool:
+    def _take_turn(self, view: EtcdView, now: float) -> bool:
         following = self._proposed(view) or self._restored(view) or self._next(view, now)
         if following is None:
             return False
@@ -274,19 +274,19 @@ class Membership:
         self._touches = written and ended and bool(following.foreign)
         return True
 
-    def _proposed(self, view: View) -> Generation | None:
+    def _proposed(self, view: EtcdView) -> Generation | None:
         proposal, current = self._proposal, view.generation
         self._proposal = None
         if proposal is None or current is None or current.state != "running":
             return None
         return proposal if proposal.number == current.number else None
 
-    def _restored(self, view: View) -> Generation | None:
+    def _restored(self, view: EtcdView) -> Generation | None:
         """An etcd that came back empty learns from whoever still runs the generation."""
         lost = view.generation is None and self._wanted.state == "busy"
         return self._world if lost else None
 
-    def _next(self, view: View, now: float) -> Generation | None:
+    def _next(self, view: EtcdView, now: float) -> Generation | None:
         terms = self.terms
         if now < self._lenient_until:
             # The others may be about to register again, as this node was.
@@ -299,7 +299,7 @@ class Membership:
             return None
         return mixed_generation(view, chosen, terms, self.keys, self._flags)
 
-    def _report_change(self, view: View) -> None:
+    def _report_change(self, view: EtcdView) -> None:
         world, generation = self._world, view.generation
         if self._wanted.state != "busy" or world is None or generation is None:
             return

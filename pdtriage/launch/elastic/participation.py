@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.elastic.etcd import Etcd, EtcdStore
-from pdtriage.launch.elastic.generation import Generation, Keys, View
+from pdtriage.launch.elastic.generation import EtcdView, Generation, Keys
 from pdtriage.launch.elastic.generation_rules import is_running, waiting
 from pdtriage.launch.elastic.membership import Membership
 from pdtriage.launch.elastic.membership_events import EtcdBack, EtcdSilent
@@ -146,7 +146,7 @@ class Elastic:
     def warn(self, text: Text) -> None:
         self._observer.notice(Noted(text, "WARNING"))
 
-    def note_running(self, view: View) -> bool:
+    def note_running(self, view: EtcdView) -> bool:
         """Whether a generation has been seen alive in the time of this launch."""
         self._seen_running = self._seen_running or is_running(view)
         return self._seen_running
@@ -189,7 +189,7 @@ class _Waiting:
             self.elastic.refuse_lost_etcd()
             self.elastic.wait()
 
-    def _look(self, view: View) -> None:
+    def _look(self, view: EtcdView) -> None:
         now = time.monotonic()
         running = is_running(view)
         generation = view.generation
@@ -228,7 +228,7 @@ class _Waiting:
                 ),
             )
 
-    def _announce_spare(self, view: View, generation: Generation) -> None:
+    def _announce_spare(self, view: EtcdView, generation: Generation) -> None:
         full = len(generation.pods) >= self.member.terms.most
         if self.is_spare or not full or self.member.pod in generation.pods:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-from pdtriage.launch.elastic.generation import Generation, GenerationState, View, address_of
+from pdtriage.launch.elastic.generation import EtcdView, Generation, GenerationState, address_of
 from pdtriage.launch.elastic.generation_rules import Steady
 from pdtriage.launch.elastic.membership_events import Expelled, why_it_changes
 from pdtriage.launch.elastic.participation import Elastic
@@ -84,7 +84,7 @@ class ElasticRestarts(Restarts):
                 return TOLD_TO_STOP
 
     def _decided(
-        self, view: View, generation: Generation, conclusion: Conclusion
+        self, view: EtcdView, generation: Generation, conclusion: Conclusion
     ) -> Decision | None:
         """What was written about this generation, by whomever."""
         current = view.generation
@@ -100,7 +100,7 @@ class ElasticRestarts(Restarts):
             return Decision(False, _LEFT_OUT)
         return Decision(current.state != "ended", _reason_of(current))
 
-    def _is_our_turn(self, view: View, generation: Generation) -> bool:
+    def _is_our_turn(self, view: EtcdView, generation: Generation) -> bool:
         """All nodes have ended or are gone, and we are the first of those without success."""
         alive = [view.members[pod] for pod in generation.own if pod in view.members]
         ended = [m for m in alive if m.state in _BAD_ENDS and m.number == generation.number]
@@ -118,7 +118,9 @@ class ElasticRestarts(Restarts):
         waited = self._steady.seconds("busy", busy, time.monotonic())
         return not busy or waited > self._member.terms.pending
 
-    def _proposal(self, view: View, generation: Generation, conclusion: Conclusion) -> Generation:
+    def _proposal(
+        self, view: EtcdView, generation: Generation, conclusion: Conclusion
+    ) -> Generation:
         generation = view.generation or generation
         addresses = dict(zip(generation.pods, map(address_of, generation.speeches), strict=True))
         staying = [pod for pod in generation.own if pod not in generation.finished]
@@ -149,7 +151,7 @@ class ElasticRestarts(Restarts):
         return decide(self.policy, [*before, conclusion], self.max_restart, elastic=True)
 
     def _left_out(
-        self, view: View, generation: Generation, conclusion: Conclusion
+        self, view: EtcdView, generation: Generation, conclusion: Conclusion
     ) -> tuple[str, ...]:
         """`--elastic_level 0`: the node that failed ends, the others go on."""
         if self._elastic.level != 0:
@@ -161,7 +163,7 @@ class ElasticRestarts(Restarts):
         failed = [p for p in generation.own if p in view.members]
         return tuple(pod for pod in failed if view.members[pod].state == "failed")
 
-    def _seen(self) -> View | None:
+    def _seen(self) -> EtcdView | None:
         """What etcd shows, once it shows how it ended here."""
         return self._member.view if self._member.is_fresh() else None
 
@@ -195,5 +197,5 @@ def _unknown(number: int) -> Conclusion:
     return Conclusion("failed", failure=Failure(title, fingerprint=f"unseen-{number}"))
 
 
-def _is_leaving(view: View, pod: str) -> bool:
+def _is_leaving(view: EtcdView, pod: str) -> bool:
     return view.members[pod].state == "leaving"

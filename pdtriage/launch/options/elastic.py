@@ -13,7 +13,7 @@ from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
     # Every launch imports this module, few are elastic.
-    from pdtriage.launch.elastic.generation_rules import Terms
+    from pdtriage.launch.elastic.generation_rules import ElasticTerms
 
 SCHEME = "etcd://"
 DEFAULT_TTL = 10
@@ -90,12 +90,12 @@ def patience_with_etcd(flags: LaunchFlags) -> float:
     return float(max(1, flags.elastic_timeout)) * _ETCD_IS_AWAY
 
 
-def terms_of(flags: LaunchFlags) -> Terms:
-    from pdtriage.launch.elastic.generation_rules import Terms
+def terms_of(flags: LaunchFlags) -> ElasticTerms:
+    from pdtriage.launch.elastic.generation_rules import ElasticTerms
 
     least, most = node_count(flags)
     timeout = float(max(1, flags.elastic_timeout))
-    usual = Terms(least, most)
+    usual = ElasticTerms(least, most)
     return usual._replace(
         first=timeout,
         again=min(usual.again, timeout),

@@ -9,7 +9,7 @@ from typing import TextIO
 import pdtriage
 from pdtriage.model import Cause, Report, Text
 from pdtriage.report import Options
-from pdtriage.report.attempts import attempt_rows, has_other_runs
+from pdtriage.report.attempt_rows import attempt_rows, has_other_runs
 from pdtriage.report.fates import fate_words, fates, steps
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.words import (

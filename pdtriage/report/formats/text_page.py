@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.model import Language, Report, Text
 from pdtriage.report import Options
-from pdtriage.report.attempts import attempt_rows, has_other_runs
+from pdtriage.report.attempt_rows import attempt_rows, has_other_runs
 from pdtriage.report.sanitise import inert, inert_line, without_commands
 from pdtriage.report.words import VERDICTS, run_time
 from pdtriage.support.text_width import columns, pad, wrap

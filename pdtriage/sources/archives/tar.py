@@ -65,7 +65,7 @@ class _Tar:
                         yield self._candidate(member, parts, part)
             return
         pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
-        stream = Forward(pieces)
+        stream = ForwardReader(pieces)
         with tarfile.open(fileobj=stream, mode="r:", tarinfo=Header) as tar:
             for member, parts in self._members_of_interest(tar):
                 yield from self._hold(tar, member, parts, stream)
@@ -95,7 +95,7 @@ class _Tar:
         tar: tarfile.TarFile,
         member: tarfile.TarInfo,
         parts: tuple[str, ...],
-        stream: Forward | None = None,
+        stream: ForwardReader | None = None,
     ) -> Iterator[Candidate]:
         """A copy of the member in memory, if it is a log."""
         if stream is None or member.issparse():
@@ -164,7 +164,7 @@ class Header(tarfile.TarInfo):
         return header
 
 
-class Forward(io.RawIOBase):
+class ForwardReader(io.RawIOBase):
     """Pieces, unpacked while they are read, as a file with `tell` and `seek`.
 
     One step back is all that tarfile ever asks for.

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from pdtriage.model import KINDS, RECORD_FOLDER, FileKind
-from pdtriage.model.kinds import Lines, Opening
+from pdtriage.model.kinds import LineSigns, OpeningSigns
 from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
@@ -142,12 +142,12 @@ def kind_of_text(head: bytes, stem: str = "") -> FileKind | None:
     return None
 
 
-def _begins(body: bytes, opening: Opening) -> bool:
+def _begins(body: bytes, opening: OpeningSigns) -> bool:
     further = opening.further
     return bool(opening.pattern.match(body) and (further is None or further.search(body)))
 
 
-def _consists(body: bytes, of: Lines) -> bool:
+def _consists(body: bytes, of: LineSigns) -> bool:
     lines = [line for line in body[:8192].splitlines()[:60] if line.strip()]
     matching = sum(1 for line in lines if of.pattern.match(line))
     return bool(lines) and matching / len(lines) > of.share and of.word in body

@@ -37,7 +37,7 @@ class Scale:
     first: float
     last: float
 
-    def place(self, time: float) -> int:
+    def x_of(self, time: float) -> int:
         if self.last <= self.first:
             return 0
         share = (time - self.first) / (self.last - self.first)
@@ -65,11 +65,11 @@ def life_of(row: RankRow, scale: Scale | None, titled: bool) -> Html:
     if scale is None:
         return tag("span", class_="life")
     if titled:
-        marks = [_mark(m.kind, scale.place(m.t), m.text) for m in _timed(row.moments)]
+        marks = [_mark(m.kind, scale.x_of(m.t), m.text) for m in _timed(row.moments)]
     else:
         places: dict[str, list[int]] = {}
         for moment in _timed(row.moments):
-            places.setdefault(kind_of(moment.kind), []).append(scale.place(moment.t))
+            places.setdefault(kind_of(moment.kind), []).append(scale.x_of(moment.t))
         marks = [(kind, _path(kind, where)) for kind, where in places.items()]
     return _drawn(scale, [row], marks)
 
@@ -81,7 +81,7 @@ def lives_of(rows: Sequence[RankRow], scale: Scale | None) -> Html:
     told: Counter[tuple[str, int, Text]] = Counter()
     for row in rows:
         for moment in _timed(row.moments):
-            at = scale.place(moment.t) // _NEAR * _NEAR
+            at = scale.x_of(moment.t) // _NEAR * _NEAR
             told[moment.kind, at, moment.text] += 1
     marks = [
         _mark(
@@ -96,7 +96,7 @@ def happenings(moments: Iterable[Moment], scale: Scale | None) -> Html:
     """Marks without a life: those of a launcher."""
     if scale is None:
         return tag("span", class_="life")
-    marks = [_mark(m.kind, scale.place(m.t), m.text) for m in _timed(moments)]
+    marks = [_mark(m.kind, scale.x_of(m.t), m.text) for m in _timed(moments)]
     return _drawn(scale, [], marks)
 
 
@@ -118,9 +118,9 @@ def _timed(moments: Iterable[Moment]) -> list[_Timed]:
 
 def _drawn(scale: Scale, rows: Sequence[RankRow], marks: list[tuple[str, Html]]) -> Html:
     order = list(_HEIGHTS)
-    steps = sorted({scale.place(time) for row in rows for time, _ in row.progress})
+    steps = sorted({scale.x_of(time) for row in rows for time, _ in row.progress})
     if len(rows) > 1:
-        steps = sorted({place // _NEAR * _NEAR for place in steps})
+        steps = sorted({x_of // _NEAR * _NEAR for x_of in steps})
     return tag(
         "svg",
         _bar(scale, rows),
@@ -140,7 +140,7 @@ def _bar(scale: Scale, rows: Sequence[RankRow]) -> Html | None:
     known = [time for time in times if time is not None]
     if not known:
         return None
-    begin, end = scale.place(min(known)), scale.place(max(known))
+    begin, end = scale.x_of(min(known)), scale.x_of(max(known))
     return tag("rect", x=begin or None, y=6, width=max(2, end - begin), height=8)
 
 

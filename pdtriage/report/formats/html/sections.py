@@ -6,7 +6,7 @@ from itertools import count, takewhile
 
 import pdtriage
 from pdtriage.model import Cause, Evidence, Report, Run, Text
-from pdtriage.report.attempts import attempt_rows
+from pdtriage.report.attempt_rows import attempt_rows
 from pdtriage.report.formats.html.build import (
     Child,
     Html,
