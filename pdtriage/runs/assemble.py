@@ -20,6 +20,7 @@ from pdtriage.model import (
 )
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.alignment import aligned_runs, launches_of, notes_on_separate_jobs
+from pdtriage.runs.endpoints_log import note_on_stale_list
 from pdtriage.runs.ends import (
     ended,
     ended_by_record,
@@ -28,8 +29,8 @@ from pdtriage.runs.ends import (
     vanished_launchers,
 )
 from pdtriage.runs.folders import JobFolder, sort_files
-from pdtriage.runs.identity import self_rank
 from pdtriage.runs.node_runs import NodeRun, node_runs
+from pdtriage.runs.numbering import Numbering, numbers_that_are_ranks, self_rank
 from pdtriage.runs.pod_runs import (
     ended_by_cluster,
     is_partial,
@@ -87,13 +88,14 @@ def _run_facts(
     pods = sum(bool(run.node.pod and run.node.pod.role == "worker") for run in group)
     ranks: list[Rank] = []
     nodes: list[Node] = []
+    numbered = numbers_that_are_ranks(with_logs)
     for run in group:
-        own = logged_ranks(run, max(1, len(with_logs)))
+        own = logged_ranks(run, max(1, len(with_logs)), numbered)
         own.extend(ranks_in_console(run, own, single=len(group) == 1))
         own.extend(ranks_only_named(run, own))
         own = ranks_of_pod(own, run, pods)
         ranks.extend(own)
-        nodes.append(_node(run, own))
+        nodes.extend(_nodes(run, own))
     world_size = _world_size(group) or pods_world(group, job.cluster, ranks)
     ranks.extend(unseen_ranks(ranks, group, world_size))
     ranks.extend(unseen_servers(ranks, group))
@@ -172,14 +174,19 @@ def _machine_events(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Ev
     return (*((f.file.path, e) for f in job.kernel for e in f.events), *pasted)
 
 
-def _node(run: NodeRun, ranks: list[Rank]) -> Node:
-    hosts = [rank.host for rank in ranks if rank.host]
-    record = run.record
-    host = record.address or record.host if record else hosts[0] if hosts else None
-    pod = run.node.pod
+def _nodes(run: NodeRun, ranks: list[Rank]) -> list[Node]:
+    """The node whose folder it is; several where people have collected their logs in one."""
+    hosts = {rank.host: rank.node for rank in ranks if rank.host}
+    record, folder, pod = run.record, run.node.folder, run.node.pod
     if pod is not None:
-        return Node(pod.index, pod.name, run.node.folder)
-    return Node(run.number, host, run.node.folder)
+        return [Node(pod.index, pod.name, folder)]
+    if record is not None:
+        return [Node(run.number, record.address or record.host, folder)]
+    known = [Node(node, host, folder) for host, node in hosts.items() if node is not None]
+    if len(known) > 1:
+        return known
+    number = known[0].rank if known and run.number is None else run.number
+    return [Node(number, next(iter(hosts), None), folder)]
 
 
 def _world_size(group: list[NodeRun]) -> int | None:
@@ -269,6 +276,8 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
                 zh="这里看不出由哪个 rank 写出；请提供作业的日志目录（workerlog.*）",
             )
         )
+    elif unplaced and (doubts := _doubts(group)):
+        notes.extend(doubts)
     elif unplaced:
         notes.append(
             Text(
@@ -279,12 +288,19 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
             )
         )
     notes.extend(_conflicts(group))
+    notes.extend(note for run in group if (note := note_on_stale_list(run)))
     for run in group:
         notes.extend(
             note for member in run.members for s in member.segment for note in s.facts.notes
         )
         notes.extend(run.record.notes if run.record else ())
     return tuple(dict.fromkeys(notes))
+
+
+def _doubts(group: list[NodeRun]) -> list[Text]:
+    """Where a log folder may be of one node or another."""
+    with_logs = [run for run in group if run.members]
+    return [doubt for run in with_logs if (doubt := Numbering(run, len(with_logs)).doubt())]
 
 
 def _conflicts(group: list[NodeRun]) -> list[Text]:

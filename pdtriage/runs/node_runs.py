@@ -14,6 +14,7 @@ from pdtriage.model import EnvBlock, Life, Role
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, has_launcher, read_console, split_console
+from pdtriage.runs.endpoints_log import is_list_of, told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.run_boundaries import Segment, Times, part_before, part_of, split, times_of
 
@@ -103,7 +104,7 @@ class NodeRun:
         listed = self.console.values.get("PADDLE_TRAINER_ENDPOINTS", "")
         if listed:
             return _split(listed)
-        if self.newest and self.node.endpoints:
+        if self.newest and self.node.endpoints and is_list_of(self):
             return self.node.endpoints[0].endpoints
         return ()
 
@@ -260,7 +261,14 @@ def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:
     started = _processes_started(node)
     if started is None or started >= len(workers):
         return set()
-    return {log.key for log in workers if log.index is not None and log.index >= started}
+    beyond = [log for log in workers if log.index is not None and log.index >= started]
+    begun = [times_of(split(log)[-1])[:1] for log in workers if log not in beyond]
+    newest = min(chain.from_iterable(begun), default=None)
+    return {log.key for log in beyond if newest is None or not _wrote_after(log, newest)}
+
+
+def _wrote_after(log: Log, time: float) -> bool:
+    return any(told > time for told in times_of(split(log)[-1]))
 
 
 def _processes_started(node: NodeFolder) -> int | None:
@@ -270,7 +278,9 @@ def _processes_started(node: NodeFolder) -> int | None:
             if told.isdecimal() and event.fields.get("mode") in (None, "worker"):
                 return int(told)
     listed = node.endpoints[0].endpoints if node.endpoints else ()
-    return len(listed) if listed and _is_one_host(listed) else None
+    if not listed or told_otherwise(listed, node.consoles):
+        return None
+    return len(listed) if _is_one_host(listed) else None
 
 
 def _is_one_host(endpoints: Sequence[str]) -> bool:

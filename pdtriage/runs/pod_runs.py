@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pdtriage.model import Event, Exit, Life, Mode, Pod, Rank, Role, Text
-from pdtriage.runs.identity import host_of
 from pdtriage.runs.node_runs import NodeRun
+from pdtriage.runs.numbering import host_of
 from pdtriage.runs.pod_files import ClusterFacts
 
 SIGNALLED = range(129, 160)

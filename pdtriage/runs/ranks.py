@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from pdtriage.model import Event, Exit, Progress, Rank, Role
 from pdtriage.record.schema import DeathRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, numbers_in
-from pdtriage.runs.identity import (
-    Identification,
-    Identity,
-    first_rank_by_console,
-    host_of,
-    is_one_node,
-)
+from pdtriage.runs.identity import Identification, Identity
 from pdtriage.runs.node_runs import Member, NodeRun
+from pdtriage.runs.numbering import first_rank_by_console, host_of, nodes_told
 from pdtriage.runs.run_boundaries import Segment
 from pdtriage.support.fast_namedtuple import maker
 from pdtriage.support.lazy_regex import lazy_compile
@@ -29,17 +24,15 @@ _STOPPED = ("stopped", "被启动器停止")
 _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 
 
-def logged_ranks(run: NodeRun, nodes: int) -> list[Rank]:
-    """Processes that left a log here."""
-    identify = Identification(run, nodes).identify
+def logged_ranks(run: NodeRun, nodes: int, ranks_elsewhere: frozenset[int]) -> list[Rank]:
+    """Processes that left a log here, in one of `nodes` folders of this run."""
+    identify = Identification(run, nodes, ranks_elsewhere).identify
     console = run.console if run.console.spans else None
-    return [_rank_of(member, run.number, identify(member), console) for member in run.members]
+    return [_rank_of(member, identify(member), console) for member in run.members]
 
 
-def _rank_of(
-    member: Member, node: int | None, identity: Identity, console: ConsoleFacts | None
-) -> Rank:
-    role, rank, local_rank, host, endpoint, device = identity
+def _rank_of(member: Member, identity: Identity, console: ConsoleFacts | None) -> Rank:
+    role, rank, local_rank, host, endpoint, device, node = identity
     segment, process, death = member.segment, member.process, member.death
     files, events, progress, parts = _contents_of(segment)
     last = segment[-1]
@@ -144,7 +137,7 @@ def ranks_only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
     if not run.console.exits:
         return []
     local = {(rank.role, rank.local_rank) for rank in known}
-    first = 0 if is_one_node(run) else first_rank_by_console(run)
+    first = 0 if nodes_told(run) == 1 else first_rank_by_console(run)
     return [
         Rank(
             role=role,

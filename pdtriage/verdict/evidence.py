@@ -90,6 +90,12 @@ class RunEvidence:
         """Ranks of the job that left no log here: by its size, by gaps, by what the logs say."""
         if any(not reading.rank.files for reading in self.readings):
             return True
+        workers = [r.rank for r in self.readings if r.rank.role == "worker"]
+        mixed = any(rank.mixed for rank in workers)
+        if workers and not mixed and len(workers) < (self.facts.world_size or 0):
+            return True  # of some it is not known which
+        if max((rank.rank or 0 for rank in workers), default=0) >= max(1, len(workers)):
+            return True
         for node in by_node(self.readings).values():
             numbers = {r.rank.local_rank for r in node if r.rank.local_rank is not None}
             if numbers and max(numbers) >= len(numbers):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pdtriage.model import Text
 
+MOST_HOSTS = 4
 MOST_SPANS = 16
 """A longer list of ranks says less than how many there are."""
 SIGNAL_NAMES = {
@@ -110,6 +111,18 @@ SAID_BY_RUN = Text(
     "`pdtriage run`, which watched the job, says so at the end of its console",
     "`pdtriage run` 全程监视该作业，并在其控制台末尾如此报告",
 )
+
+
+def answer_is_with(missing: Mapping[str, Collection[int]]) -> Text:
+    """Names the ranks whose logs would tell, by host."""
+    hosts = list(missing.items())[:MOST_HOSTS]
+    more = " …" if len(missing) > len(hosts) else ""
+    en = "; ".join(f"rank{'s' * (len(own) > 1)} {listed(own)} on {host}" for host, own in hosts)
+    zh = "；".join(f"{host} 上的 rank {listed(own)}" for host, own in hosts)
+    return Text(
+        f"the answer is in the logs of {en}{more}",
+        f"原因应在以下日志中：{zh}{more}",
+    )
 
 
 def signal_name(number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.model import RunFacts
-from pdtriage.runs.identity import host_of
+from pdtriage.runs.numbering import host_of
 
 from .builders import environment, runs_of
 
@@ -69,7 +69,7 @@ def test_endpoints_of_two_hosts_do_not_say_which_node_this_is() -> None:
         }
     )
     assert owners(run)["log/workerlog.0"] == (None, None)
-    assert "global rank" in run.notes[0].en
+    assert "of 10.0.0.1 (ranks 0-1) or of 10.0.0.2 (ranks 2-3)" in run.notes[0].en
 
 
 def test_a_rank_that_names_itself_places_its_whole_node() -> None:

@@ -86,8 +86,9 @@ def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:
     stopped = _stops(evidence)
     if not stopped or not all(r.stopped or not r.rank.files for r in evidence.readings):
         return []
-    if not evidence.launcher and evidence.others_are_missing:
-        return [_stopped_for_others(stopped)]
+    told = evidence.launcher and not evidence.says_failed
+    if not told and not evidence.interrupted and evidence.others_are_missing:
+        return [_stopped_for_others(evidence, stopped)]
     why = wording.ALL_STOPPED
     return [launcher_suspect("verdict.interrupted", "external.kill", stopped[:1], why)]
 
@@ -97,7 +98,7 @@ def not_stopped(evidence: RunEvidence) -> list[Suspect]:
     stopped = _stops(evidence)
     if not stopped:
         return []
-    return _ended_before_others(evidence) or [_stopped_for_others(stopped)]
+    return _ended_before_others(evidence) or [_stopped_for_others(evidence, stopped)]
 
 
 def _ended_before_others(evidence: RunEvidence) -> list[Suspect]:
@@ -120,10 +121,16 @@ def _stops(evidence: RunEvidence) -> list[Observation]:
     return [reading.stopped for reading in evidence.readings if reading.stopped]
 
 
-def _stopped_for_others(stopped: list[Observation]) -> Suspect:
+def _stopped_for_others(evidence: RunEvidence, stopped: list[Observation]) -> Suspect:
     """They were stopped, and whatever made the launcher do so is not here."""
-    why = wording.ONLY_VICTIMS
-    return silent_suspect("verdict.victims-only", "unknown", None, stopped[:2], why)
+    why = [wording.ONLY_VICTIMS]
+    missing: dict[str, list[int]] = {}
+    for rank in evidence.facts.ranks:
+        if rank.role == "worker" and rank.rank is not None and not rank.files and rank.host:
+            missing.setdefault(rank.host, []).append(rank.rank)
+    if missing:
+        why.append(wording.answer_is_with(missing))
+    return silent_suspect("verdict.victims-only", "unknown", None, stopped[:2], *why)
 
 
 RULES = (
