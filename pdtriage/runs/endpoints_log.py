@@ -21,7 +21,8 @@ def is_list_of(run: NodeRun) -> bool:
     numbers = [m.log.index for m in run.members if m.log.role == "worker"]
     if any(number is not None and number >= many for number in numbers):
         return False
-    if told_otherwise(listed.endpoints, run.node.consoles) or _sizes(_own_words(run)) - {many}:
+    sizes = _sizes(_own_words(run))
+    if told_otherwise(listed.endpoints, run.node.consoles) or (sizes and many not in sizes):
         return False
     written, times = listed.file.modified, run.times
     return not times or written is None or written > times[0] - LONG_BEFORE

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pdtriage.model import Role
 from pdtriage.runs.node_runs import Member, NodeRun
-from pdtriage.runs.numbering import Numbering, Place, host_of, self_rank, world_size
+from pdtriage.runs.numbering import Numbering, Placement, host_of, self_rank, world_size
 
 _DEVICE_FLAGS = {
     "FLAGS_selected_gpus": "gpu",
@@ -50,24 +50,24 @@ class Identification:
         if role != "worker":
             endpoint = self._server(local) if alone and role == "server" else None
             return role, local if alone else None, local, self._host, endpoint, None, node
-        place = self._place_of(member)
-        node = place.node if node is None else node
+        own = self._placement(member)
+        node = own.node if node is None else node
         endpoints = self._run.endpoints
-        if place.rank is None or place.rank >= len(endpoints):
-            return role, place.rank, place.local_rank, self._host, None, None, node
-        endpoint = endpoints[place.rank]
+        if own.rank is None or own.rank >= len(endpoints):
+            return role, own.rank, own.local_rank, self._host, None, None, node
+        endpoint = endpoints[own.rank]
         host = host_of(endpoint) or self._host
-        return role, place.rank, place.local_rank, host, endpoint, None, node
+        return role, own.rank, own.local_rank, host, endpoint, None, node
 
-    def _place_of(self, member: Member) -> Place:
+    def _placement(self, member: Member) -> Placement:
         index = member.log.index
         told = self_rank(member)
         if told is not None:
-            return self._numbering.place_of(told, index)
+            return self._numbering.placement_of(told, index)
         if index is not None:
-            return self._numbering.place(index)
+            return self._numbering.placement(index)
         alone = self._alone and len(self._run.members) == 1
-        return Place(0 if alone and world_size(self._run) == 1 else None, None)
+        return Placement(0 if alone and world_size(self._run) == 1 else None, None)
 
     def _server(self, local: int | None) -> str | None:
         """Where a server listens by the console of the only node; its table lists them in order."""

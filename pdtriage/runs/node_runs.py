@@ -19,6 +19,8 @@ from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.run_boundaries import Segment, Times, part_before, part_of, split, times_of
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
+SAME_END = 600.0
+"""Seconds between the last lines of ranks that were in one run."""
 _UNTOLD: Mapping[str, str] = {}
 _Start = tuple[int, int, Mapping[str, str]]
 """One start of a process: which launch, which attempt of it, and with which environment."""
@@ -262,13 +264,20 @@ def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:
     if started is None or started >= len(workers):
         return set()
     beyond = [log for log in workers if log.index is not None and log.index >= started]
-    begun = [times_of(split(log)[-1])[:1] for log in workers if log not in beyond]
-    newest = min(chain.from_iterable(begun), default=None)
-    return {log.key for log in beyond if newest is None or not _wrote_after(log, newest)}
+    newest = [times for log in workers if log not in beyond and (times := _newest_times(log))]
+    return {log.key for log in beyond if not _ended_with(_newest_times(log), newest)}
 
 
-def _wrote_after(log: Log, time: float) -> bool:
-    return any(told > time for told in times_of(split(log)[-1]))
+def _newest_times(log: Log) -> Times:
+    return times_of(split(log)[-1])
+
+
+def _ended_with(times: Times, newest: Sequence[tuple[float, float]]) -> bool:
+    """Whether a log ends when those of the newest run do, which began before that."""
+    if not times or not newest:
+        return False
+    begun, ended = min(first for first, _ in newest), max(last for _, last in newest)
+    return times[1] > max(begun, ended - SAME_END)
 
 
 def _processes_started(node: NodeFolder) -> int | None:

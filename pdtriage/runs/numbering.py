@@ -26,7 +26,7 @@ _NODE_NAME = lazy_compile(
 _ADDRESS = lazy_compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """Where a log's process stands in its job, as far as that is known."""
 
     rank: int | None
@@ -70,31 +70,31 @@ class Numbering:
         self._endpoints = run.endpoints
         self._hosts = hosts_in(run.endpoints)
 
-    def place(self, index: int) -> Place:
+    def placement(self, index: int) -> Placement:
         """Of the process whose log bears this number, where it does not say so itself."""
         if self.by_rank:
-            return self._place_of(index, None)
+            return self._placement_of(index, None)
         first = self.first_rank
         if first is None:
-            return Place(None, index)
+            return Placement(None, index)
         host = self._host_with(first)
         if host is not None and host.ranks[0] == first and index < len(host.ranks):
-            return self._place_of(host.ranks[index], index)
+            return self._placement_of(host.ranks[index], index)
         many = len(self.indexes)
         if not self._endpoints and not first and 1 < many <= self.indexes[0]:
-            return Place(index, None)  # the second half of one node, or of the second node
-        return self._place_of(first + index, index)
+            return Placement(index, None)  # the second half of one node, or of the second node
+        return self._placement_of(first + index, index)
 
-    def place_of(self, rank: int, index: int | None) -> Place:
+    def placement_of(self, rank: int, index: int | None) -> Placement:
         """Of a process that tells its rank itself."""
-        return self._place_of(rank, None if self.by_rank else index)
+        return self._placement_of(rank, None if self.by_rank else index)
 
-    def _place_of(self, rank: int, local: int | None) -> Place:
+    def _placement_of(self, rank: int, local: int | None) -> Placement:
         host = self._host_with(rank)
         if host is None or host.name is None:
-            return Place(rank, local if local is not None else self._local_by_count(rank))
+            return Placement(rank, local if local is not None else self._local_by_count(rank))
         number = host.number if len(self._hosts.by_name) > 1 else self._run.number
-        return Place(rank, host.ranks.index(rank) if local is None else local, number)
+        return Placement(rank, host.ranks.index(rank) if local is None else local, number)
 
     def _local_by_count(self, rank: int) -> int | None:
         first = self.first_rank
