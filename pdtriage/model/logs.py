@@ -32,6 +32,12 @@ Says = Literal[
     "process-id",
     "process-rank",
     "own-rank",
+    # the life of a process, in its own words
+    "model-saved",
+    "evaluated",
+    "wraps-up",
+    "shuts-down",
+    "training-done",
     # how it ended
     "completed",
     "failed",

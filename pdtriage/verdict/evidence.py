@@ -79,9 +79,11 @@ class RunEvidence:
         return all(map(self.says_finished, doubtful)) and not self.others_are_missing
 
     def says_finished(self, reading: RankReading) -> bool:
-        """By its last line, and nothing speaks against it."""
+        """By its own word or its last line, and nothing speaks against it."""
         if not reading.quiet or reading.stopped is not None:
             return False
+        if reading.done is not None:
+            return True
         last = reading.rank.tail[-1:]
         return any(re.search(form.pattern, line) for line in last for form in self._finishes)
 

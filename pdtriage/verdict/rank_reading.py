@@ -62,6 +62,8 @@ class RankReading(NamedTuple):
     """Causes after which steps were made; they count only when nothing else explains the end."""
     stopped: Observation | None = None
     ended: Observation | None = None
+    done: Observation | None = None
+    """Its own word that training is done, which nothing below contradicts."""
 
     @property
     def primary(self) -> Observation | None:
@@ -94,7 +96,7 @@ class RankReading(NamedTuple):
 
 
 _made = maker(RankReading)
-_NOTHING_TOLD = ((), (), (), (), (), (), None, None)
+_NOTHING_TOLD = ((), (), (), (), (), (), None, None, None)
 
 
 def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
@@ -109,9 +111,10 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     stopped = _stopped([f for f in known if f.event.role == "victim"], rank)
     context = tuple([f for f in known if f.event.role == "context" and f.event.category])
     ended = _good_end(known)
+    done = _training_done(known, rank)
     telling = _telling([f for f in known if f.event.role in ("cause", "symptom")], rank, stopped)
     if not telling:
-        return RankReading(rank, context=context, stopped=stopped, ended=ended)
+        return RankReading(rank, context=context, stopped=stopped, ended=ended, done=done)
     unsurvived = _not_survived(telling, rank.progress, knowledge)
     alive = _not_explained(unsurvived, knowledge)
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
@@ -127,15 +130,26 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         survived=tuple([f for f in survived if f.event.role == "cause"]),
         stopped=stopped,
         ended=ended,
+        done=done,
     )
 
 
 def _good_end(known: Sequence[Observation]) -> Observation | None:
     """Where a launcher in the same log saw it fail, that it ended is no success."""
-    ends = [f for f in known if f.event.role == "end"]
+    ends = [f for f in known if f.says("completed")]
     if not ends or any(f.is_bad_end or f.says("failed") for f in known):
         return None
     return ends[-1]
+
+
+def _training_done(known: Sequence[Observation], rank: Rank) -> Observation | None:
+    """The program says so, and neither a step nor trouble follows."""
+    said = [f for f in known if f.says("training-done")]
+    last_step = rank.progress[-1].line if rank.progress else 0
+    if not said or rank.mixed or said[-1].event.line < last_step:
+        return None
+    trouble = [f for f in known if f.event.role in ("cause", "symptom", "victim")]
+    return None if any(f.where > said[-1].where for f in trouble) else said[-1]
 
 
 def _stopped(said: Sequence[Observation], rank: Rank) -> Observation | None:
