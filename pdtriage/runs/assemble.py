@@ -78,7 +78,17 @@ def assemble(
                 facts_of_run = with_peers(facts_of_run, record, knowledge)
         found.append(facts_of_run._replace(partial=is_partial(group, grouped)))
     keep_until_exit(job, grouped)
-    return found
+    return found or _machine_alone(job)
+
+
+def _machine_alone(job: JobFolder) -> list[RunFacts]:
+    """The log of a kernel is worth a report by itself, if it says anything: that of a node whose
+    job left no other trace, or which nobody thought of keeping."""
+    told = _machine_events([], job)
+    if not any(event.role in ("cause", "symptom") for _, event in told):
+        return []
+    times = [event.time for _, event in told if event.time is not None]
+    return [RunFacts(Run(1, 1, 0, ended=max(times, default=None)), ranks=(), kernel=told)]
 
 
 def _run_facts(

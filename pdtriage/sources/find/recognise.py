@@ -137,6 +137,8 @@ def kind_of_text(head: bytes, stem: str = "") -> FileKind | None:
             return kind
     if stem.lower().startswith(("syslog", "messages", "journal")):
         return "kernel" if b" kernel: " in body else None
+    if b" kernel: " in body and any(words in body for words in _KERNEL_WORDS):
+        return "kernel"
     if any(literal in body for literal in _LITERALS) or _TELLING.search(body):
         return "console"
     return None
@@ -205,6 +207,8 @@ _LITERALS: tuple[bytes, ...] = (
     b"][BKCL]",
     b"[HCCL]",
 )
+_KERNEL_WORDS = (b" kernel: NVRM: ", b"invoked oom-killer", b"Out of memory: Kill", b": segfault at ")
+"""Of a journal in which other services say more than the kernel."""
 _TELLING = lazy_compile(
     rb"\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} +\d+ [\w.+/-]{1,100}:\d+\]"
     rb"|\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,80}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"

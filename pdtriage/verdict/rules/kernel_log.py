@@ -34,14 +34,25 @@ def killed_for_memory(evidence: RunEvidence) -> list[Suspect]:
 
 def faults(evidence: RunEvidence) -> list[Suspect]:
     """The first fault of the machine, and whose it is where the kernel names a process."""
-    found = next((f for f in evidence.kernel if f.event.role == "cause"), None)
-    if found is None:
+    told = [f for f in evidence.kernel if f.event.role == "cause"]
+    if not evidence.readings:  # the machine's log alone: what may have hit a training job
+        told = [f for f in told if _may_hit_training(f)] or told
+    if not told:
         return []
+    found = told[0]
     pid = found.event.fields.get("pid")
     ranks = [r.rank for r in evidence.readings if pid and pid in map(str, r.rank.pids)][:1]
     rank = ranks[0] if ranks else None
     suspect = speaking_suspect(found, rank, (), wording.KERNEL_TELLS, last_words=tuple(ranks))
-    return [suspect if rank else suspect._replace(role="launcher")]
+    if not rank:
+        suspect = suspect._replace(role="launcher" if evidence.readings else "unknown")
+    return [suspect]
+
+
+def _may_hit_training(found: Observation) -> bool:
+    """A fault of a card, or something that befell a Python process."""
+    program = found.event.fields.get("symbol", "")
+    return found.category in FAULTS_OF_CARDS or program.startswith(("python", "pt_main", "paddle"))
 
 
 def with_hardware(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
