@@ -207,7 +207,12 @@ _LITERALS: tuple[bytes, ...] = (
     b"][BKCL]",
     b"[HCCL]",
 )
-_KERNEL_WORDS = (b" kernel: NVRM: ", b"invoked oom-killer", b"Out of memory: Kill", b": segfault at ")
+_KERNEL_WORDS = (
+    b" kernel: NVRM: ",
+    b"invoked oom-killer",
+    b"Out of memory: Kill",
+    b": segfault at ",
+)
 """Of a journal in which other services say more than the kernel."""
 _TELLING = lazy_compile(
     rb"\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} +\d+ [\w.+/-]{1,100}:\d+\]"
