@@ -69,7 +69,7 @@ class Job:
             victims=judgement.victims,
             ranks=rank_rows(judgement),
             timeline=timeline_of(facts, judgement, self.knowledge),
-            notes=tuple(dict.fromkeys((*facts.notes, *self.notes, *compared))),
+            notes=tuple(dict.fromkeys((*judgement.notes, *facts.notes, *self.notes, *compared))),
             baseline=good.baseline if good else None,
             differences=(*unlike, *differences_of_ranks(facts)),
             attempts=attempts_of(rows, rows[chosen]),
@@ -80,6 +80,16 @@ class Job:
     def sources(self) -> dict[str, Source]:
         """By the paths of their files."""
         return {source.file.path: source for source in self._sources}
+
+    def look_for_life(self) -> None:
+        """Where nothing says how the newest run ended: do its logs still grow?"""
+        if not self.runs or self.verdicts[-1] != "unknown" or self.judgements[-1].causes:
+            return
+        from pdtriage.analysis.liveness import with_liveness  # most runs have an end
+
+        newest = with_liveness(self.runs[-1], self.sources)
+        self.runs = [*self.runs[:-1], newest]
+        self.judgements[-1] = judge(newest, self.knowledge)
 
     @property
     def verdicts(self) -> list[VerdictWord]:

@@ -100,6 +100,7 @@ def job_at(
     if notes and not records and _nothing_read(facts):
         raise NothingToAnalyse(_unreadable(paths), notes=noted)
     job = Job(runs, engine.knowledge, noted, found.sources)
+    job.look_for_life()
     if found.doubtful and not any(judgement.causes for judgement in job.judgements):
         # logs of something else, for all we know
         raise NothingToAnalyse(_nothing(paths), notes=noted)

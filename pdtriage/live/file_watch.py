@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.supervise.processes import process_entry
+from pdtriage.support.open_files import writers_of
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
@@ -24,7 +25,6 @@ BUSY = 0.1
 IDLE = 0.15
 LOOK_WITHOUT_EVENTS = 1.0
 LOOK_WITH_EVENTS = 5.0
-_WRITE_MODES = os.O_WRONLY | os.O_RDWR
 
 
 class Tail:
@@ -154,7 +154,7 @@ class Writers:
 
     def search(self, paths: set[str]) -> None:
         """Add those that write into `paths`, of all processes that we may look into."""
-        self.add([pid for pid in _pids() if pid != os.getpid() and _writes(pid, paths)])
+        self.add(writers_of(paths))
 
 
 def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObserver | None:
@@ -191,37 +191,3 @@ def _birth_of(pid: int) -> int:
     """0 for a process that is gone, or only waits to be collected."""
     entry = process_entry(pid)
     return entry.born if entry is not None and entry.state not in "ZX" else 0
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    except OSError:
-        return []
-
-
-def _writes(pid: int, paths: set[str]) -> bool:
-    folder = f"/proc/{pid}/fd"
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    return any(_is_one_of(folder, name, paths) and _for_writing(pid, name) for name in names)
-
-
-def _is_one_of(folder: str, name: str, paths: set[str]) -> bool:
-    try:
-        return os.readlink(f"{folder}/{name}") in paths
-    except OSError:
-        return False
-
-
-def _for_writing(pid: int, name: str) -> bool:
-    try:
-        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as stream:
-            for line in stream:
-                if line.startswith("flags:"):
-                    return bool(int(line.split()[1], 8) & _WRITE_MODES)
-    except (OSError, ValueError):
-        return False
-    return False

@@ -153,7 +153,7 @@ class RunFacts(NamedTuple):
     reached: tuple[int | None, int] | None = None
     """Epoch and step it came to, by our own record."""
     running: bool = False
-    """The launcher of our own record is alive."""
+    """The launcher of our own record is alive, or a process that writes the logs."""
     vanished: tuple[Vanished, ...] = ()
     """Launchers that were gone before they had ended the run."""
     arguments: tuple[str, ...] = ()
@@ -169,3 +169,7 @@ class RunFacts(NamedTuple):
     """How the pods ended, by the word of Kubernetes."""
     partial: bool = False
     """Only some of the job's pods were started again: no run of the whole job."""
+    seen_at: float | None = None
+    """When somebody looked whether its logs still grow: the newest run only, on disk, if asked."""
+    writers_gone: bool = False
+    """By that look no process writes them any more."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge
-from pdtriage.model import Cause, RunFacts, VerdictWord, Victim
+from pdtriage.model import Cause, RunFacts, Text, VerdictWord, Victim
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict import wording
 from pdtriage.verdict.causes import causes_from
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.open_ends import notes_on_open_end, still_grows
 from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rules import suspects_of
 from pdtriage.verdict.rules.never_met import PEERS_MISSING
 from pdtriage.verdict.rules.pod_ends import with_mounts
-from pdtriage.verdict.rules.waiting import CUT_SHORT, STUCK
 from pdtriage.verdict.suspects import Suspect
 from pdtriage.verdict.victims import victims_of
 
@@ -26,6 +26,7 @@ class Judgement(NamedTuple):
     causes: tuple[Cause, ...]
     victims: tuple[Victim, ...]
     readings: tuple[RankReading, ...]
+    notes: tuple[Text, ...] = ()
 
 
 def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
@@ -36,7 +37,8 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     verdict = _verdict(evidence, suspects)
     causes = causes_from(suspects, evidence)
     victims = victims_of(evidence, suspects, causes, verdict)
-    return Judgement(verdict, causes, victims, tuple(evidence.readings))
+    notes = notes_on_open_end(evidence) if verdict == "unknown" and not causes else ()
+    return Judgement(verdict, causes, victims, tuple(evidence.readings), notes)
 
 
 def signatures_reported(judgement: Judgement) -> set[str]:
@@ -71,17 +73,15 @@ def _verdict(evidence: RunEvidence, suspects: Sequence[Suspect]) -> VerdictWord:
         return "running"
     if evidence.went_well:
         return "succeeded"
-    return "interrupted" if evidence.facts.ended_by_record == "interrupted" else "unknown"
+    if evidence.facts.ended_by_record == "interrupted":
+        return "interrupted"
+    return "running" if still_grows(evidence) else "unknown"
 
 
 def _bad_end(evidence: RunEvidence, top: Suspect) -> VerdictWord:
     says = evidence.signatures[top.signature].says
     if "interrupted" in says:
         return "interrupted"
-    if top.signature == CUT_SHORT:
-        return "unknown"
-    if top.signature == STUCK and evidence.facts.started_by == "unknown":
-        return "unknown"  # a lone text that stops is no proof of a job that hangs
     if top.category == "hang":
         return "hung"
     if "never-started" in says and evidence.facts.ended_by_cluster != "failed":

@@ -74,10 +74,6 @@ KERNEL_KILLED_SOMEBODY = Text(
     "内核日志显示有进程因内存不足被杀，但无法确认是否就是它",
 )
 NOBODY_NAMED = Text("the message does not say which peer is missing", "该信息没有说明是哪个对端")
-STUCK_AT_START = Text(
-    "the log stops before the first step: no error, no end",
-    "日志停在第一步之前：没有报错，也没有结束",
-)
 STOPPED_MOVING = Text(
     "the log stops between two steps: no error, no end, and the cards are busy",
     "日志停在两步之间：没有报错，也没有结束，而显卡仍在忙碌",
@@ -86,9 +82,21 @@ LOOKED_AT = Text(
     "the log stops between two steps: no error, no end, and somebody looked where it stands",
     "日志停在两步之间：没有报错，也没有结束，且有人查看过它停在何处",
 )
-HUNG_OR_RUNNING = Text(
-    "the launcher started all and saw nobody end, and the logs just stop; or it still runs",
-    "启动器已启动全部进程且未见任何退出，日志就此中断；也可能仍在运行",
+STUCK_AT_START = Text(
+    "the log stops before the first step: no error, no end, and somebody looked where it stands",
+    "日志停在第一步之前：没有报错，也没有结束，且有人查看过它停在何处",
+)
+NO_STEP_TOLD = Text(
+    "the logs stop without an error and without an end, and tell no step",
+    "日志就此中断，没有报错，也没有结束，且没有任何训练步",
+)
+WHAT_TELLS_AN_END = Text(
+    "it may still run, have ended or been killed without a word, or hang: `pdtriage watch LOG_DIR` "
+    "shows whether the logs grow and who writes them, and a job started with `pdtriage run` "
+    "leaves a record of how every process ended (more: `pdtriage explain verdict.cut-short`)",
+    "作业可能仍在运行、已无声结束或被杀死，也可能挂起：`pdtriage watch 日志目录` "
+    "可看出日志是否增长、由谁写入；用 `pdtriage run` 启动的作业会记录每个进程如何结束"
+    "（更多说明：`pdtriage explain verdict.cut-short`）",
 )
 ALL_STOPPED = Text(
     "every rank was stopped with SIGTERM and none shows an error of its own",
@@ -233,25 +241,49 @@ def accused_address(address: str) -> Text:
     return Text(f"the peer named is {address}", f"被指明的对端是 {address}")
 
 
-def cut_short(step: int, total: int) -> Text:
+def stops_at_step(step: int, total: int | None) -> Text:
+    of, zh = (f" of {total}", f"/{total}") if total else ("", "")
     return Text(
-        f"it stops at step {step} of {total}, without an error and without an end",
-        f"停在第 {step}/{total} 步，没有报错，也没有结束",
+        f"the logs stop at step {step}{of}, without an error and without an end",
+        f"日志停在第 {step}{zh} 步，没有报错，也没有结束",
     )
 
 
-def epoch_cut_short(epoch: int, total: int) -> Text:
+def stops_in_epoch(epoch: int, total: int) -> Text:
     return Text(
-        f"it stops in epoch {epoch} of {total}, without an error and without an end",
-        f"停在第 {epoch}/{total} 个 epoch，没有报错，也没有结束",
+        f"the logs stop in epoch {epoch} of {total}, without an error and without an end",
+        f"日志停在第 {epoch}/{total} 个 epoch，没有报错，也没有结束",
     )
 
 
-def bar_cut_short(done: int, total: int) -> Text:
+def stops_in_bar(done: int, total: int) -> Text:
     return Text(
-        f"its last progress bar stops at {done} of {total}, without an error and without an end",
+        f"the last progress bar stops at {done} of {total}, without an error and without an end",
         f"最后的进度条停在 {done}/{total}，没有报错，也没有结束",
     )
+
+
+def last_time_told(moment: str) -> Text:
+    return Text(f"the last time they tell is {moment}", f"其中最后的时间是 {moment}")
+
+
+def rhythm(seconds: float) -> Text:
+    en, zh = _duration(seconds)
+    return Text(f"until then a step was told every {en}", f"此前约每 {zh}打印一次进度")
+
+
+def silent_for(seconds: float) -> Text:
+    en, zh = _duration(seconds)
+    return Text(f"nothing has been written for {en}", f"至今已 {zh}没有输出")
+
+
+def _duration(seconds: float) -> Text:
+    """Two significant digits are enough for a person: `2 s`, `13 min`, `31 h`, `4 days`."""
+    for size, en, zh in ((86400, "days", "天"), (3600, "h", "小时"), (60, "min", "分钟")):
+        if seconds >= 2 * size:
+            return Text(f"{seconds / size:.0f} {en}", f"{seconds / size:.0f} {zh}")
+    short = f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+    return Text(f"{short} s", f"{short} 秒")
 
 
 def ips_differ(first: str, second: str) -> Text:

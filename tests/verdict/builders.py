@@ -15,6 +15,7 @@ ERROR = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g(
 DISK = ERROR.replace("KeyError: 1", "OSError: [Errno 28] No space left on device")
 XID = "[71.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus.\n"
 BUFFER = "/paddle/gloo/unbound_buffer.cc"
+STACK = 'Thread 10640 (active): "MainThread"\n    all_gather (all_gather.py:71)\n'
 TERMINATED = "FatalError: `Termination signal` is detected by the operating system.\n"
 
 

@@ -177,8 +177,7 @@ def test_the_last_words_in_a_console_count_below_what_the_launcher_says() -> Non
     )
     (cause,) = without_environment({"console.log": launcher + 2 * RETRY}).causes
     assert (cause.signature, cause.category) == ("comm.tcpstore-retry", "comm.init")
-    (cause,) = without_environment({"console.log": 2 * RETRY + launcher}).causes
-    assert cause.category == "hang"
+    assert not without_environment({"console.log": 2 * RETRY + launcher}).causes
 
 
 @pytest.mark.parametrize(
@@ -193,9 +192,9 @@ def test_where_a_log_stops_its_last_line_may_tell_how_much_is_missing(last: str,
         f"[2021/07/12 07:5{n}:21] root INFO: epoch: [1/100], iter: {n}0, lr: 0.001, loss: 1.5\n"
         for n in range(1, 4)
     )
-    (cause,) = without_environment({"log/workerlog.0": steps + last}).causes
-    assert (cause.signature, cause.category) == ("verdict.cut-short", "hang")
-    assert any(told in reason.en for reason in cause.why)
+    found = without_environment({"log/workerlog.0": steps + last})
+    assert not found.causes
+    assert told in found.notes[0].en
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
         _answers(cause, report, page)
     else:
         attempts_line(report, page)
+        _notes(report, page)  # all there is to say
         _victims(report, page, columns(page.say(Text("victims", "受牵连"))))
     attempts(report, page)
     _timeline(report, page)
@@ -104,8 +105,8 @@ def _full(report: Report, page: Page, alone: bool) -> None:
     _differences(report, page)
     if alone:
         runs(report, page)
-    _notes(report, page)
     if report.root_causes:
+        _notes(report, page)
         signature = report.root_causes[0].signature
         page.line()
         page.wrap(page.say(Text("More: ", "更多说明：")) + f"pdtriage explain {signature}", DIM)

@@ -130,7 +130,7 @@ RULES = (
         failed_somehow,
         {
             "not-stopped": "who was not stopped with the others is a name; a failed job is none",
-            "stuck": "where the logs stop says more than that the job failed",
+            "stuck": "that somebody saw it stand says more than that the job failed",
         },
     ),
 )

@@ -11,6 +11,7 @@ from ...runs.builders import runs_of
 from ..builders import (
     DISK,
     ERROR,
+    STACK,
     STEPS,
     XID,
     death,
@@ -246,7 +247,7 @@ def a_peer_is_lost_and_a_card_has_failed() -> RunFacts:
 
 @yields("stuck", to="kernel-fault")
 def nothing_moves_on_a_machine_whose_card_has_failed() -> RunFacts:
-    return last_run({"log/workerlog.0": glog(70), "dmesg.txt": XID})
+    return last_run({"log/workerlog.0": glog(70) + STACK, "dmesg.txt": XID})
 
 
 @yields("all-stopped", to="unnamed-peer")
@@ -265,13 +266,8 @@ def the_job_failed_and_one_rank_was_not_stopped_with_the_other() -> RunFacts:
 
 
 @yields("failed-somehow", to="stuck")
-def the_job_failed_before_its_first_step() -> RunFacts:
-    return last_run({**logs(glog(70)), "console.log": POD_FAILED})
-
-
-@yields("broken-off", to="failed-somehow")
-def the_logs_stop_and_the_launcher_says_that_the_job_failed() -> RunFacts:
-    return last_run({**logs(STEPS, STEPS), "console.log": RUNNING + POD_FAILED})
+def the_job_failed_after_somebody_saw_it_stand() -> RunFacts:
+    return last_run({**logs(glog(70) + STACK), "console.log": POD_FAILED})
 
 
 @yields("server-lost-unseen", to="trainer-failed-unseen")

@@ -10,6 +10,7 @@ from pdtriage.verdict import judge
 
 from ...runs.builders import environment, runs_of
 from ...scan.builders import engine
+from ..builders import STACK
 
 LAST = "config file base.yaml has no key lr"
 
@@ -50,24 +51,13 @@ def counted(*steps: int, total: int = 1000) -> str:
     return "".join(f"[TRAIN] epoch: 1, iter: {n}/{total}, loss: 0.5, lr: 0.1\n" for n in steps)
 
 
-def test_a_log_that_stops_far_from_its_last_step_is_a_guess_at_a_hang() -> None:
-    (run,) = runs_of({"log/workerlog.0": counted(10, 20, 30)})
-    found = judge(run, engine().knowledge)
-    (cause,) = found.causes
-    assert (found.verdict, cause.category, cause.confidence) == ("unknown", "hang", "guess")
-    assert "still running" in cause.title.en
-    assert "step 30 of 1000" in cause.why[0].en
-    assert [evidence.line for evidence in cause.evidence] == [3]
-
-
-@pytest.mark.parametrize("steps", [(980, 990), (990, 1000), (30,)])
-def test_a_log_that_may_have_ended_well_is_no_hang(steps: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("steps", [(10, 20, 30), (980, 990), (990, 1000), (30,)])
+def test_a_log_that_merely_stops_is_no_hang(steps: tuple[int, ...]) -> None:
     assert not causes_of({"log/workerlog.0": counted(*steps)})
 
 
 def test_a_stack_below_the_log_shows_that_it_stood_still() -> None:
-    stack = 'Thread 10640 (active): "MainThread"\n    all_gather (all_gather.py:71)\n'
-    (cause,) = causes_of({"log/workerlog.0": counted(980, 990) + stack})
+    (cause,) = causes_of({"log/workerlog.0": counted(980, 990) + STACK})
     assert (cause.signature, cause.evidence[0].line) == ("verdict.stuck", 3)
     assert "looked where it stands" in cause.why[0].en
 

@@ -1,0 +1,141 @@
+"""Logs that merely stop: where, when, after which rhythm, and what would tell why.
+
+That alone is neither a failure nor a hang: such a job may still run, or was killed without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from itertools import pairwise
+from statistics import median
+
+from pdtriage.model import Progress, Rank, Text
+from pdtriage.support.lazy_regex import lazy_compile
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import RankReading
+
+PATIENCE = 3
+"""So many times its rhythm a job that runs may be silent: it evaluates, or saves a model."""
+LEAST_SILENCE = 10.0
+ZONE = 900.0
+"""Offsets between the clock of a log and that of a file system are multiples of this …"""
+FARTHEST_ZONE = 14 * 3600.0
+SAME_MOMENT = 60.0
+"""… within these seconds."""
+_BAR = lazy_compile(
+    r"\d{1,3}% {0,3}(?:\|[^|]{0,300}\| *)?(?P<step>\d{1,12})/(?P<total>\d{1,12}) \[[\d:]+<"
+)
+_EPOCH = lazy_compile(r"\b[Ee]poch: ?\[ ?(?P<step>\d{1,9})/ ?(?P<total>\d{1,9}) ?\]")
+
+
+def still_grows(evidence: RunEvidence) -> bool:
+    """The newest line is younger than the job's own rhythm allows, and somebody may write more."""
+    facts = evidence.facts
+    if facts.seen_at is None or facts.writers_gone:
+        return False
+    rank = _furthest(_spoken(evidence))
+    rhythm = rhythm_of(rank.progress) if rank else None
+    if rank is None or rhythm is None:
+        return False
+    ages = [facts.seen_at - time for time in _grown_at(evidence)]
+    return bool(ages) and min(ages) <= max(PATIENCE * rhythm, LEAST_SILENCE)
+
+
+def rhythm_of(progress: Sequence[Progress]) -> float | None:
+    """Seconds from one line that tells a step to the next, at the pace of the whole log.
+
+    Only some of these lines are known; the last two are neighbours.
+    """
+    paces = [
+        (later.time - earlier.time) / (later.step - earlier.step)
+        for earlier, later in pairwise(progress)
+        if later.time is not None
+        and earlier.time is not None
+        and later.step > earlier.step
+        and later.epoch == earlier.epoch
+        and later.time > earlier.time
+    ]
+    if not paces or progress[-1].step <= progress[-2].step:
+        return None
+    return median(paces) * (progress[-1].step - progress[-2].step)
+
+
+def notes_on_open_end(evidence: RunEvidence) -> tuple[Text, ...]:
+    """The sentences a person needs where no log says how the run ended."""
+    spoken = _spoken(evidence)
+    rank = _furthest(spoken)
+    if rank is None or any(r.stopped or r.ended_well or not r.quiet for r in spoken):
+        return ()
+    times = [r.rank.last_time for r in spoken if r.rank.last_time is not None]
+    parts = [
+        _where_it_stops(rank),
+        _when(max(times)) if times else None,
+        _rhythm(rank),
+        _silence(evidence),
+    ]
+    told = [part for part in parts if part is not None]
+    en = "; ".join(part.en for part in told)
+    zh = "；".join(part.zh for part in told)
+    return (Text(f"{en}.", f"{zh}。"), wording.WHAT_TELLS_AN_END)
+
+
+def _spoken(evidence: RunEvidence) -> list[RankReading]:
+    return [reading for reading in evidence.readings if reading.rank.lines]
+
+
+def _furthest(spoken: Sequence[RankReading]) -> Rank | None:
+    return max(spoken, key=lambda r: r.position).rank if spoken else None
+
+
+def _grown_at(evidence: RunEvidence) -> list[float]:
+    """When its files changed last; a copy is younger than the lines in it."""
+    return [
+        rank.modified
+        for rank in (reading.rank for reading in _spoken(evidence))
+        if rank.modified is not None
+        and rank.last_time is not None
+        and _is_one_moment(rank.modified, rank.last_time)
+    ]
+
+
+def _is_one_moment(modified: float, logged: float) -> bool:
+    """A log's own clock is of a time zone that nobody tells."""
+    apart = modified - logged
+    off = (apart + ZONE / 2) % ZONE - ZONE / 2
+    return abs(apart) <= FARTHEST_ZONE + SAME_MOMENT and abs(off) <= SAME_MOMENT
+
+
+def _where_it_stops(rank: Rank) -> Text:
+    """By its last step, epoch or progress bar, with the number it has announced."""
+    if not rank.progress:
+        return wording.NO_STEP_TOLD
+    last = rank.progress[-1]
+    text = next((line for line in reversed(rank.tail) if line.strip()), "")
+    bars = list(_BAR.finditer(text))
+    if bars and last.total is None:
+        return wording.stops_in_bar(int(bars[-1]["step"]), int(bars[-1]["total"]))
+    epoch = _EPOCH.search(text)
+    if epoch and last.total is None:
+        return wording.stops_in_epoch(int(epoch["step"]), int(epoch["total"]))
+    return wording.stops_at_step(last.step, last.total)
+
+
+def _when(time: float) -> Text:
+    try:
+        moment = datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):  # a stamp no calendar holds
+        moment = "?"
+    return wording.last_time_told(moment)
+
+
+def _rhythm(rank: Rank) -> Text | None:
+    rhythm = rhythm_of(rank.progress)
+    return None if rhythm is None else wording.rhythm(rhythm)
+
+
+def _silence(evidence: RunEvidence) -> Text | None:
+    """How long nobody has written; a copy does not tell."""
+    seen, grown = evidence.facts.seen_at, _grown_at(evidence)
+    return wording.silent_for(max(0.0, seen - max(grown))) if seen and grown else None
