@@ -55,7 +55,7 @@ TERMS: dict[Says, Terms] = {
     "between-ranks": Terms(["cause", "symptom"]),
     "peer-is-worker": Terms(["symptom"], ["peer_rank"]),
     "peer-is-server": Terms(["symptom"], ["peer_rank"]),
-    "why-is-guessed": Terms(["cause"]),
+    "states-cause": Terms(["cause"]),
     "inspected": Terms(["context"]),
     "lacks-shm": Terms(["context"]),
     "own-headline": Terms(["context"]),

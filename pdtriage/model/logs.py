@@ -55,7 +55,7 @@ Says = Literal[
     "between-ranks",
     "peer-is-worker",
     "peer-is-server",
-    "why-is-guessed",
+    "states-cause",
     "card-picture",
     "inspected",
     "lacks-shm",

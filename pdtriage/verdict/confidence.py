@@ -8,6 +8,7 @@ from pdtriage.model import Confidence
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import NEAR, Observation, passage
 from pdtriage.verdict.rules.kernel_log import OOM_KILL
 from pdtriage.verdict.suspects import Suspect
 
@@ -103,7 +104,7 @@ def _was_seen_once(suspect: Suspect) -> bool:
 
 def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     """How sure it is that this suspect is the culprit, and of this."""
-    if suspect.certain and "why-is-guessed" not in evidence.signatures[suspect.signature].says:
+    if suspect.certain and _is_stated(suspect, evidence) and not _is_disputed(suspect, evidence):
         return "proven"
     if suspect.found is not None and suspect.found.event.role == "cause":
         return "likely"
@@ -112,3 +113,50 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     if watched or suspect.accusers or died_first or suspect.signature == OOM_KILL:
         return "likely"
     return "guess"
+
+
+def _is_stated(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """Words say what happened, not only the place they were printed at or how a process ended."""
+    signature = evidence.signatures[suspect.signature]
+    if "states-cause" not in signature.says:
+        return any(
+            f.says("states-cause") and f.category == suspect.category for f in suspect.support
+        )
+    return signature.trigger != "traceback" or _is_of_users_code(suspect.found)
+
+
+def _is_of_users_code(found: Observation | None) -> bool:
+    """Their own code raised it; what a library raises may have come from anywhere."""
+    frame = found.event.frame if found else None
+    if found is None or frame is None:
+        return False
+    frames = [line for line in found.event.before if '", line ' in line]
+    return bool(frames) and f'"{frame.file}", line {frame.line}' in frames[-1]
+
+
+def _is_disputed(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """Another failure of the same rank came before it, or came after what had ended its process."""
+    found = suspect.found
+    reading = next((r for r in evidence.readings if r.rank is suspect.rank), None)
+    if found is None or reading is None:
+        return False
+    others = [
+        other
+        for other in (*reading.causes, *reading.symptoms)
+        if other.file == found.file
+        and other.category != found.category
+        and passage(other) != passage(found)
+    ]
+    return any(_came_before(other, found) or _came_after_its_end(other, found) for other in others)
+
+
+def _came_before(other: Observation, found: Observation) -> bool:
+    """A general word right above the clear one only announces it."""
+    lines = found.event.line - max(other.event.last_seen, other.event.line)
+    return lines > 0 and (not other.signature.generic or lines > NEAR)
+
+
+def _came_after_its_end(other: Observation, found: Observation) -> bool:
+    """Another process wrote it, of a later run; only a crash may still belong to this end."""
+    later = other.event.line > max(found.event.last_line, found.event.line)
+    return later and found.event.final and other.category != "code.crash"

@@ -1,0 +1,134 @@
+"""Given a sure rank, then the cause is proven only where words say what happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.knowledge import load_knowledge
+from pdtriage.model import Cause
+
+from .builders import DISK, judged, waited
+
+PADDLE = "/opt/py/lib/python3.9/site-packages/paddle"
+MISSING = "python: can't open file 'train.py': [Errno 2] No such file or directory\n"
+
+
+def raised(*frames: str, error: str) -> str:
+    """A traceback through `frames`, each `FILE in FUNCTION`, the last of which raised `error`."""
+    lines = ["Traceback (most recent call last):"]
+    for frame in frames:
+        file, _, function = frame.partition(" in ")
+        lines += [f'  File "{file}", line 7, in {function}', "    step()"]
+    return "\n".join([*lines, error, ""])
+
+
+OWN = raised("train.py in <module>", "net.py in forward", error="KeyError: 'w'")
+
+
+def cause_of(*texts: str) -> Cause:
+    return judged(*texts).causes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        (OWN, "code.python"),
+        (
+            raised("train.py in main", error="ModuleNotFoundError: No module named 'x'"),
+            "code.import",
+        ),
+        (raised("t.py in f", error="OSError: [Errno 28] No space left on device"), "storage.disk"),
+        (
+            raised(
+                f"{PADDLE}/io/dataloader/fetcher.py in fetch",
+                "data.py in __getitem__",
+                error="OSError: [Errno 5] Input/output error: '/data/7.jpg'",
+            ),
+            "data.io",
+        ),
+    ],
+)
+def test_words_that_say_what_happened_prove_it(text: str, category: str) -> None:
+    for texts in [(text,), (text, text)]:
+        cause = cause_of(*texts)
+        assert (cause.category, cause.confidence) == (category, "proven")
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        (  # by the frames of the loader
+            raised(
+                f"{PADDLE}/io/dataloader/fetcher.py in fetch",
+                "pairs.py in __getitem__",
+                error="KeyError: 'q-118'",
+            ),
+            "data.worker",
+        ),
+        (  # by the name of a function
+            raised(f"{PADDLE}/x.py in load_state_dict", error="KeyError: 'w'"),
+            "checkpoint",
+        ),
+        (  # by nothing but the name of a class
+            raised("train.py in main", f"{PADDLE}/x.py in __init__", error="ValueError: '0'"),
+            "code.python",
+        ),
+        (
+            raised("train.py in main", error="SystemError: (Fatal) DataLoader process (pid 9) "
+                   "exited is killed by signal: Killed."),
+            "memory.host",
+        ),
+    ],
+)  # fmt: skip
+def test_where_something_was_said_is_likely_at_most(text: str, category: str) -> None:
+    for texts in [(text,), (text, text)]:
+        cause = cause_of(*texts)
+        assert (cause.category, cause.confidence) == (category, "likely")
+
+
+def test_a_folder_alone_makes_no_data_error() -> None:
+    text = raised(
+        "tools/train.py in <module>",
+        "/w/ppocr/data/__init__.py in <module>",
+        f"{PADDLE}/fluid/dygraph/parallel.py in __init__",
+        error="""ValueError: invalid literal for int() with base 10: "'0'\"""",
+    )
+    assert not cause_of(text).category.startswith("data")
+
+
+def test_a_path_that_does_not_exist_is_no_malformed_annotation() -> None:
+    text = raised(
+        "/w/ppcls/data/dataloader/imagenet_dataset.py in _load_anno",
+        error="AssertionError: depth map /data/8.png does not exist.",
+    )
+    assert cause_of(text, text).category == "data.io"
+
+
+def test_another_line_of_the_rank_may_state_what_a_frame_suggests() -> None:
+    worker = "ValueError: DataLoader worker(1) caught ValueError with message:\n" + raised(
+        f"{PADDLE}/io/dataloader/worker.py in _worker_loop", "t.py in read", error="ValueError: big"
+    )
+    assert cause_of(worker).confidence == "proven"
+
+
+def test_what_came_after_the_end_of_a_process_is_of_a_later_one() -> None:
+    assert cause_of(MISSING).confidence == "proven"
+    assert cause_of(MISSING + OWN).confidence == "likely"
+
+
+def test_what_came_before_it_speaks_against_it() -> None:
+    assert cause_of(DISK, DISK).confidence == "proven"
+    after = waited("-1") + DISK
+    assert (cause_of(after, after).category, cause_of(after, after).confidence) == (
+        "storage.disk",
+        "likely",
+    )
+
+
+def test_no_signature_that_asks_only_for_a_place_states_a_cause() -> None:
+    by_place = [
+        signature.id
+        for signature in load_knowledge().signatures.values()
+        if signature.trigger == "traceback" and signature.stack and "states-cause" in signature.says
+    ]
+    assert not by_place
