@@ -41,6 +41,8 @@ TERMS: dict[Says, Terms] = {
     "wraps-up": Terms(["progress"]),
     "shuts-down": Terms(["progress"]),
     "training-done": Terms(["end"]),
+    "process-starts": Terms(["start"]),
+    "process-ends": Terms(["cause", "victim", "end"]),
     "completed": Terms(["end"]),
     "failed": Terms(_BAD_NEWS),
     "process-failed": Terms(_BAD_NEWS, ["rank|local_rank|path"]),

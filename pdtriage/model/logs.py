@@ -38,6 +38,8 @@ Says = Literal[
     "wraps-up",
     "shuts-down",
     "training-done",
+    "process-starts",
+    "process-ends",
     # how it ended
     "completed",
     "failed",
@@ -163,6 +165,9 @@ class Event(NamedTuple):
     """The passage ended the process: an uncaught exception or a fatal signal, not a logged one."""
     says: tuple[Says, ...] = ()
     """As its signature has it; what Kubernetes reports comes without, as without a category."""
+    ends_at: int = 0
+    """Behind the last byte of a passage with which its process ended, for all that can be told from
+    it: nobody caught the exception, or a signal is fatal. 0 where it may have gone on."""
 
 
 class Progress(NamedTuple):

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from pdtriage.model import Event, FileFacts, Progress, Stamp
 from pdtriage.runs.folders import Log
+from pdtriage.runs.process_lives import Sign as _Sign
+from pdtriage.runs.process_lives import has_life_after_end, starts_after_ends
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 ENOUGH = 3
@@ -85,8 +87,6 @@ def _stamped(
 
 
 Segment = tuple[Span, ...]
-_Sign = tuple[int, int, str, int]
-"""Line, offset, what shows that a run begins there, and how much that weighs."""
 
 
 def times_of(segment: Segment) -> Times:
@@ -136,7 +136,7 @@ def part_before(log: Log, offset: int) -> Log | None:
 def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     """The times and pids of a file in which nothing begins anew or goes back, as in most files:
     it holds one run. Each thing is looked at once, because there are as many files as ranks."""
-    if facts.echoes or (facts.events and _later_starts(facts)):
+    if facts.echoes or (facts.events and (_later_starts(facts) or has_life_after_end(facts))):
         return None
     by_clock = _one_writer(facts.stamps)
     counted = _steps_onward(facts.progress)
@@ -203,9 +203,11 @@ def _boundaries(facts: FileFacts) -> list[_Boundary]:
     signs = [*_new_pids(facts), *_restarted_counters(facts), *_clock_back(facts)]
     signs += [(e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes]
     signs += [(e.line, e.offset, "start", 2) for e in _later_starts(facts)]
+    signs += starts_after_ends(facts)
     if not signs:
         return []
-    ends = sorted(e.last_line or e.line for e in facts.events if _is_terminal(e))
+    # not where it ends: what follows an exception at once is taken for the rest of its message
+    ends = sorted(e.line for e in facts.events if _is_terminal(e))
     steps = sorted(p.line for p in facts.progress)
     found: list[_Boundary] = []
     group: list[_Sign] = []
@@ -231,7 +233,7 @@ def _boundary(group: list[_Sign], ends: list[int], steps: list[int]) -> _Boundar
 def _same_place(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
     if later - earlier > NEAR_LINES:
         return False
-    return not (_any_between(ends, earlier, later) or _any_between(steps, earlier, later))
+    return not (_any_between(ends, earlier - 1, later) or _any_between(steps, earlier, later))
 
 
 def _any_between(lines: list[int], low: int, high: int) -> bool:
@@ -248,7 +250,11 @@ def _is_terminal(event: Event) -> bool:
 
 def _later_starts(facts: FileFacts) -> list[Event]:
     """Starts told by events, but for that of the file's first run."""
-    return [e for e in facts.events if e.role == "start" and e.line > NEAR_LINES // 2]
+    return [
+        e
+        for e in facts.events
+        if e.role == "start" and e.line > NEAR_LINES // 2 and "process-starts" not in e.says
+    ]
 
 
 def _new_pids(facts: FileFacts) -> list[_Sign]:

@@ -62,6 +62,11 @@ class Block:
             return None
         return next((group for group in found.groups() if group), "a collective")
 
+    @property
+    def is_uncaught(self) -> bool:
+        """Whether the exception it tells of ended the process."""
+        return bool(self.tracebacks) and self.tracebacks[-1].is_uncaught
+
     def traceback_at(self, line: Line) -> Traceback | None:
         """The traceback a line of this block most likely belongs to."""
         best = None

@@ -23,6 +23,7 @@ FARTHEST = 1 << 12
 
 _NUMBER = re.compile(rb"(?:[0-9a-fA-FxX]*\d)+")
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]")
+_FAILING = (b"Traceback (most", b"Exception in thread")
 _HEX = b"0123456789abcdefABCDEFxX"
 _COMMON = b" 0123456789etaonrsicl.:_-/,updmghfbvy=[]()|%\"'<>INFOEWAPDTRSLCM"
 """What logs are made of, the most common first; any other ASCII is rarer."""
@@ -50,7 +51,7 @@ class Opening:
         end = len(head) - len(text)
         lines: list[bytes] = []
         for raw in text.split(b"\n", OPENING_LINES)[:OPENING_LINES]:
-            if first_step <= end + len(raw) or raw.find(b"Traceback (most") >= 0:
+            if first_step <= end + len(raw) or any(word in raw for word in _FAILING):
                 break
             lines.append(raw)
             end += len(raw) + 1

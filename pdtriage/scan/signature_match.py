@@ -214,7 +214,19 @@ def _event(
         block=block.number if block else 0,
         final=signature.final,
         says=signature.says,
+        ends_at=_end_of_process(lines, signature, line, block, base),
     )
+
+
+def _end_of_process(
+    lines: Lines, signature: Signature, line: Line, block: Block | None, base: int
+) -> int:
+    """Where the passage ends with which a process ended; 0 if it may have gone on."""
+    if "process-ends" in signature.says:
+        return base + (block.end if block else lines.end_of(line.start) + 1)
+    if block and block.is_uncaught and signature.role in COMPETING:
+        return base + block.end
+    return 0
 
 
 def _unclaimed_exceptions(
@@ -333,4 +345,6 @@ def _sameness(event: Event) -> tuple[object, ...]:
 def _is_near(earlier: Event, later: Event, breaks: Sequence[int], near: int) -> bool:
     if later.role == "start" or later.line - earlier.last_seen > near:
         return False
+    if earlier.ends_at and later.ends_at > earlier.ends_at:
+        return False  # a process ends once
     return bisect(breaks, earlier.last_seen) == bisect(breaks, later.line)

@@ -85,6 +85,19 @@ class Traceback:
         return "\n".join(f"{f.file} in {f.function}" for f in self.frames)
 
     @property
+    def is_uncaught(self) -> bool:
+        """Whether it goes down to the main program of a process, which Python itself prints so.
+
+        One that a thread, a worker process or a handler prints begins where that one stands.
+        """
+        if self.raised is None or self.thread is not None or not self.frames:
+            return False
+        first, header = self.frames[0], self.header.text
+        if not header.startswith(HEADER):  # a syntax error that Python met in the main program
+            return header.startswith('  File "') and not first.function
+        return first.function == "<module>" and not first.file.startswith("<")
+
+    @property
     def user_frame(self) -> Frame | None:
         """The deepest frame that is the user's own code rather than a library's."""
         for frame in reversed(self.frames):
@@ -227,6 +240,8 @@ class _TracebackReader:
         if self._margin:
             text = text[: self._margin].lstrip() + text[self._margin :]
         if is_header(text):
+            if self._has_ended(line):
+                return False
             self._start(line)
             return True
         if text.strip().startswith(_GLUE):
@@ -247,6 +262,12 @@ class _TracebackReader:
         for left in self._open:
             left.last = left.last or left.header
         return sorted([*self.done, *self._open], key=lambda t: t.header.number)
+
+    def _has_ended(self, line: Line) -> bool:
+        """Whether the process had ended: what is raised now was raised by the next one."""
+        if self._open or self._glue or self._grouped or not self.done:
+            return False
+        return self.done[-1].is_uncaught and not _is_nested(self.done[-1], line)
 
     def _start(self, line: Line) -> None:
         before = line.text[: line.text.index(HEADER)]
@@ -349,6 +370,7 @@ def _frame(found: re.Match[str]) -> Frame:
 _LOG_LINE = lazy_compile(
     r"^\[?(?:\d{4}[-/]\d\d|\d\d/\d\d |[IWEF]\d{4} \d\d:|LAUNCH |INFO|WARNING|ERROR|DEBUG)"
     r"|^Exception in thread|^-{10,}|^\*\*\* |^terminate called|^Epoch|^epoch|^step|\bloss\b"
+    r"|^\S{1,300}\.py:\d+: \w*Warning: |^=+ Modified FLAGS|^usage: "
 )
 
 

@@ -1,0 +1,130 @@
+"""Given a file, when a process in it ends, then what follows is of the next one, if it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from .builders import runs_of
+
+WARNING = "/opt/lib/x.py:7: UserWarning: No ccache found\n  warnings.warn(message)\n"
+STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\nepoch 0 step 2 loss 1.3\n"
+MORE_STEPS = "epoch 0 step 3 loss 1.2\nepoch 0 step 4 loss 1.1\n"
+NO_SCRIPT = (
+    "/usr/bin/python: can't open file 'tools/train.py': [Errno 2] No such file or directory\n"
+)
+WRONG_FLAG = "usage: train.py [-h] [--lr LR]\ntrain.py: error: unrecognized arguments: --rl 3\n"
+SYNTAX = '  File "/srv/train.py", line 4\n    if rank == 0\n           ^\nSyntaxError: invalid\n'
+
+
+def uncaught(message: str = "KeyError: 'a'") -> str:
+    return (
+        "Traceback (most recent call last):\n"
+        '  File "/srv/train.py", line 30, in <module>\n    main()\n'
+        f'  File "/srv/train.py", line 9, in main\n    step()\n{message}\n'
+    )
+
+
+def caught(message: str = "KeyError: 'a'") -> str:
+    return (
+        "Traceback (most recent call last):\n"
+        f'  File "/srv/train.py", line 9, in main\n    step()\n{message}\n'
+    )
+
+
+def no_module() -> str:
+    return (
+        "Traceback (most recent call last):\n"
+        '  File "/srv/train.py", line 1, in <module>\n    import extras\n'
+        "ModuleNotFoundError: No module named 'extras'\n"
+    )
+
+
+def connects(pid: int, minute: int = 1, port: int = 6170) -> str:
+    at = f"I0102 03:{minute:02}:05.000006 {pid}"
+    return f"{at} tcp_utils.cc:132] Successfully connected to 127.0.0.1:{port}\n"
+
+
+def signal(pid: int) -> str:
+    return (
+        "\n\n--------------------------------------\nC++ Traceback (most recent call last):\n"
+        "--------------------------------------\n0   paddle::x()\n\n"
+        "----------------------\nError Message Summary:\n----------------------\n"
+        "FatalError: `Termination signal` is detected by the operating system.\n"
+        "  [TimeInfo: *** Aborted at 1672628465 (unix time) try it ***]\n"
+        f"  [SignalInfo: *** SIGTERM (@0x1) received by PID {pid} (TID 0x7f00) from PID 77 ***]\n\n"
+    )
+
+
+ENDS = {
+    "no script": NO_SCRIPT,
+    "wrong flag": WRONG_FLAG,
+    "syntax error": SYNTAX,
+    "uncaught exception": connects(100) + STEPS + uncaught(),
+    "signal": connects(100) + STEPS + signal(100),
+    "exception and signal": connects(100) + STEPS + uncaught() + signal(100),
+}
+BEGINNINGS = {
+    "connects": connects(200, minute=9),
+    "counts anew": STEPS,
+    "no script": NO_SCRIPT,
+    "uncaught exception": uncaught("ValueError: 3"),
+    "no module": no_module(),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_what_follows_the_end_of_a_process_is_another_run(end: str, beginning: str) -> None:
+    runs = runs_of({"log/workerlog.0": ENDS[end] + BEGINNINGS[beginning]})
+    assert len(runs) == 2
+
+
+def test_runs_that_fail_alike_follow_each_other_at_once() -> None:
+    assert len(runs_of({"log/workerlog.0": NO_SCRIPT * 3})) == 3
+    assert len(runs_of({"log/workerlog.0": uncaught() * 3})) == 3
+
+
+def test_a_process_that_says_again_how_it_starts_is_another_one() -> None:
+    runs = runs_of({"log/workerlog.0": connects(100) + STEPS + connects(200, 2) + MORE_STEPS})
+    assert len(runs) == 2
+
+
+def test_a_process_may_connect_again() -> None:
+    text = connects(100) + STEPS + connects(100, 2, port=7000) + MORE_STEPS
+    assert len(runs_of({"log/workerlog.0": text})) == 1
+
+
+def test_training_that_finished_is_followed_by_one_that_cannot_import() -> None:
+    runs = runs_of({"log/workerlog.0": WARNING + STEPS + "training finished\n" + no_module()})
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        connects(100) + STEPS + caught() + MORE_STEPS,
+        connects(100) + STEPS + uncaught() + MORE_STEPS,  # printed by a handler of the main program
+        connects(100) + STEPS + signal(140) + MORE_STEPS,  # of a worker process
+        connects(100) + STEPS + uncaught() + signal(100),
+        connects(100) + STEPS + uncaught() + signal(140) + signal(100),
+        connects(100)
+        + STEPS
+        + uncaught()
+        + "I0102 03:09:05.000006 145 tcp_store.cc:273] receive shutdown event and so quit\n",
+        connects(100)
+        + STEPS
+        + uncaught()
+        + "\nDuring handling of the above exception, another exception occurred:\n\n"
+        + uncaught("ValueError: 3"),
+        connects(100) + STEPS + "Exception in thread Thread-1:\n" + caught() + MORE_STEPS,
+    ],
+)
+def test_one_process_remains_one_run(text: str) -> None:
+    assert len(runs_of({"log/workerlog.0": text})) == 1
+
+
+def test_the_last_words_of_a_process_stay_with_it() -> None:
+    first = connects(100) + STEPS + uncaught() + signal(100)
+    runs = runs_of({"log/workerlog.0": first + WARNING + connects(200, 9) + MORE_STEPS})
+    told = [{e.role for r in run.ranks for _, e in r.events} - {"start"} for run in runs]
+    assert told == [{"cause", "victim"}, set()]
