@@ -19,7 +19,7 @@ _Files = tuple[str, ...]
 _Events = tuple[tuple[str, Event], ...]
 _Parts = tuple[tuple[str, int, int | None], ...]
 _made = maker(Rank)
-_LISTED_VICTIMS = lazy_compile(r"ranks? (\d[\d, -]*?)\s*[(（]([^)）]*)")
+_LISTED_VICTIMS = lazy_compile(r"ranks? (\d[\d,-]*(?: [\d,-]+)*)\s*[(（]([^)）]*)")
 _STOPPED = ("stopped", "被启动器停止")
 _SERVING: tuple[Role, ...] = ("server", "heter", "coordinator")
 

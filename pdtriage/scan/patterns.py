@@ -30,7 +30,7 @@ _NOT_OF_LINES = re.compile(
     r"\\(?:x(?!3\d)[0-9a-fA-F]{2}|u(?!003\d)[0-9a-fA-F]{4}|.)|\{[\d,]+\}|\[\^?[^]\\\d]*0-9"
 )
 """Digits in a pattern that stand for none in a line (`\\x31` does), or for any."""
-_ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]")
+_ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?")
 _NAMED = re.compile(r"\(\?P<(\w+)>")
 
 

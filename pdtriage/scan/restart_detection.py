@@ -21,7 +21,7 @@ DULL = 2
 FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
-_NUMBER = re.compile(rb"(?:[0-9a-fA-FxX]*\d)+")
+_NUMBER = re.compile(rb"(?<![0-9a-fA-FxX])[0-9a-fA-FxX]*\d")
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]")
 _FAILING = (b"Traceback (most", b"Exception in thread")
 _HEX = b"0123456789abcdefABCDEFxX"

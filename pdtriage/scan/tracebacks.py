@@ -44,7 +44,7 @@ _STRONG = lazy_compile(
     r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
 )
 _WEAK = lazy_compile(
-    r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|\w*[^\W\d_a-zA-Z]\w*)"
+    r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[\d_a-zA-Z]*[^\W\d_a-zA-Z]\w*)"
     r"(?::(?P<message>.*))?$"
 )
 _GLUE = (

@@ -12,7 +12,7 @@ from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
 _ENDPOINT = lazy_compile(
-    r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*[\w]|[0-9a-fA-F:]{3,})\]?:(\d{1,5})"
+    r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]{0,252}\w|[0-9a-fA-F:]{3,45})\]?:(\d{1,5})"
 )
 _HOST = lazy_compile(r"\[?((?:\d{1,3}\.){3}\d{1,3}|[A-Za-z][\w.-]*\w)\]?")
 

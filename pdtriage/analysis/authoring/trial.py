@@ -12,7 +12,7 @@ from pdtriage.scan.lines import LONGEST
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
-FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_")
+FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_", "A", "Aa", "中")
 SHRINK = 32
 SHORT = LONGEST // SHRINK
 SUSPICIOUS = PATTERN_SECONDS / SHRINK**2 / 2
@@ -22,12 +22,16 @@ POSITIONS = 12
 LONG_TRIALS = 4
 
 
-def runs_away(pattern: str, seeds: Sequence[str]) -> str | None:
+def runs_away(
+    pattern: str, seeds: Sequence[str], flags: int = 0, *, anywhere: bool = True
+) -> str | None:
     """A text on which `pattern` takes too long, though no longer than lines can be, or None.
+
+    `anywhere`: it is searched for; else it is tried at the beginning of a text only.
 
     The first one ends the trial: a pattern that runs away on one text does so on many.
     """
-    compiled = regex.compile(pattern)
+    compiled = regex.compile(pattern if anywhere else rf"\A(?:{pattern})", flags)
     slow: list[tuple[float, _Stretched]] = []
     for text in _hostile(seeds):
         seconds = _seconds(compiled, text.of(SHORT))
