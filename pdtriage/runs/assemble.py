@@ -46,6 +46,7 @@ from pdtriage.runs.ranks import (
     ranks_only_named,
     unseen_ranks,
     unseen_servers,
+    with_recorded_ends,
     with_reported_victims,
 )
 from pdtriage.support.gc_pause import keep_until_exit
@@ -106,6 +107,7 @@ def _run_facts(
         own = ranks_of_pod(own, run, pods)
         ranks.extend(own)
         nodes.extend(_nodes(run, own))
+    ranks = with_recorded_ends(ranks, group)
     world_size = _world_size(group) or pods_world(group, job.cluster, ranks)
     ranks.extend(unseen_ranks(ranks, group, world_size))
     ranks.extend(unseen_servers(ranks, group))

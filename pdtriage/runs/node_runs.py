@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
@@ -16,7 +16,8 @@ from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.runs.endpoints_log import is_list_of, told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
-from pdtriage.runs.run_boundaries import Segment, Times, part_before, part_of, split, times_of
+from pdtriage.runs.recorded_parts import process_key, recorded_parts
+from pdtriage.runs.run_boundaries import Segment, Times, split, times_of
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
 SAME_END = 600.0
@@ -138,22 +139,27 @@ def node_runs(node: NodeFolder) -> list[NodeRun]:
 
 
 def _recorded(node: NodeFolder) -> list[NodeRun]:
-    first_offset: dict[str, int] = {}
-    for record in node.records:
-        for process in record.processes:
-            if process.log:
-                first_offset.setdefault(process.log, process.offset)
-    named = [(posixpath.basename(log.pieces[-1].file.path), log) for log in node.logs]
-    older = [part_before(log, first_offset.get(name, log.pieces[-1].bytes)) for name, log in named]
-    logs = dict(named)
-    runs = _from_logs(node, [log for log in older if log is not None])
+    """Every attempt that is recorded, and what the logs hold of runs before the first."""
+    attempts = [
+        (record, attempt)
+        for record in node.records
+        if not _never_started(record, node.records)
+        for attempt in attempts_in(record)
+    ]
+    writers: dict[tuple[str, int] | None, list[ProcessRecord]] = {}
+    for _, attempt in attempts:
+        for process in attempt.processes:
+            writers.setdefault(process_key(process), []).append(process)
+    parts = [(log, recorded_parts(log, writers.get(log.key, ()))) for log in node.logs]
+    runs = _from_logs(node, [part.before for _, part in parts if part.before is not None])
     launches: dict[str, int] = {}
     start = max((run.launch for run in runs), default=-1) + 1
-    for record in node.records:
-        if _never_started(record, node.records):
-            continue
+    written: dict[tuple[str, int] | None, tuple[Log, Iterator[Segment]]] = {
+        log.key: (log, iter(part.segments)) for log, part in parts
+    }
+    for record, attempt in attempts:
         launch = launches.setdefault(record.launch or record.file, start + len(launches))
-        runs += [_recorded_run(node, logs, attempt, launch) for attempt in attempts_in(record)]
+        runs.append(_recorded_run(node, written, attempt, launch))
     return runs
 
 
@@ -165,15 +171,18 @@ def _never_started(record: RunRecord, records: Sequence[RunRecord]) -> bool:
 
 
 def _recorded_run(
-    node: NodeFolder, logs: Mapping[str, Log], record: RunRecord, launch: int
+    node: NodeFolder,
+    written: Mapping[tuple[str, int] | None, tuple[Log, Iterator[Segment]]],
+    record: RunRecord,
+    launch: int,
 ) -> NodeRun:
-    """`logs` are those of the node by name, as records call them."""
+    """`written` are the logs of the node and what each of their writers wrote, in turn."""
     run = NodeRun(node, launch, record.attempt, record=record)
     deaths = {death.pid: death for death in record.deaths}
     for process in record.processes:
-        log = logs.get(process.log or "")
-        if log is not None:
-            segment = part_of(log, process.offset, process.end_offset)
+        log, segments = written.get(process_key(process), (None, None))
+        segment = next(segments, ()) if segments else ()
+        if log is not None and segment:
             death = deaths.get(process.pid)
             run.members.append(Member(log, segment, process=process, death=death))
     return run

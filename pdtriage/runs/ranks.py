@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import cast
 
-from pdtriage.model import Event, Exit, Progress, Rank, Role
-from pdtriage.record.schema import DeathRecord
+from pdtriage.model import LOG_OF_ROLE, Event, Exit, Progress, Rank, Role
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, numbers_in
 from pdtriage.runs.identity import Identification, Identity
 from pdtriage.runs.node_runs import Member, NodeRun
@@ -193,6 +194,50 @@ def unseen_ranks(ranks: list[Rank], group: list[NodeRun], world_size: int | None
         )
         for rank in sorted(wanted.difference(seen))
     ]
+
+
+def with_recorded_ends(ranks: list[Rank], group: Sequence[NodeRun]) -> list[Rank]:
+    """Ranks whose log is lost, or lies elsewhere, with the end that their launcher recorded."""
+    lost = [pair for run in group if run.record for pair in _without_log(run.record, run)]
+    if not lost:
+        return ranks
+    places = {(rank.role, rank.rank): place for place, rank in enumerate(ranks)}
+    found = list(ranks)
+    for run, process in lost:
+        rank = _rank_of_record(run, process)
+        place = places.get((rank.role, rank.rank))
+        if place is None:
+            found.append(rank)
+        elif found[place].exit is None:
+            known = found[place]
+            pids = tuple(sorted({*known.pids, *rank.pids}))
+            found[place] = known._replace(exit=rank.exit, pids=pids, started=rank.started)
+    return found
+
+
+def _without_log(record: RunRecord, run: NodeRun) -> Iterator[tuple[NodeRun, ProcessRecord]]:
+    seen = {member.process.pid for member in run.members if member.process}
+    for process in record.processes:
+        if process.role in LOG_OF_ROLE and process.pid not in seen:
+            yield run, process
+
+
+def _rank_of_record(run: NodeRun, process: ProcessRecord) -> Rank:
+    record = run.record
+    deaths = record.deaths if record else ()
+    death = next((death for death in deaths if death.pid == process.pid), None)
+    return Rank(
+        role=cast(Role, process.role),
+        rank=process.rank,
+        local_rank=process.local_rank,
+        node=run.number,
+        host=host_of(process.endpoint) or (record.address if record else None),
+        endpoint=process.endpoint,
+        device=process.device,
+        pids=(process.pid,),
+        exit=_exit(death) if death else None,
+        started=process.started or None,
+    )
 
 
 def unseen_servers(ranks: list[Rank], group: list[NodeRun]) -> list[Rank]:

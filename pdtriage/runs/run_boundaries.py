@@ -118,21 +118,6 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
     return _cut(log.pieces, cuts)
 
 
-def part_of(log: Log, begin: int, end: int | None) -> Segment:
-    """What a run record says was written in its run, of the newest piece."""
-    return (Span(log.pieces[-1], begin, end),)
-
-
-def part_before(log: Log, offset: int) -> Log | None:
-    """The part of a log that was there before the first recorded run."""
-    older = log.pieces[:-1]
-    if offset <= 0 and not older:
-        return None
-    newest = log.pieces[-1]
-    cut = _limited(newest, offset) if offset > 0 else None
-    return Log(log.role, log.index, [*older, *([cut] if cut else [])])
-
-
 def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     """The times and pids of a file in which nothing begins anew or goes back, as in most files:
     it holds one run. Each thing is looked at once, because there are as many files as ranks."""
@@ -300,7 +285,8 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
     return [tuple(segment) for segment in segments]
 
 
-def _limited(facts: FileFacts, end: int) -> FileFacts:
+def limited(facts: FileFacts, end: int) -> FileFacts:
+    """What a file held when it was so many bytes long."""
     return facts._replace(
         events=tuple(e for e in facts.events if e.offset < end),
         progress=tuple(p for p in facts.progress if p.offset < end),

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, SignatureRole, Stamp
+from pdtriage.record.schema import ProcessRecord
 from pdtriage.runs.folders import Log
-from pdtriage.runs.run_boundaries import part_before, split
+from pdtriage.runs.recorded_parts import recorded_parts
+from pdtriage.runs.run_boundaries import split
 
 FILE = LogFile("log/workerlog.0", "worker", "log", 0)
 LINE = 80
@@ -59,7 +61,8 @@ def test_what_stands_where_the_first_recorded_run_begins_belongs_to_that_run() -
         stamps=(Stamp(9, 9 * LINE, START), Stamp(*at, START)),
         echoes=(Echo(9, 9 * LINE, 2), Echo(*at, 2)),
     )
-    earlier = part_before(Log("worker", 0, [facts]), 10 * LINE)
+    process = ProcessRecord("worker", 0, 0, None, None, 1, "workerlog.0", 10 * LINE, 0.0, 0.0)
+    earlier = recorded_parts(Log("worker", 0, [facts._replace(bytes=11 * LINE)]), [process]).before
     assert earlier is not None
     [piece] = earlier.pieces
     found = (*piece.events, *piece.progress, *piece.stamps, *piece.echoes)

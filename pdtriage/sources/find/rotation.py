@@ -67,11 +67,13 @@ def _age(piece: Piece, place: int) -> tuple[int, int, int, int]:
 
 _PIECE = (
     r"(?:\.(?P<number>\d{1,4})"
-    r"|[.-](?P<date>(?:19|20)\d\d-?[01]\d-?[0-3]\d(?:[-_T.]?\d[\d:.-]*)?)"
-    r"|\.(?P<old>old|prev|bak))"
+    r"|[._-](?P<date>(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_T.]?\d[\d:._-]*Z?)?|1\d{9})"
+    r"|[._-](?P<old>old|prev|bak|backup|orig|save))"
 )
 _OF_PROCESS = lazy_compile(
-    r"(?P<stem>(?:worker|server|heter|coordinator|env)(?:log)?[._-]\d{1,9})" + _PIECE,
+    r"(?P<stem>(?:worker|server|heter|coordinator|env)(?:log)?[._-]\d{1,9}(?:\.(?:log|txt))?)"
+    + _PIECE
+    + r"(?:\.(?:log|txt))?",
     re.IGNORECASE | re.ASCII,
 )
 _OF_ANY = lazy_compile(
