@@ -75,7 +75,7 @@ def _run(arguments: Sequence[str]) -> None:
     if verb == "analyze":
         pause_gc_until_exit()
         from pdtriage.commands.analyze import analyze
-        from pdtriage.commands.options import plain_options
+        from pdtriage.support.command_line import plain_options
 
         options = plain_options(analyze, words)
         if options is not None:

@@ -12,18 +12,12 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
-from pdtriage.commands.options import (
-    LANGUAGE,
-    Argument,
-    LanguageOption,
-    Option,
-    Parsers,
-    answer_language,
-)
+from pdtriage.commands.verbs import LANGUAGE, LanguageOption, Parsers, answer_language
 from pdtriage.model import Language, Report
 from pdtriage.report import FORMATS
 from pdtriage.report.delivery import refuse_unwritable, targets_of
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.gc_pause import gc_paused, keep_until_exit
@@ -55,7 +49,8 @@ class When(str, Enum):
 
 Paths = Annotated[
     list[str] | None,
-    Argument(
+    Option(
+        (),
         metavar="PATH",
         help=Text(
             "Folders, files, archives or URLs of logs; - for standard input. Without one: ./log",
@@ -66,7 +61,7 @@ Paths = Annotated[
 RunOption = Annotated[
     str | None,
     Option(
-        "--run",
+        ("--run",),
         metavar="N|last",
         help=Text(
             "Which run, where a folder holds several. Default: the last.",
@@ -76,13 +71,12 @@ RunOption = Annotated[
 ]
 AllRuns = Annotated[
     bool,
-    Option("--all-runs", help=Text("Every run, oldest first.", "从旧到新，每次运行都分析。")),
+    Option(("--all-runs",), help=Text("Every run, oldest first.", "从旧到新，每次运行都分析。")),
 ]
 Formats = Annotated[
     list[str] | None,
     Option(
-        "--format",
-        "-f",
+        ("--format", "-f"),
         metavar="FORMAT[=FILE]",
         help=Text(
             "Output format, with a file of its own after =. May be repeated. Default: as the name "
@@ -95,28 +89,27 @@ Formats = Annotated[
 Output = Annotated[
     Path | None,
     Option(
-        "--output",
-        "-o",
+        ("--output", "-o"),
         metavar="FILE",
         help=Text("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
     ),
 ]
-Quiet = Annotated[bool, Option("--quiet", "-q", help=Text("One line only.", "只输出一行。"))]
+Quiet = Annotated[bool, Option(("--quiet", "-q"), help=Text("One line only.", "只输出一行。"))]
 ExitZero = Annotated[
     bool,
     Option(
-        "--exit-zero",
+        ("--exit-zero",),
         help=Text("Exit with 0 even if a failure was found.", "即使发现失败也以 0 退出。"),
     ),
 ]
 NoRedact = Annotated[
     bool,
-    Option("--no-redact", help=Text("Do not mask secrets.", "不遮盖敏感信息。")),
+    Option(("--no-redact",), help=Text("Do not mask secrets.", "不遮盖敏感信息。")),
 ]
 BaselineOption = Annotated[
     str | None,
     Option(
-        "--baseline",
+        ("--baseline",),
         metavar="RUN|PATH",
         help=Text(
             "A good run to compare with. Default: the last earlier run that succeeded.",
@@ -127,7 +120,7 @@ BaselineOption = Annotated[
 EngineOption = Annotated[
     ReaderChoice,
     Option(
-        "--engine",
+        ("--engine",),
         help=Text(
             "Who reads the logs: this machine, or a Ray cluster.",
             "由谁读取日志：本机，或 Ray 集群。",
@@ -137,7 +130,7 @@ EngineOption = Annotated[
 Address = Annotated[
     str | None,
     Option(
-        "--address",
+        ("--address",),
         metavar="HOST:PORT",
         help=Text(
             "The Ray cluster. Default: RAY_ADDRESS, else one on this machine.",
@@ -148,7 +141,7 @@ Address = Annotated[
 NoCache = Annotated[
     bool,
     Option(
-        "--no-cache",
+        ("--no-cache",),
         help=Text(
             "Read every log anew, and keep nothing of it for the next time.",
             "重新读取所有日志，也不为下次保留结果。",
@@ -158,7 +151,7 @@ NoCache = Annotated[
 ColorOption = Annotated[
     When,
     Option(
-        "--color",
+        ("--color",),
         help=Text(
             "auto: on a terminal, unless NO_COLOR is set.",
             "auto：输出到终端且未设置 NO_COLOR 时着色。",

@@ -1,4 +1,4 @@
-"""How typer is told of the verbs and their options, and called."""
+"""How typer is told of the verbs and their options, and called; `pages.py` is what it shows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from pdtriage import __version__
-from pdtriage.commands.options import LANGUAGE, Argument, LanguageOption, Option
-from pdtriage.commands.typer_words import Command, Group, refusal_of
-from pdtriage.commands.verbs import ABOUT, VERBS
+from pdtriage.commands.pages import Command, Group, local, refusal_of
+from pdtriage.commands.verbs import ABOUT, LANGUAGE, VERBS, LanguageOption, VersionOption
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import Option
 from pdtriage.support.language import Text
 
 
@@ -38,18 +38,14 @@ def run_command(arguments: Sequence[str]) -> int:
 
 
 def pdtriage(
-    context: typer.Context,
-    version: Annotated[
-        bool, Option("--version", "-V", help=Text("Show the version.", "显示版本。"))
-    ] = False,
-    lang: LanguageOption = None,
+    context: typer.Context, version: VersionOption = False, lang: LanguageOption = None
 ) -> None:
-    del lang  # it was looked for before anything was said: see options.LANGUAGE
+    del lang  # it was looked for before anything was said: see verbs.LANGUAGE
     if version:
         typer.echo(f"pdtriage {__version__}")
         raise typer.Exit(exit_codes.OK)
     if context.invoked_subcommand is None:
-        context.fail(Text("Missing command.", "缺少命令。").in_(LANGUAGE))
+        context.fail(local("Missing command.", "缺少命令。"))
 
 
 def _app(arguments: Sequence[str]) -> typer.Typer:
@@ -110,15 +106,10 @@ def _callback(function: str, own_flags: bool) -> Callable[..., Any]:
 
 def for_typer(verb: Callable[..., Any]) -> Callable[..., Any]:
     """The verb, with its `Option`s as typer wants them declared."""
-
-    @functools.wraps(verb)
-    def call(**options: Any) -> Any:
-        return verb(**options)
-
+    call = functools.update_wrapper(functools.partial(verb), verb)
     signature = inspect.signature(verb, eval_str=True)
     parameters = [
-        parameter.replace(annotation=_annotation(parameter))
-        for parameter in signature.parameters.values()
+        each.replace(annotation=_annotation(each)) for each in signature.parameters.values()
     ]
     setattr(call, "__signature__", signature.replace(parameters=parameters))  # noqa: B010
     return call
@@ -128,8 +119,7 @@ def _annotation(parameter: inspect.Parameter) -> Any:
     if get_origin(parameter.annotation) is not Annotated:
         return parameter.annotation
     kind, option = get_args(parameter.annotation)
-    make = typer.Argument if isinstance(option, Argument) else typer.Option
-    info = make(
+    info = (typer.Option if option.names else typer.Argument)(
         *option.names,
         metavar=option.metavar,
         min=option.min,
@@ -144,16 +134,12 @@ def _help(option: Option, default: object) -> str:
     """The meaning of an option, and what there is to know about its value."""
     notes = []
     if default is inspect.Parameter.empty:
-        notes.append(Text("required", "必填"))
+        notes.append(local("required", "必填"))
     elif option.show_default and default not in (None, False):
         value = default.value if isinstance(default, Enum) else default
         value = f"{value:g}" if isinstance(value, float) else value
-        notes.append(Text(f"default: {value}", f"默认：{value}"))
+        notes.append(local(f"default: {value}", f"默认：{value}"))
     if option.max is not None:
-        allowed = f"{option.min}<=x<={option.max}"
-        notes.append(Text(allowed, allowed))
-    meaning = option.help.in_(LANGUAGE)
-    if not notes:
-        return meaning
-    space = Text("  ", " ").in_(LANGUAGE)
-    return f"{meaning}{space}[{'; '.join(note.in_(LANGUAGE) for note in notes)}]"
+        notes.append(f"{option.min}<=x<={option.max}")
+    after = f"{local('  ', ' ')}[{'; '.join(notes)}]" if notes else ""
+    return option.help.in_(LANGUAGE) + after

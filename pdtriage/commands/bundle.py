@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from pdtriage.commands.analyze import DEFAULT_PATHS, Paths
-from pdtriage.commands.options import LanguageOption, Option, Parsers, answer_language
+from pdtriage.commands.verbs import LanguageOption, Parsers, answer_language
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
@@ -15,8 +16,7 @@ DEFAULT_OUTPUT = "pdtriage-bundle.tar.zst"
 Output = Annotated[
     Path,
     Option(
-        "--output",
-        "-o",
+        ("--output", "-o"),
         metavar="FILE",
         help=Text(
             "Where to write: .tar.zst, .tar.gz or .tar.", "输出文件：.tar.zst、.tar.gz 或 .tar。"
@@ -26,7 +26,7 @@ Output = Annotated[
 MaxMegabytes = Annotated[
     int,
     Option(
-        "--max-mb",
+        ("--max-mb",),
         metavar="N",
         min=1,
         help=Text("At most this much, before compression.", "压缩前最多这么多 MB。"),

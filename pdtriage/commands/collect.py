@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pdtriage import __version__
-from pdtriage.commands.options import Argument, LanguageOption, Option, answer_language
+from pdtriage.commands.verbs import LanguageOption, answer_language
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text
 
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+")
 
 JobArgument = Annotated[
-    str, Argument(metavar="JOB", help=Text("Name of the PaddleJob.", "PaddleJob 的名字。"))
+    str, Option((), metavar="JOB", help=Text("Name of the PaddleJob.", "PaddleJob 的名字。"))
 ]
 Namespace = Annotated[
     str | None,
     Option(
-        "--namespace",
-        "-n",
+        ("--namespace", "-n"),
         metavar="NS",
         help=Text(
             "Its namespace. Default: that of the context.", "所在命名空间。默认取自 context。"
@@ -38,7 +38,7 @@ Namespace = Annotated[
 Context = Annotated[
     str | None,
     Option(
-        "--context",
+        ("--context",),
         metavar="NAME",
         help=Text(
             "Which cluster of your kubeconfig. Default: the current one.",
@@ -49,8 +49,7 @@ Context = Annotated[
 Output = Annotated[
     Path | None,
     Option(
-        "--output",
-        "-o",
+        ("--output", "-o"),
         metavar="DIR",
         help=Text("Folder to fill. Default: ./k8s-JOB", "要写入的文件夹。默认：./k8s-JOB"),
     ),
@@ -58,8 +57,7 @@ Output = Annotated[
 Selector = Annotated[
     str | None,
     Option(
-        "--selector",
-        "-l",
+        ("--selector", "-l"),
         metavar="LABELS",
         help=Text(
             "Take the pods with these labels instead of those the job owns.",
@@ -70,7 +68,7 @@ Selector = Annotated[
 Since = Annotated[
     str | None,
     Option(
-        "--since",
+        ("--since",),
         metavar="DURATION",
         help=Text("Only lines newer than this: 90m, 6h.", "只取此时长以内的日志：90m、6h。"),
     ),
@@ -78,7 +76,7 @@ Since = Annotated[
 Tail = Annotated[
     int | None,
     Option(
-        "--tail",
+        ("--tail",),
         metavar="N",
         min=1,
         help=Text("Only the last N lines of each log.", "每份日志只取最后 N 行。"),
@@ -87,7 +85,7 @@ Tail = Annotated[
 LimitBytes = Annotated[
     int | None,
     Option(
-        "--limit-bytes",
+        ("--limit-bytes",),
         metavar="N",
         min=1,
         help=Text("At most N bytes of each log.", "每份日志最多取 N 字节。"),
@@ -96,14 +94,14 @@ LimitBytes = Annotated[
 Timestamps = Annotated[
     bool,
     Option(
-        "--timestamps",
+        ("--timestamps",),
         help=Text("With the time of the node before every line.", "每行前加上节点记录的时间。"),
     ),
 ]
 Parallel = Annotated[
     int,
     Option(
-        "--parallel",
+        ("--parallel",),
         metavar="N",
         min=1,
         max=64,
@@ -113,7 +111,7 @@ Parallel = Annotated[
 Timeout = Annotated[
     float,
     Option(
-        "--timeout",
+        ("--timeout",),
         metavar="SECONDS",
         min=1,
         help=Text(
@@ -125,14 +123,14 @@ Timeout = Annotated[
 Overwrite = Annotated[
     bool,
     Option(
-        "--overwrite",
+        ("--overwrite",),
         help=Text("Replace a collection that is already there.", "替换已有的收集结果。"),
     ),
 ]
 Analyze = Annotated[
     bool,
     Option(
-        "--analyze",
+        ("--analyze",),
         help=Text("Analyse the folder at once.", "随后立即分析该文件夹。"),
     ),
 ]

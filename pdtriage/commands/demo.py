@@ -8,8 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-from pdtriage.commands.options import LanguageOption, Option, answer_language
+from pdtriage.commands.verbs import LanguageOption, answer_language
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import Option
 from pdtriage.support.language import Language, Text
 
 PROCESSES = 4
@@ -17,7 +18,7 @@ PROCESSES = 4
 Keep = Annotated[
     Path | None,
     Option(
-        "--log-dir",
+        ("--log-dir",),
         metavar="DIR",
         help=Text(
             "Where to leave the logs. Default: a new folder, which is named at the end.",

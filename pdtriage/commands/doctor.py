@@ -9,11 +9,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pdtriage.commands.options import LANG_HELP
-from pdtriage.launch.options.flags import LaunchFlags, flag, flags_of
+from pdtriage.commands.verbs import LANG_HELP
+from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import flag, flags_of
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text, language_of

@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pdtriage.commands.options import (
-    LANGUAGE,
-    Argument,
-    LanguageOption,
-    Parsers,
-    answer_language,
-)
+from pdtriage.commands.verbs import LANGUAGE, LanguageOption, Parsers, answer_language
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.model import Language, SignatureRole, Text
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.text_width import pad, wrap
 
@@ -39,7 +34,8 @@ ROLES: dict[SignatureRole, Text] = {
 
 Name = Annotated[
     str,
-    Argument(
+    Option(
+        (),
         metavar="ID",
         help=Text("A category or a signature, as in a report.", "报告中的类别或特征 id。"),
     ),

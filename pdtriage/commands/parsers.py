@@ -6,26 +6,20 @@ from pathlib import Path
 from typing import Annotated
 
 from pdtriage.commands.explain import knowledge_with
-from pdtriage.commands.options import (
-    LANGUAGE,
-    Argument,
-    LanguageOption,
-    Option,
-    Parsers,
-    answer_language,
-)
+from pdtriage.commands.verbs import LANGUAGE, LanguageOption, Parsers, answer_language
 from pdtriage.knowledge import Signature
 from pdtriage.model import CATEGORIES, Language
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 from pdtriage.support.text_width import pad
 
-Name = Annotated[str, Argument(metavar="ID", help=Text("Id of a signature.", "特征的 id。"))]
+Name = Annotated[str, Option((), metavar="ID", help=Text("Id of a signature.", "特征的 id。"))]
 CategoryOption = Annotated[
     str | None,
     Option(
-        "--category",
+        ("--category",),
         metavar="ID",
         help=Text("Only those of one category.", "只列出某一类别。"),
     ),
@@ -33,7 +27,7 @@ CategoryOption = Annotated[
 Healthy = Annotated[
     list[Path] | None,
     Option(
-        "--healthy",
+        ("--healthy",),
         metavar="PATH",
         help=Text(
             "Logs of jobs that went well: no signature may claim a line of them.",
@@ -44,7 +38,7 @@ Healthy = Annotated[
 Sample = Annotated[
     str | None,
     Option(
-        "--sample",
+        ("--sample",),
         metavar="LINE",
         help=Text("A log line it must recognise.", "必须识别的一行日志。"),
     ),
@@ -52,8 +46,7 @@ Sample = Annotated[
 Output = Annotated[
     Path | None,
     Option(
-        "--output",
-        "-o",
+        ("--output", "-o"),
         metavar="FILE",
         help=Text("Append to FILE instead of printing.", "追加到 FILE，而不是打印。"),
     ),

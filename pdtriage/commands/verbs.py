@@ -1,9 +1,50 @@
-"""The verbs of the command line, in the order its help shows them."""
+"""The verbs of the command line, in the order its help shows them, and options many of them take.
+
+Declarations only; `app.py` tells typer of them.
+"""
 
 from __future__ import annotations
 
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+from pdtriage.support.command_line import Option
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.language import Text
+from pdtriage.support.language import Language, Text, language_of_words
+
+LANGUAGE: Language = language_of_words(sys.argv[1:])
+"""Of help and answers, where the verb is not given another one."""
+
+
+class Lang(str, Enum):
+    en = "en"
+    zh = "zh"
+
+
+LANG_HELP = Text("Language to answer in. Default: the locale's.", "输出语言。默认取自 locale。")
+LanguageOption = Annotated[Lang | None, Option(("--lang",), LANG_HELP)]
+VersionOption = Annotated[
+    bool, Option(("--version", "-V"), Text("Show the version.", "显示版本。"))
+]
+Parsers = Annotated[
+    list[Path] | None,
+    Option(
+        ("--parsers",),
+        Text(
+            "Further signatures: a folder of *.toml. May be repeated.",
+            "额外的特征：存放 *.toml 的文件夹。可多次给出。",
+        ),
+        metavar="DIR",
+    ),
+]
+
+
+def answer_language(lang: Lang | None) -> Language:
+    if lang is None:
+        return LANGUAGE
+    return "zh" if lang is Lang.zh else "en"
 
 
 class Verb(NamedTuple):

@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import Annotated
 
 from pdtriage.commands.analyze import FAILURES
-from pdtriage.commands.options import (
-    Argument,
-    LanguageOption,
-    Option,
-    Parsers,
-    answer_language,
-)
+from pdtriage.commands.verbs import LanguageOption, Parsers, answer_language
 from pdtriage.launch.options.flags import HANG_AFTER
 from pdtriage.support import exit_codes
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
 Folder = Annotated[
     str,
-    Argument(
+    Option(
+        (),
         metavar="FOLDER",
         show_default=False,
         help=Text(
@@ -33,18 +29,18 @@ Folder = Annotated[
 RanksOption = Annotated[
     str | None,
     Option(
-        "--ranks",
+        ("--ranks",),
         metavar="0,3|all",
         help=Text("Whose logs to show. Default: rank 0.", "显示哪些 rank 的日志。默认 rank 0。"),
     ),
 ]
 Quiet = Annotated[
-    bool, Option("--quiet", "-q", help=Text("Show no training log.", "不显示训练日志。"))
+    bool, Option(("--quiet", "-q"), help=Text("Show no training log.", "不显示训练日志。"))
 ]
 UntilIdle = Annotated[
     float | None,
     Option(
-        "--until-idle",
+        ("--until-idle",),
         metavar="SECONDS",
         help=Text(
             "End when nothing was written for so long. Default: when the job is gone.",
@@ -55,7 +51,7 @@ UntilIdle = Annotated[
 HangAfter = Annotated[
     float,
     Option(
-        "--hang-after",
+        ("--hang-after",),
         metavar="SECONDS",
         show_default=False,
         help=Text(
@@ -67,9 +63,7 @@ HangAfter = Annotated[
 ReportFiles = Annotated[
     list[str] | None,
     Option(
-        "--report",
-        "--format",
-        "-f",
+        ("--report", "--format", "-f"),
         metavar="[FORMAT=]FILE",
         help=Text(
             "Also write the report to FILE, in the format of its name. May be repeated.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pdtriage.launch.console.console import Console, print_refusal
 from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.options.parse import parse_flags
+from pdtriage.launch.options.parse import help_text, parse_flags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.collective import plan_collective
 from pdtriage.launch.plan.devices import Probe, SystemProbe, assign, find_devices
@@ -72,8 +72,6 @@ def run(
         flags = argv if isinstance(argv, LaunchFlags) else parse_flags(argv, variables)
         language = flags.answer_language(language)
         if flags.help:
-            from pdtriage.launch.options.flags import help_text
-
             print(help_text(language), end="")
             return Outcome(exit_codes.OK, flags)
         shown = IsolatedObserver(Console(language) if observer is None else observer)

@@ -14,9 +14,10 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdtriage.commands.analyze import Reader, When, analyze
+from pdtriage.commands.analyze import ReaderChoice, When, analyze
 from pdtriage.commands.app import for_typer
-from pdtriage.commands.options import Lang, plain_options
+from pdtriage.commands.verbs import Lang
+from pdtriage.support.command_line import plain_options
 
 NAMES = (
     *("--run", "--all-runs", "--format", "-f", "--output", "-o", "--lang", "--quiet", "-q"),
@@ -41,7 +42,7 @@ def test_options_of_every_kind_are_plain_options() -> None:
         "formats": ["json", "text"],
         "output": Path("o.txt"),
         "lang": Lang.zh,
-        "engine": Reader.ray,
+        "engine": ReaderChoice.ray,
         "parsers": [Path("p")],
         "run": "3",
         "color": When.never,

@@ -8,27 +8,33 @@ from pathlib import Path
 import pytest
 
 from pdtriage.commands.doctor import _help as doctors
-from pdtriage.launch.options.flags import FLAGS, Flag, LaunchFlags, flag, flags_of, help_text
-from pdtriage.launch.options.parse import parse_flags
+from pdtriage.launch.options.flags import FLAGS, LaunchFlags
+from pdtriage.launch.options.parse import help_text, parse_flags
+from pdtriage.support.command_line import Option, flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language
 from pdtriage.support.text_width import columns
 
 CLI = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-VALUES = {"str": ("x", "x"), "int": ("7", 7), "float": ("1.5", 1.5), "bool": ("yes", True)}
+VALUES: dict[object, tuple[str, object]] = {
+    str: ("x", "x"),
+    int: ("7", 7),
+    float: ("1.5", 1.5),
+    bool: ("yes", True),
+}
 
 
-def value_of(flag: Flag) -> tuple[str, object]:
+def value_of(flag: Option) -> tuple[str, object]:
     """What may be written, and what it means."""
     return (flag.choices[-1], flag.choices[-1]) if flag.choices else VALUES[flag.kind]
 
 
 @pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.name)
-def test_every_flag_is_whole(flag: Flag) -> None:
+def test_every_flag_is_whole(flag: Option) -> None:
     written, meant = value_of(flag)
 
-    for name in (flag.name, *flag.aliases, flag.name.replace("_", "-")):
-        flags = parse_flags([f"--{name}", written, "train.py"], {})
+    for name in (*flag.names, flag.names[0].replace("_", "-")):
+        flags = parse_flags([name, written, "train.py"], {})
         assert getattr(flags, flag.name) == meant
         assert flags.given == {flag.name}
     for variable in flag.variables:
@@ -36,12 +42,11 @@ def test_every_flag_is_whole(flag: Flag) -> None:
     assert getattr(parse_flags(["train.py"], {}), flag.name) == flag.default
     assert getattr(LaunchFlags(), flag.name) == flag.default
 
-    names = [f"--{name}" for name in (flag.name, *flag.aliases)]
     for page, meaning in ((help_text("en"), flag.help.en), (help_text("zh"), flag.help.zh)):
-        assert ", ".join(names) in " ".join(page.split())
+        assert ", ".join(flag.names) in " ".join(page.split())
         assert "".join(meaning.split()) in "".join(page.split())
         assert all(variable in page for variable in flag.variables)
-    documented = ", ".join(f"`{name}`" for name in names)
+    documented = ", ".join(f"`{name}`" for name in flag.names)
     assert f"| {documented} | {flag.help.en} |" in CLI, "docs/cli.md"
 
 
@@ -57,7 +62,7 @@ def test_one_line_declares_a_flag() -> None:
 
     (declared,) = flags_of(Flags)
 
-    assert (declared.name, declared.kind, declared.default) == ("patience", "float", 2.5)
+    assert (declared.name, declared.kind, declared.default) == ("patience", float, 2.5)
     assert declared.help == ("wait so long (2.5)", "等待（2.5）")
     assert Flags() == (2.5, 42)
     assert parse_flags(["--pat", "7", "train.py"], {}, also=[declared]).others == {"patience": 7.0}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any
 
+from pdtriage.support.command_line import flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
 
@@ -17,56 +18,6 @@ DEFAULT_START_PORT = 6070
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
 HANG_AFTER = 600.0
-HELP_WIDTH = 80
-
-Group = Literal["common", "new", "legacy", "ps", "elastic", "tuner", "own"]
-Kind = Literal["str", "int", "float", "bool"]
-_Value = TypeVar("_Value")
-
-
-class Flag(NamedTuple):
-    """One flag: where its value goes, how it may be spelled, what a variable may say instead."""
-
-    name: str
-    kind: Kind
-    default: Any
-    group: Group
-    help: Text
-    variables: tuple[str, ...] = ()
-    """As in Paddle, a set variable overrides the flag; the first one that is set counts."""
-    aliases: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-
-
-def flag(
-    default: _Value,
-    group: Group,
-    en: str,
-    zh: str,
-    *variables: str,
-    aliases: tuple[str, ...] = (),
-    choices: tuple[str, ...] = (),
-) -> _Value:
-    """Declares a field of a named tuple to be a flag; `{default}` in its help is the default."""
-    shown = f"{default:g}" if isinstance(default, (int, float)) else str(default)
-    help_text = Text(en.replace("{default}", shown), zh.replace("{default}", shown))
-    return cast(_Value, Flag("", "str", default, group, help_text, variables, aliases, choices))
-
-
-def flags_of(declaring: Any) -> tuple[Flag, ...]:
-    """The flags that fields of a named tuple declare; their defaults become those of the fields.
-
-    To be called once, right after the class.
-    """
-    given: dict[str, Any] = declaring._field_defaults
-    declared = [
-        value._replace(name=name, kind=declaring.__annotations__[name].removesuffix(" | None"))
-        for name, value in given.items()
-        if isinstance(value, Flag)
-    ]
-    given.update((flag.name, flag.default) for flag in declared)
-    declaring.__new__.__defaults__ = tuple(given.values())
-    return tuple(declared)
 
 
 class LaunchFlags(NamedTuple):
@@ -305,7 +256,7 @@ class LaunchFlags(NamedTuple):
 
 FLAGS = flags_of(LaunchFlags)
 
-_HEAD = Text(
+HELP_HEAD = Text(
     "usage: pdtriage run [flags] train.py [its arguments]\n\n"
     "Starts a Paddle job like `python -m paddle.distributed.launch` and `fleetrun`,\n"
     "whose flags it takes with dashes or underscores, and says which rank failed\n"
@@ -314,7 +265,7 @@ _HEAD = Text(
     "与 `python -m paddle.distributed.launch` 和 `fleetrun` 一样启动 Paddle 作业，\n"
     "参数相同（横线与下划线均可），并指出哪个 rank 最先失败以及原因。",
 )
-_GROUPS: dict[Group, Text] = {
+HELP_GROUPS: dict[str, Text] = {
     "own": Text("Flags of pdtriage", "pdtriage 的参数"),
     "common": Text("Flags of both generations of Paddle's launcher", "新旧启动器共有的参数"),
     "new": Text("Flags of the new launcher", "新版启动器的参数"),
@@ -323,21 +274,3 @@ _GROUPS: dict[Group, Text] = {
     "elastic": Text("Elastic", "弹性训练"),
     "tuner": Text("Tuning (needs --launcher paddle)", "自动调优（需要 --launcher paddle）"),
 }
-
-
-def help_text(language: Language) -> str:
-    """The help page of `pdtriage run`."""
-    from pdtriage.support.text_width import wrap  # a launch has no use for it
-
-    lines = [_HEAD.in_(language)]
-    for group, title in _GROUPS.items():
-        lines.append(f"\n{title.in_(language)}{Text(':', '：').in_(language)}")
-        for flag in FLAGS:
-            if flag.group != group:
-                continue
-            names = ", ".join(f"--{name}" for name in (flag.name, *flag.aliases))
-            variables = f" [{', '.join(flag.variables)}]" if flag.variables else ""
-            lines += [f"  {line}" for line in wrap(names, HELP_WIDTH - 2)]
-            meaning = f"{flag.help.in_(language)}{variables}"
-            lines += [f"      {line}" for line in wrap(meaning, HELP_WIDTH - 6)]
-    return "\n".join(lines) + "\n"

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from pdtriage.launch.options.flags import FLAGS, Flag, LaunchFlags
+from pdtriage.launch.options.flags import FLAGS, HELP_GROUPS, HELP_HEAD, LaunchFlags
+from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
-from pdtriage.support.language import Text
+from pdtriage.support.language import Language, Text
 
+HELP_WIDTH = 80
 _TRUTH = {
     **dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True),
     **dict.fromkeys(("0", "false", "f", "no", "n", "off"), False),
@@ -25,34 +27,31 @@ def parse_flags(
     argv: Sequence[str],
     environ: Mapping[str, str],
     *,
-    also: Sequence[Flag] = (),
+    also: Sequence[Option] = (),
     script_needed: bool = True,
 ) -> LaunchFlags:
     """Read the words after `pdtriage run`; raises `UserError` on what cannot be understood.
 
     `also` are flags of another verb that takes those of `run`; they come back in `others`.
     """
-    reading = _Reading(argv, also)
+    reading = _Reading(argv, (*FLAGS, *also))
     script, *script_args = reading.read_words() or [""]
     reading.read_variables(environ)
     values = reading.values
     for flag in (*FLAGS, *also):
         if flag.choices and values.get(flag.name, flag.default) not in (*flag.choices, None):
             listed = ", ".join(flag.choices)
-            raise _refusal(
-                (f"--{flag.name} cannot be {values[flag.name]!r}.", f"It is one of {listed}."),
-                (f"--{flag.name} 不能是 {values[flag.name]!r}。", f"可选值：{listed}。"),
-            )
+            hint = Text(f"It is one of {listed}.", f"可选值：{listed}。")
+            raise _wrong_value(f"--{flag.name}", values[flag.name], hint)
     if script_needed and not script and not reading.help:
-        raise _refusal(
-            (
-                "No training script was given.",
+        raise UserError(
+            Text("No training script was given.", "没有给出训练脚本。"),
+            Text(
                 "Write `pdtriage run [flags] train.py [its arguments]`.",
+                "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
             ),
-            ("没有给出训练脚本。", "请写成 `pdtriage run [参数] train.py [脚本参数]`。"),
         )
-    own = [flag.name for flag in also if flag.name in values]
-    others = {name: values.pop(name) for name in own}
+    others = {flag.name: values.pop(flag.name) for flag in also if flag.name in values}
     return LaunchFlags(
         **values,
         training_script=script,
@@ -70,9 +69,9 @@ def parse_flags(
 class _Reading:
     """What was read so far."""
 
-    def __init__(self, argv: Sequence[str], also: Sequence[Flag]) -> None:
+    def __init__(self, argv: Sequence[str], flags: Sequence[Option]) -> None:
         self.left = list(reversed(argv))
-        self.table = {name: flag for flag in (*FLAGS, *also) for name in (flag.name, *flag.aliases)}
+        self.table = {name[2:]: flag for flag in flags for name in flag.names}
         # It must be known before an unknown flag is judged.
         self.is_for_paddle = _is_for_paddle(argv)
         self.values: dict[str, Any] = {}
@@ -107,13 +106,9 @@ class _Reading:
             text = environ[variable]
             value = self.values[flag.name] = _converted(flag, variable, text)
             if flag.name not in typed or typed[flag.name] != value:
-                how = ("overrides", "覆盖了") if flag.name in typed else ("sets", "设定了")
-                self.notes.append(
-                    Text(
-                        f"environment variable {variable}={text} {how[0]} --{flag.name}",
-                        f"环境变量 {variable}={text} {how[1]} --{flag.name}",
-                    )
-                )
+                how = Text("overrides", "覆盖了") if flag.name in typed else Text("sets", "设定了")
+                en = f"environment variable {variable}={text} {how.en} --{flag.name}"
+                self.notes.append(Text(en, f"环境变量 {variable}={text} {how.zh} --{flag.name}"))
         backend = environ.get("PADDLE_DISTRI_BACKEND", "")
         if backend in self.table["backend"].choices:
             self.values.setdefault("backend", backend)
@@ -137,49 +132,44 @@ class _Reading:
             self.device_flag = name.removeprefix("selected_")
         self.values[flag.name] = _converted(flag, spelled, value)
 
-    def _is_value_next(self, flag: Flag | None, spelled: str) -> bool:
+    def _is_value_next(self, flag: Option | None, spelled: str) -> bool:
         following = self.left[-1] if self.left else "-"
         if flag is None:  # only Paddle knows it: a value, or already the script?
             return not (following.startswith("-") or following.endswith(".py"))
-        if flag.kind == "bool":
+        if flag.kind is bool:
             return following.lower() in _TRUTH
-        is_number = flag.kind in ("int", "float") and following[1:].replace(".", "", 1).isdigit()
+        is_number = flag.kind in (int, float) and following[1:].replace(".", "", 1).isdigit()
         if is_number or not following.startswith("-"):
             return True
-        raise _refusal(
-            (f"{spelled} needs a value.", f"Write {spelled}=VALUE."),
-            (f"{spelled} 需要一个值。", f"请写成 {spelled}=值。"),
+        raise UserError(
+            Text(f"{spelled} needs a value.", f"{spelled} 需要一个值。"),
+            Text(f"Write {spelled}=VALUE.", f"请写成 {spelled}=值。"),
         )
 
-    def _find(self, spelled: str) -> tuple[Flag | None, str]:
+    def _find(self, spelled: str) -> tuple[Option | None, str]:
         """The flag and its name in full; no flag where Paddle's launcher may know it."""
         name = spelled[2:].replace("-", "_") if spelled.startswith("--") else ""
         name = "report" if spelled == "-f" else name
-        if name in self.table:
-            return self.table[name], name
         begin = sorted(known for known in self.table if name and known.startswith(name))
-        if len({self.table[known].name for known in begin}) == 1:
-            return self.table[begin[0]], begin[0]
+        if name in self.table or len({self.table[known].name for known in begin}) == 1:
+            return self.table[begin[0]], begin[0]  # a whole name comes before longer ones
         if self.is_for_paddle:
             return None, name
         if begin:
             listed = ", ".join(f"--{known}" for known in begin)
-            raise _refusal(
-                (f"{spelled} may mean {listed}.", "Write the name in full."),
-                (f"{spelled} 有歧义，可能是 {listed}。", "请写出完整名称。"),
+            raise UserError(
+                Text(f"{spelled} may mean {listed}.", f"{spelled} 有歧义，可能是 {listed}。"),
+                Text("Write the name in full.", "请写出完整名称。"),
             )
         from difflib import get_close_matches
 
-        near = get_close_matches(name, self.table, n=1)
         hint = Text(
             "`pdtriage run --help` lists the flags; arguments of the script go after it.",
             "`pdtriage run --help` 列出全部参数；脚本自己的参数请写在脚本之后。",
         )
-        if near:
-            hint = Text(f"Did you mean --{near[0]}?", f"是否想写 --{near[0]}？")
-        raise _refusal(
-            (f"There is no flag {spelled}.", hint.en), (f"没有 {spelled} 这个参数。", hint.zh)
-        )
+        for near in get_close_matches(name, self.table, n=1):
+            hint = Text(f"Did you mean --{near}?", f"是否想写 --{near}？")
+        raise UserError(Text(f"There is no flag {spelled}.", f"没有 {spelled} 这个参数。"), hint)
 
 
 def _is_for_paddle(argv: Sequence[str]) -> bool:
@@ -189,31 +179,38 @@ def _is_for_paddle(argv: Sequence[str]) -> bool:
     return "--launcher=paddle" in words[:launcher] or words[launcher + 1 :][:1] == ["paddle"]
 
 
-def _converted(flag: Flag, spelled: str, text: str) -> str | int | float | bool:
+def _converted(flag: Option, spelled: str, text: str) -> Any:
     text = text.strip()
     wanted = Text("a number", "数字")
     try:
-        if flag.kind == "str":
-            return text
-        if flag.kind == "int":
-            return int(text)
-        if flag.kind == "float":
-            number = float(text)
-            if 0 <= number < 1e6:
-                return number
-            wanted = Text("a number of seconds", "秒数")
-        elif text.lower() in _TRUTH:
-            return _TRUTH[text.lower()]
-        else:
+        if flag.kind is bool:
             wanted = Text("true/false", "true 或 false")
-    except ValueError:
+            return _TRUTH[text.lower()]
+        value = flag.kind(text)
+        if flag.kind is not float or 0 <= value < 1e6:
+            return value
+        wanted = Text("a number of seconds", "秒数")
+    except (ValueError, KeyError):
         pass
-    raise _refusal(
-        (f"{spelled} cannot be {text!r}.", f"It takes {wanted.en}."),
-        (f"{spelled} 不能是 {text!r}。", f"它的值应为{wanted.zh}。"),
-    )
+    raise _wrong_value(spelled, text, Text(f"It takes {wanted.en}.", f"它的值应为{wanted.zh}。"))
 
 
-def _refusal(en: tuple[str, str], zh: tuple[str, str]) -> UserError:
-    """What is wrong, and what to write instead, in both languages."""
-    return UserError(Text(en[0], zh[0]), Text(en[1], zh[1]))
+def _wrong_value(spelled: str, value: object, hint: Text) -> UserError:
+    return UserError(Text(f"{spelled} cannot be {value!r}.", f"{spelled} 不能是 {value!r}。"), hint)
+
+
+def help_text(language: Language) -> str:
+    """The help page of `pdtriage run`."""
+    from pdtriage.support.text_width import wrap  # a launch has no use for it
+
+    lines = [HELP_HEAD.in_(language)]
+    for group, title in HELP_GROUPS.items():
+        lines.append(f"\n{title.in_(language)}{Text(':', '：').in_(language)}")
+        for flag in FLAGS:
+            if flag.group != group:
+                continue
+            variables = f" [{', '.join(flag.variables)}]" if flag.variables else ""
+            lines += [f"  {line}" for line in wrap(", ".join(flag.names), HELP_WIDTH - 2)]
+            meaning = f"{flag.help.in_(language)}{variables}"
+            lines += [f"      {line}" for line in wrap(meaning, HELP_WIDTH - 6)]
+    return "\n".join(lines) + "\n"
