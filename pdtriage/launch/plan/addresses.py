@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ from pdtriage.support.language import Text
 
 _DEFAULT_RANGE = (35100, 64000)
 _TRIES = 2000
+_LONGEST_ENDPOINT = 300
+_PLAIN_ENDPOINT = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*|\[?[0-9A-Fa-f:.]+\]?):[0-9]{1,5}")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
 def own_address(host: str | None) -> str:
@@ -121,6 +125,33 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     if not is_port(number):
         raise ValueError(endpoint)
     return host.strip("[]"), number
+
+
+def is_plain_endpoint(text: object) -> bool:
+    """Whether it is `host:port` and nothing else: what others name goes into files and variables,
+    where a line break or an escape would be a line of its own."""
+    return (
+        isinstance(text, str)
+        and len(text) <= _LONGEST_ENDPOINT
+        and _PLAIN_ENDPOINT.fullmatch(text) is not None
+        and is_port(int(text.rpartition(":")[2]))
+    )
+
+
+def is_plain_name(text: object) -> bool:
+    """Whether it can be the name of a pod or a kind of device."""
+    return isinstance(text, str) and _PLAIN_NAME.fullmatch(text) is not None
+
+
+def is_address(text: str) -> bool:
+    """Whether it is a number, which means the same on every node, and no name."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, text)
+        except (OSError, ValueError):
+            continue
+        return True
+    return False
 
 
 def loopback_among_nodes(address: str, remedy: Text) -> UserError:

@@ -10,12 +10,15 @@ import json
 from collections.abc import Callable, Mapping
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.addresses import free_ports, host_of, split_endpoint
+from pdtriage.launch.plan.addresses import free_ports, host_of, is_plain_endpoint, is_plain_name
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
+
+_MOST_PROCESSES = 4_096
+"""Of one node."""
 
 
 class TrainerAnnouncement(NamedTuple):
@@ -143,10 +146,8 @@ def cluster_of_peers(peers: list[dict[str, object]], rank: int) -> Cluster:
 def parse_peer(key: str, text: str) -> dict[str, object]:
     try:
         peer = json.loads(text)
-        endpoints = _endpoints(peer)
-        split_endpoint(peer["candidate"])
-        for endpoint in endpoints:
-            split_endpoint(endpoint)
+        _check_endpoints([peer["candidate"], *_endpoints(peer)])
+        _check_names(peer)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _not_understood(key) from None
     fields = ("name", "rank", "replicas", "dtype", "candidate", "endpoints")
@@ -164,6 +165,23 @@ def _not_understood(key: str) -> UserError:
             "请确认只有本作业的节点使用该 --master 与 --job_id。",
         ),
     )
+
+
+def _check_endpoints(listed: object) -> None:
+    if not isinstance(listed, list) or not 0 < len(listed) <= _MOST_PROCESSES:
+        raise ValueError
+    if not all(is_plain_endpoint(endpoint) for endpoint in listed):
+        raise ValueError
+
+
+def _check_names(peer: Mapping[str, object]) -> None:
+    """What a peer calls itself comes into logs and variables of this node."""
+    for name in ("name", "dtype"):
+        if name in peer and not is_plain_name(peer[name]):
+            raise ValueError(name)
+    for name in ("rank", "replicas"):
+        if not isinstance(peer.get(name, 0), int):
+            raise ValueError(name)
 
 
 def _endpoints(peer: Mapping[str, object]) -> tuple[str, ...]:
@@ -194,11 +212,9 @@ def _parse_server_node(key: str, text: str) -> dict[str, object]:
     try:
         peer = json.loads(text)
         for name in ("servers", "trainers"):
-            for endpoint in peer[name]:
-                split_endpoint(endpoint)
-        if not peer["servers"] or not peer["trainers"]:
-            raise ValueError(key)
-        int(peer["gloo_port"])
+            _check_endpoints(peer[name])
+        _check_endpoints([f"gloo:{peer['gloo_port']}"])
+        _check_names(peer)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _not_understood(key) from None
     fields = ("name", "rank", "servers", "trainers", "dtype", "gloo_port")

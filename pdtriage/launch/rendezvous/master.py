@@ -15,8 +15,10 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.addresses import (
     address_towards,
     free_ports,
+    is_address,
     is_local,
     is_loopback,
+    is_taken,
     own_address,
     split_endpoint,
 )
@@ -187,7 +189,7 @@ def _open_master(
     """Where the nodes meet, and the server if it is here."""
     if not flags.master:
         port = free_ports(1, environ)[0]
-        server = KVServer(port)
+        server = _serve(address, port)
         master = f"{address}:{port}"
         observer.notice(Invited(("pdtriage", "run", "--master", master, *flags.argv), master))
         return address, port, server
@@ -200,10 +202,20 @@ def _open_master(
         ) from None
     if host in ("127.0.0.1", "localhost", address) or is_local(host):
         try:
-            return host, port, KVServer(port)
+            return host, port, _serve(host, port)
         except OSError:
             pass  # Another pod of this host was first; it serves, we are a guest.
     return host, port, None
+
+
+def _serve(host: str, port: int) -> KVServer:
+    """On the address of the job alone; on all where it is a name, which may mean a loopback address
+    here and another one to the others."""
+    if not is_address(host) or not is_local(host):
+        return KVServer(port)
+    if is_taken(port):
+        raise OSError(port)  # By a pod that calls this machine something else.
+    return KVServer(port, host)
 
 
 def _too_many(found: int, size: int) -> UserError:

@@ -1,0 +1,285 @@
+"""The server of the key-value protocol: one thread, whatever strangers on the network do.
+
+A connection is one request. Connections, their time, the keys and all that is under way are
+bounded; where a bound is met, whoever takes most has to go, and that is never a node of the job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import selectors
+import socket
+import threading
+import time
+from collections import Counter
+from email.utils import formatdate
+from http import HTTPStatus
+
+MAX_VALUE = 1 << 20
+MAX_KEYS = 16_384
+MAX_KEY = 1_024
+MAX_STORED = 64 << 20
+"""Bytes of all keys and values together."""
+MAX_ANSWER = 96 << 20
+MAX_UNDER_WAY = 128 << 20
+"""Bytes of questions and answers that are not yet through."""
+MAX_CONNECTIONS = 256
+_MAX_HEAD = 16 << 10
+_MAX_PER_ROUND = 64
+"""Connections taken at once, so that those that are open have their turn."""
+_ASKING = 5.0
+"""Seconds for a question, from the first byte to the last."""
+_ANSWERING = 20.0
+_PER_KEY = 200
+"""Bytes that a key takes beside its letters."""
+_SWEEP = 0.5
+
+
+class KVServer:
+    """A store for the nodes of one job, served by one daemon thread."""
+
+    def __init__(self, port: int, address: str = "") -> None:
+        self.store = _Store()
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listener.bind((address, port))
+            self._listener.listen(1024)
+        except OSError:
+            self._listener.close()
+            raise
+        self._listener.setblocking(False)
+        self.port: int = self._listener.getsockname()[1]
+        self._most = min(MAX_CONNECTIONS, _descriptors() // 4)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._wake, self._woken = socket.socketpair()
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._open: dict[int, _Connection] = {}
+        """By descriptor, the oldest first."""
+        self._thread = threading.Thread(target=self._serve, name="kv-server", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._wake.send(b"x")
+        self._thread.join()
+
+    def _serve(self) -> None:
+        swept = time.monotonic()
+        try:
+            while True:
+                for key, _ in self._selector.select(_SWEEP):
+                    if key.fileobj is self._woken:
+                        return
+                    if key.fileobj is self._listener:
+                        self._accept()
+                    elif (connection := self._open.get(key.fd)) is not None:
+                        self._go_on(connection)
+                if time.monotonic() - swept > _SWEEP:
+                    swept = time.monotonic()
+                    for late in [c for c in self._open.values() if c.until < swept]:
+                        self._drop(late)
+        finally:
+            for connection in list(self._open.values()):
+                self._drop(connection)
+            self._selector.close()
+            for own in (self._listener, self._wake, self._woken):
+                own.close()
+
+    def _accept(self) -> None:
+        for _ in range(_MAX_PER_ROUND):
+            try:
+                accepted, address = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:
+                # Out of descriptors, perhaps: those of strangers are the first to go.
+                if self._open:
+                    self._drop(self._oldest_of_the_busiest())
+                else:
+                    time.sleep(0.05)
+                return
+            if len(self._open) >= self._most:
+                self._drop(self._oldest_of_the_busiest())
+            accepted.setblocking(False)
+            connection = _Connection(accepted, str(address[0]), self.store)
+            self._open[accepted.fileno()] = connection
+            self._selector.register(accepted, selectors.EVENT_READ)
+
+    def _oldest_of_the_busiest(self) -> _Connection:
+        """Of the address that holds most connections: one stranger cannot shut out the others."""
+        ((busiest, _),) = Counter(c.address for c in self._open.values()).most_common(1)
+        return next(c for c in self._open.values() if c.address == busiest)
+
+    def _go_on(self, connection: _Connection) -> None:
+        try:
+            answering = connection.answering
+            done = connection.go_on()
+        except BlockingIOError:
+            return
+        except OSError:
+            done = True
+        if done:
+            self._drop(connection)
+            return
+        if connection.answering and not answering:
+            self._selector.modify(connection.socket, selectors.EVENT_WRITE)
+        while sum(c.size for c in self._open.values()) > MAX_UNDER_WAY:
+            self._drop(max(self._open.values(), key=lambda c: c.size))
+
+    def _drop(self, connection: _Connection) -> None:
+        if self._open.pop(connection.socket.fileno(), None) is not None:
+            self._selector.unregister(connection.socket)
+        connection.socket.close()
+
+
+class _Store:
+    """Keys, each with its part of an answer, so that an answer only has to be joined."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, bytes] = {}
+        self._stored = 0
+        self.put("/healthy", b"ok")
+
+    def put(self, key: str, value: bytes) -> HTTPStatus:
+        text = value.decode("utf-8", "replace")
+        part = f"{_json(key)}: {_json(text)}".encode()
+        before = self._parts.get(key)
+        size = _size(part) - (_size(before) if before is not None else 0)
+        full = before is None and len(self._parts) >= MAX_KEYS
+        if full or self._stored + size > MAX_STORED:
+            return HTTPStatus.INSUFFICIENT_STORAGE
+        self._parts[key] = part
+        self._stored += size
+        return HTTPStatus.OK
+
+    def find(self, prefix: str) -> bytes | None:
+        found = [part for key, part in self._parts.items() if key.startswith(prefix)]
+        return b"{" + b", ".join(found) + b"}" if found else None
+
+    def delete(self, key: str) -> HTTPStatus:
+        part = self._parts.pop(key, None)
+        if part is None:
+            return HTTPStatus.NOT_FOUND
+        self._stored -= _size(part)
+        return HTTPStatus.OK
+
+
+class _Connection:
+    """One request, as far as it has come."""
+
+    def __init__(self, accepted: socket.socket, address: str, store: _Store) -> None:
+        self.socket = accepted
+        self.address = address
+        self.until = time.monotonic() + _ASKING
+        self.answering = False
+        self._store = store
+        self._asked = bytearray()
+        self._head = _Head("", "", 0)
+        self._body_at = 0
+        self._answer = memoryview(b"")
+
+    @property
+    def size(self) -> int:
+        return len(self._asked) + len(self._answer)
+
+    def go_on(self) -> bool:
+        """Read or write what can be; whether that was the end."""
+        if self.answering:
+            self._answer = self._answer[self.socket.send(self._answer) :]
+            return not self._answer
+        received = self.socket.recv(64 << 10)
+        if not received:
+            return True
+        self._asked += received
+        if not self._body_at and not self._read_head():
+            return False
+        if len(self._asked) - self._body_at >= self._head.length and not self.answering:
+            self._finish()
+        return False
+
+    def _read_head(self) -> bool:
+        """Whether it is there, or has been answered as nonsense."""
+        end = self._asked.find(b"\r\n\r\n", 0, _MAX_HEAD)
+        if end < 0:
+            if len(self._asked) > _MAX_HEAD:
+                self._say(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            return False
+        self._body_at = end + 4
+        head = _head(bytes(self._asked[:end]))
+        if head is None:
+            self._say(HTTPStatus.BAD_REQUEST)
+        elif head.length > MAX_VALUE or len(head.key) > MAX_KEY:
+            self._say(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        else:
+            self._head = head
+        return True
+
+    def _finish(self) -> None:
+        method, key, length = self._head.method, self._head.key, self._head.length
+        if method == "GET":
+            found = self._store.find(key)
+            self._say(HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK, found or b"")
+        elif method in ("POST", "PUT"):
+            body = bytes(self._asked[self._body_at : self._body_at + length])
+            self._say(self._store.put(key, body))
+        elif method == "DELETE":
+            self._say(self._store.delete(key))
+        else:
+            self._say(HTTPStatus.NOT_IMPLEMENTED)
+
+    def _say(self, status: HTTPStatus, body: bytes = b"") -> None:
+        head = (
+            f"HTTP/1.0 {status.value} {status.phrase}\r\n"
+            f"Date: {formatdate(usegmt=True)}\r\n"
+            f"Content-Length: {len(body)}\r\n"
+            "Content-Type: application/json; charset=utf8\r\n\r\n"
+        )
+        self._asked = bytearray()
+        self._answer = memoryview(head.encode() + body)
+        self.answering = True
+        self.until = time.monotonic() + _ANSWERING
+
+
+class _Head:
+    __slots__ = ("key", "length", "method")
+
+    def __init__(self, method: str, key: str, length: int) -> None:
+        self.method = method
+        self.key = key
+        self.length = length
+
+
+def _head(raw: bytes) -> _Head | None:
+    """Method, key and length of the body; None for what is no HTTP."""
+    first, *rest = raw.decode("latin-1").split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or not words[1].startswith("/") or not words[2].startswith("HTTP/1."):
+        return None
+    length = "0"
+    for line in rest:
+        name, colon, value = line.partition(":")
+        if colon and name.lower() == "content-length":
+            length = value.strip()
+    if not (length.isascii() and length.isdigit() and len(length) < 12):
+        return None
+    # As Python's own server does it: two slashes at the beginning would name another host.
+    return _Head(words[0], "/" + words[1].lstrip("/"), int(length))
+
+
+def _json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _size(part: bytes) -> int:
+    return len(part) + _PER_KEY
+
+
+def _descriptors() -> int:
+    """As many as this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 20 if soft == resource.RLIM_INFINITY else max(soft, 64)
