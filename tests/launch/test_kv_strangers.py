@@ -96,7 +96,7 @@ def test_one_byte_after_another_buys_no_time(
 def test_keys_of_strangers_leave_room_and_memory_is_bounded(
     store: tuple[KVServer, KVClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, client = store
+    _, client = store
     monkeypatch.setattr(kv_server, "MAX_STORED", 4 << 20)
     assert client.put("/j/pdtriage/0", "mine")
     value = "x" * (512 << 10)
@@ -207,7 +207,7 @@ def test_the_rendezvous_listens_where_the_job_is() -> None:
     try:
         assert KVClient("127.0.0.3", server.port, 2).is_ready()
         assert not KVClient("127.0.0.1", server.port, 2).is_ready()
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match=str(server.port)):
             _serve("127.0.0.4", server.port)
     finally:
         server.close()
