@@ -39,6 +39,8 @@ _CONTROL_SEQUENCE = re.compile(
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
     r"|\x1b[@-Z\\-_]"
 )
+_OWN_RANK = re.compile(r"\[rank ?(\d{1,7})\]: ?")
+"""Before the lines of an exception only, so that no file is seen to have it as its prefix."""
 _DATE = re.compile(rb"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [A-Z]{3,4})? \d{4}")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
@@ -248,8 +250,12 @@ class Lines:
         """The line of which `raw` is the visible part."""
         text = clean(raw)
         if self._prefix is None:
-            return Line(number, start, text)
-        return Line(number, start, *self._prefix.strip(text))
+            own = _OWN_RANK.match(text) if text.startswith("[rank") else None
+            return Line(number, start, text) if own is None else _of_rank(number, start, text, own)
+        text, writer, stamp = self._prefix.strip(text)
+        if text.startswith("[rank") and (own := _OWN_RANK.match(text)):
+            return _of_rank(number, start, text, own)._replace(stamp=stamp)
+        return Line(number, start, text, writer, stamp)
 
     def text_of(self, raw: bytes, kind: LineKind) -> tuple[str, str, LineKind]:
         """Text and stamp as of a `Line`, and the kind of that text.
@@ -321,6 +327,10 @@ class Prefix:
         rank = told.get("rank")
         number = int(rank) if rank and rank.isdecimal() else None
         return text[found.end() :], number, told.get("time") or ""
+
+
+def _of_rank(number: int, start: int, text: str, own: re.Match[str]) -> Line:
+    return Line(number, start, text[own.end() :], int(own[1]))
 
 
 def _join(patterns: Sequence[str]) -> re.Pattern[str] | None:
