@@ -13,7 +13,7 @@ from pdtriage.scan.blocks import Block, stack_below
 from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
 from pdtriage.scan.lines import Line, Lines, shorten
-from pdtriage.scan.tracebacks import Traceback, is_quoted_source
+from pdtriage.scan.tracebacks import Traceback, is_quoted_source, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
@@ -200,7 +200,7 @@ def _event(
         category=signature.category,
         line=line.number,
         offset=base + line.start,
-        text=shorten(line.text.strip()),
+        text=shorten(without_folded_frames(line.text.strip())),
         first_line=block.first_line if block else 0,
         last_line=block.last_line if block else 0,
         fields=fields,

@@ -9,6 +9,8 @@ from pdtriage.scan.lines import Line, Lines
 from pdtriage.support.lazy_regex import lazy_compile
 
 HEADER = "Traceback (most recent call last)"
+FOLDED = HEADER + r":\n"
+"""A traceback within a message that was printed by `repr`: its line breaks are escaped."""
 MOST_LINES = 600
 MOST_FOREIGN = 25
 """So many lines of other writers may stand between two lines of one traceback."""
@@ -80,6 +82,18 @@ class Traceback:
         self.raised = self.last = line
         self.type, self.message = raised["type"], (raised["message"] or "").strip()
 
+    def unfold(self, line: Line, text: str) -> None:
+        """With a line whose message holds the traceback of another process, folded by `repr`.
+
+        What that one raised is what happened; its frames are the deepest.
+        """
+        self.raised = self.last = line
+        parts = _unfolded(text)
+        self.frames += [_frame(found) for part in parts[1:] if (found := _FRAME.match(part))]
+        named = [found for part in (text, *parts[1:]) if (found := _STRONG.match(part.strip()))]
+        if named:
+            self.type, self.message = named[-1]["type"], (named[-1]["message"] or "").strip()
+
     @property
     def stack(self) -> str:
         return "\n".join(f"{f.file} in {f.function}" for f in self.frames)
@@ -104,6 +118,19 @@ class Traceback:
             if not _LIBRARY.search(frame.file):
                 return frame
         return None
+
+
+def without_folded_frames(text: str) -> str:
+    """What a line says, and what was raised in the traceback that is folded into it."""
+    if FOLDED not in text:
+        return text
+    head, _, folded = text.partition(FOLDED)
+    raised = [part.strip() for part in _unfolded(folded) if _STRONG.match(part.strip())]
+    return " … ".join([head.removesuffix("\\n"), *raised[-1:]])
+
+
+def _unfolded(text: str) -> list[str]:
+    return text.replace("\\'", "'").replace('\\"', '"').split("\\n")
 
 
 def is_header(text: str) -> bool:
@@ -239,6 +266,9 @@ class _TracebackReader:
         text = line.text
         if self._margin:
             text = text[: self._margin].lstrip() + text[self._margin :]
+        if FOLDED in text:
+            self._take_folded(line, text)
+            return True
         if is_header(text):
             if self._has_ended(line):
                 return False
@@ -277,6 +307,12 @@ class _TracebackReader:
         chained = self._glue or nested or (self._grouped and bool(self.done))
         self._open.append(Traceback(header=line, thread=self._in_thread, chained=chained))
         self._glue, self._in_thread, self._foreign, self._after_frame = False, None, 0, False
+
+    def _take_folded(self, line: Line, text: str) -> None:
+        current = self._open.pop() if self._open else Traceback(line, self._in_thread, self._glue)
+        current.unfold(line, text)
+        self.done.append(current)
+        self._glue, self._in_thread, self._foreign, self._blank = False, None, 0, 0
 
     def _take_inside(self, line: Line, text: str) -> bool:
         current = self._open[-1]

@@ -233,3 +233,55 @@ def test_the_frame_that_loguru_marks_is_a_frame() -> None:
     )
     (event,) = telling(facts)
     assert event.frame == Frame("/srv/train.py", 12, "main")
+
+
+FOLDED = r"""
+    epoch 0 step 1 loss 0.3
+    Traceback (most recent call last):
+      File "/home/user/job/train.py", line 40, in <module>
+        for batch in loader:
+      File "/opt/py/site-packages/paddle/io/dataloader/worker.py", line 188, in reraise
+        raise self.exc_type(msg)
+    KeyError: 'DataLoader worker(1) caught KeyError with message:\nTraceback (most recent call last):\n  File "/opt/py/site-packages/paddle/io/dataloader/worker.py", line 363, in _worker_loop\n    batch = fetcher.fetch(indices)\n  File "/home/user/job/sampling.py", line 169, in sampling\n    annos = self.per_class[name]\nKeyError: \'Car\'\n'
+"""  # noqa: E501
+
+
+def test_a_workers_traceback_that_repr_folded_into_one_line_shows_its_own_frame() -> None:
+    (event,) = telling(facts_of(FOLDED))
+    assert event.frame is not None
+    assert (event.frame.file, event.frame.line) == ("/home/user/job/sampling.py", 169)
+    assert event.text == (
+        "KeyError: 'DataLoader worker(1) caught KeyError with message: … KeyError: 'Car'"
+    )
+
+
+def test_a_folded_traceback_alone_is_an_exception_too() -> None:
+    line = FOLDED.splitlines()[-1].replace("DataLoader worker(1) caught KeyError with", "A")
+    (event,) = telling(facts_of(line + "\n"))
+    assert event.frame is not None
+    assert (event.frame.line, event.fields["error_class"]) == (169, "KeyError")
+
+
+def test_lines_of_ranks_that_torchrun_marks_are_told_apart() -> None:
+    facts = facts_of(
+        """
+        loading
+        step 1 loss 0.4
+        more words
+        [rank1]: Traceback (most recent call last):
+        [rank0]: Traceback (most recent call last):
+        [rank1]:   File "/home/user/train.py", line 10, in main
+        [rank0]:   File "/home/user/train.py", line 12, in main
+        [rank1]:     f()
+        [rank0]:     g()
+        [rank1]: KeyError: 'label'
+        [rank0]: OSError: [Errno 5] Input/output error: '/data/1.jpg'
+        """,
+        kind="console",
+    )
+    found = {event.writer: event for event in telling(facts)}
+    assert {writer: event.category for writer, event in found.items()} == {
+        0: "data.io",
+        1: "code.python",
+    }
+    assert found[1].frame == Frame("/home/user/train.py", 10, "main")

@@ -73,3 +73,35 @@ def test_of_a_kernel_log_alone_what_hit_a_training_job_comes_first() -> None:
     other = "Nov 15 03:12:40 gpu07 kernel: sdb: Medium Error\n"
     (cause,) = judged_files({"dmesg.txt": other + KILLED}).causes
     assert cause.category == "memory.host"
+
+
+TABLE = """\
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2024-01-02_03:04:08
+  host      : node01
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 4242)
+  error_file: <N/A>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2024-01-02_03:04:07
+  host      : node01
+  rank      : 1 (local_rank: 1)
+  exitcode  : {code} (pid: 4243)
+  error_file: <N/A>
+============================================================
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "category"), [(1, "unknown"), (-9, "external.kill"), (-11, "code.crash")]
+)
+def test_the_table_of_torchrun_names_who_failed_first(code: int, category: str) -> None:
+    found = judged_files({"console.log": STEPS + TABLE.format(code=code)})
+    assert (found.verdict, found.causes[0].ranks) == ("failed", (1,))
+    assert found.causes[0].category == category
