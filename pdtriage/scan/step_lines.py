@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pdtriage.knowledge.signature import detecting_form
@@ -15,6 +16,7 @@ from pdtriage.support.multi_pattern import EngineName, database_of
 STEP_GROUPS = ("step", "epoch", "total", "loss")
 LONGEST_COUNTER = 12
 """Digits; a longer number is an id, not a step."""
+_COLOURS = re.compile(rb"\x1b\[[\d;]*m")
 _GLOG_LINE = rb"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
 
 
@@ -84,6 +86,8 @@ class StepLineDetector:
         """None if it is of no interest. Behind all counters stands glog."""
         if CR in line or len(line) > LONGEST:
             return TORN
+        if b"\x1b" in line:
+            line = _COLOURS.sub(b"", line)
         found: set[int] = set()
 
         def on_match(index: int, _start: int, _end: int, _flags: int, _context: object) -> None:
