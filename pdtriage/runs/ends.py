@@ -8,6 +8,9 @@ from pdtriage.model import Vanished
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.node_runs import NodeRun
 
+CLOCKS_DIFFER = 1.0
+"""Seconds between the clocks of two hosts that keep time."""
+
 
 def started(group: Sequence[NodeRun]) -> list[float]:
     """When its nodes began, by our own record, else by all times there are."""
@@ -29,18 +32,35 @@ def _times(group: Sequence[NodeRun]) -> list[float]:
 
 def ended_by_record(group: Sequence[NodeRun]) -> str | None:
     """The worst end any node wrote down: one may have finished before another failed."""
-    told = [run.record.reason for run in group if run.record]
+    records = [run.record for run in group if run.record]
+    told = [record.reason for record in records]
     told += ["launcher-killed"] * bool(vanished_launchers(group))
+    if "interrupted" in told and _was_stopped_before_it_failed(records):
+        return "interrupted"
     for reason in ("failed", "launcher-killed", "interrupted"):
         if reason in told:
             return reason
     return next(iter(told), None)
 
 
+def _was_stopped_before_it_failed(records: Sequence[RunRecord]) -> bool:
+    """Whoever failed did so on another node, when the ranks of the stopped one had gone."""
+    stops = [signal.time for r in records for signal in r.signals if signal.reason == "interrupt"]
+    failures = [
+        death.time
+        for r in records
+        if r.reason == "failed"
+        for death in r.deaths
+        if death.code != 0 and not death.stopped
+    ]
+    return bool(stops and failures) and min(failures) > min(stops) - CLOCKS_DIFFER
+
+
 def launcher_pids(group: Sequence[NodeRun]) -> frozenset[int]:
-    """Who may stop ranks: the launcher, and its guardian when the launcher was killed."""
+    """Who may stop ranks: the launcher, Paddle's below it, and the guardian of a killed one."""
     records = [run.record for run in group if run.record]
     pids = [pid for record in records for pid in (record.pid, record.guardian_pid)]
+    pids += [process.pid for r in records for process in r.processes if process.role == "launcher"]
     return frozenset(pid for pid in pids if pid)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -70,6 +71,12 @@ class RankReading(NamedTuple):
         return self.causes[0] if self.causes else None
 
     @property
+    def interrupted(self) -> Observation | None:
+        """Its word that somebody interrupted it, where it had not failed before."""
+        primary = self.primary
+        return primary if primary is not None and primary.says("interrupted") else None
+
+    @property
     def position(self) -> tuple[int, int]:
         """(epoch, step) of the last progress; (-1, -1) without any."""
         last = self.rank.progress[-1] if self.rank.progress else None
@@ -116,7 +123,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     if not telling:
         return RankReading(rank, context=context, stopped=stopped, ended=ended, done=done)
     unsurvived = _not_survived(telling, rank.progress, knowledge)
-    alive = _not_explained(unsurvived, knowledge)
+    alive = _before_interruption(_not_explained(unsurvived, knowledge))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
     survived = _without(telling, unsurvived)
@@ -262,6 +269,23 @@ def _is_explained(f: Observation, found: Sequence[Observation], knowledge: Knowl
         for g in found
         if g.event.signature in explaining
     )
+
+
+def _before_interruption(found: list[Observation]) -> list[Observation]:
+    """Without what a process says on its way out after somebody has interrupted it.
+
+    What comes long after, below lines that are no news, is another failure.
+    """
+    ordered = sorted(found, key=lambda f: f.where)
+    at = next((n for n, f in enumerate(ordered) if f.says("interrupted")), None)
+    if at is None:
+        return found
+    followed = []
+    for earlier, later in itertools.pairwise(ordered[at:]):
+        if not _together(earlier, later, FAR):
+            break
+        followed.append(later)
+    return _without(found, followed)
 
 
 def _after_symptoms(

@@ -98,6 +98,10 @@ WHAT_TELLS_AN_END = Text(
     "可看出日志是否增长、由谁写入；用 `pdtriage run` 启动的作业会记录每个进程如何结束"
     "（更多说明：`pdtriage explain verdict.cut-short`）",
 )
+RECORDED_STOP = Text(
+    "its own record says that the run was stopped by a signal, before anything had failed",
+    "运行记录显示该运行被信号终止，此前没有任何失败",
+)
 ALL_STOPPED = Text(
     "every rank was stopped with SIGTERM and none shows an error of its own",
     "所有 rank 都被 SIGTERM 终止，且没有自身的错误",

@@ -10,7 +10,7 @@ from pdtriage.model import Cause
 from .builders import DISK, judged, waited
 
 PADDLE = "/opt/py/lib/python3.9/site-packages/paddle"
-MISSING = "python: can't open file 'train.py': [Errno 2] No such file or directory\n"
+ENDED = "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.\n"
 
 
 def raised(*frames: str, error: str) -> str:
@@ -112,8 +112,8 @@ def test_another_line_of_the_rank_may_state_what_a_frame_suggests() -> None:
 
 
 def test_what_came_after_the_end_of_a_process_is_of_a_later_one() -> None:
-    assert cause_of(MISSING).confidence == "proven"
-    assert cause_of(MISSING + OWN).confidence == "likely"
+    assert cause_of(ENDED).confidence == "proven"
+    assert cause_of(ENDED + OWN).confidence == "likely"
 
 
 def test_what_came_before_it_speaks_against_it() -> None:

@@ -15,6 +15,7 @@ from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rules import (
     accused,
     deaths,
+    interrupted,
     kernel_log,
     launcher,
     never_met,
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = in_order(
         *launcher.RULES,
         *deaths.RULES,
         *stopped.RULES,
+        *interrupted.RULES,
         *never_met.RULES,
         *accused.RULES,
         *waiting.RULES,

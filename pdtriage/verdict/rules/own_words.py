@@ -164,7 +164,7 @@ RULES = (
         "own-cause",
         no_success,
         own_causes,
-        {"hosts-order": "ranks that are numbered in two ways fail in many ways"},
+        {"interrupted-first": "what ranks say when they were stopped follows from that"},
     ),
     Rule(
         "survived-error",

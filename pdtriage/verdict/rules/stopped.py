@@ -13,6 +13,7 @@ from pdtriage.verdict.rules.rule import Rule, console, no_success
 from pdtriage.verdict.rules.waiting import fell_behind, never_joined
 from pdtriage.verdict.suspects import Suspect, launcher_suspect, silent_suspect
 
+INTERRUPTED = "verdict.interrupted"
 MOST_NAMED = 4
 """Launchers that vanished; of more the rest goes without saying."""
 
@@ -41,7 +42,18 @@ def interruption(evidence: RunEvidence) -> list[Suspect]:
     stop = cause_of_launcher(evidence)
     if stop is None or stop.category != "external.kill":
         return []
-    return _reason_to_stop(evidence) or [stop]
+    if saw_a_failure_before(evidence, stop.found):
+        return []
+    return reason_to_stop(evidence) or [stop]
+
+
+def saw_a_failure_before(evidence: RunEvidence, stop: Observation | None) -> bool:
+    """The launcher had seen a process fail when it was stopped itself."""
+    return any(
+        stop is not None and found.file == stop.file and found.where < stop.where
+        for found in evidence.launcher
+        if found.says("failed", "process-failed", "lists-failed")
+    )
 
 
 def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
@@ -49,7 +61,7 @@ def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
     facts = evidence.facts
     if not facts.vanished:
         return []
-    if len(facts.vanished) == len(facts.nodes) and (hung := _reason_to_stop(evidence)):
+    if len(facts.vanished) == len(facts.nodes) and (hung := reason_to_stop(evidence)):
         return hung  # no launcher was left that could have told of the others
     nodes = {gone.node for gone in facts.vanished}
     here = [
@@ -67,7 +79,7 @@ def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
     ]
 
 
-def _reason_to_stop(evidence: RunEvidence) -> list[Suspect]:
+def reason_to_stop(evidence: RunEvidence) -> list[Suspect]:
     """Who kept the others waiting until somebody lost patience."""
     return fell_behind(evidence) or never_joined(evidence) or awaited_peers(evidence)
 
@@ -90,7 +102,7 @@ def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:
     if not told and not evidence.interrupted and evidence.others_are_missing:
         return [_stopped_for_others(evidence, stopped)]
     why = wording.ALL_STOPPED
-    return [launcher_suspect("verdict.interrupted", "external.kill", stopped[:1], why)]
+    return [launcher_suspect(INTERRUPTED, "external.kill", stopped[:1], why)]
 
 
 def not_stopped(evidence: RunEvidence) -> list[Suspect]:

@@ -114,15 +114,21 @@ def node(number: int, pid: int, death: DeathRecord | None, reason: str) -> RunRe
     )  # fmt: skip
 
 
-@yields("own-cause", to="hosts-order")
-def ranks_that_were_numbered_twice_fail_of_it() -> RunFacts:
+@yields("interrupted-first", to="hosts-order")
+def somebody_stops_nodes_that_were_given_their_hosts_in_different_order() -> RunFacts:
     return last_run(
         {
-            "a/console.log": launched_with("10.0.0.1,10.0.0.2"),
+            "a/console.log": launched_with("10.0.0.1,10.0.0.2") + SIGNAL,
             "b/console.log": launched_with("10.0.0.2,10.0.0.1"),
-            "a/log/workerlog.0": STEPS + ERROR,
+            "a/log/workerlog.0": STEPS,
         }
     )
+
+
+@yields("own-cause", to="interrupted-first")
+def a_rank_cannot_save_any_more_in_the_seconds_after_a_stop() -> RunFacts:
+    late = DISK.replace("Traceback", "[2023-01-02 03:04:06,006] saving\nTraceback", 1)
+    return last_run({**logs(STEPS + late, STEPS), "console.log": SIGNAL})
 
 
 @yields("kernel-kill", to="own-cause")

@@ -1,0 +1,97 @@
+"""Runs that somebody stopped before anything had failed in them; what ranks say then follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rules.kernel_log import killed_for_memory
+from pdtriage.verdict.rules.launcher import cause_of_launcher, launcher_cause, own_report
+from pdtriage.verdict.rules.never_met import never_met
+from pdtriage.verdict.rules.pod_ends import ended_by_cluster
+from pdtriage.verdict.rules.rule import Rule, no_success
+from pdtriage.verdict.rules.stopped import INTERRUPTED, reason_to_stop, saw_a_failure_before
+from pdtriage.verdict.suspects import (
+    Suspect,
+    launcher_suspect,
+    own_suspects,
+    strong_suspects,
+)
+
+LAST_LINES = 12
+"""So many may stand between the last word of a process and the end of its log."""
+ON_THE_WAY_OUT = 30.0
+"""Seconds; launchers wait so long, and no longer, for a process that they have told to end."""
+
+
+def interrupted_first(evidence: RunEvidence) -> Sequence[Suspect]:
+    """By our own record, by the launcher's word or by that of its ranks; nothing failed before.
+
+    A job that somebody gave up may have stood still before: then who kept it waiting is the cause.
+    """
+    if evidence.facts.ended_by_record not in (None, "interrupted"):
+        return []
+    stop = _words_of_a_stop(evidence)
+    if not stop or _had_failed(evidence, stop[0]):
+        return []
+    return never_met(evidence) or reason_to_stop(evidence) or stop
+
+
+def _words_of_a_stop(evidence: RunEvidence) -> list[Suspect]:
+    """Whose word it is that the run was stopped; the launcher's first."""
+    told = cause_of_launcher(evidence)
+    if told is not None and told.found is not None and told.found.says("interrupted"):
+        return [told]
+    ranks = [s for s in own_suspects(evidence) if s.found and s.found.says("interrupted")]
+    if ranks:
+        return ranks
+    if evidence.facts.ended_by_record != "interrupted":
+        return []
+    support = [reading.stopped for reading in evidence.readings if reading.stopped][:1]
+    why = wording.RECORDED_STOP
+    return [launcher_suspect(INTERRUPTED, "external.kill", support, why)._replace(certain=True)]
+
+
+def _had_failed(evidence: RunEvidence, stop: Suspect) -> bool:
+    """Something was wrong before the run was stopped."""
+    if killed_for_memory(evidence) or ended_by_cluster(evidence) or launcher_cause(evidence):
+        return True
+    if evidence.facts.ended_by_record is None and (
+        own_report(evidence) or saw_a_failure_before(evidence, stop.found)
+    ):
+        return True
+    own = [s for s in strong_suspects(evidence) if not _only_follows(s, stop)]
+    if evidence.facts.ended_by_record == "interrupted":  # no process had failed, by its parent
+        own = [suspect for suspect in own if _was_its_last_word(suspect, evidence)]
+    return bool(own)
+
+
+def _was_its_last_word(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """Nothing but the stop came after it: a thread died, and the process stood still."""
+    found = suspect.found
+    reading = next((r for r in evidence.readings if r.rank is suspect.rank), None)
+    if found is None or reading is None:
+        return False
+    stop = reading.stopped.event if reading.stopped else None
+    after = (stop.first_line or stop.line) if stop else reading.rank.last_line
+    return after - max(found.event.last_line, found.event.line) <= LAST_LINES
+
+
+def _only_follows(suspect: Suspect, stop: Suspect) -> bool:
+    """A crash on the way out, or something right after the moment of the stop."""
+    if suspect.category == "code.crash":
+        return True
+    own = suspect.found.event.time if suspect.found else None
+    then = stop.found.event.time if stop.found else None
+    return own is not None and then is not None and 0 < own - then < ON_THE_WAY_OUT
+
+
+RULES = (
+    Rule(
+        "interrupted-first",
+        no_success,
+        interrupted_first,
+        {"hosts-order": "who numbers nodes in two ways stops the job because it does not begin"},
+    ),
+)

@@ -1,0 +1,155 @@
+"""Given a run that somebody stopped, then that is its end, whatever ranks say on the way out."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord, SignalRecord
+from pdtriage.verdict import Judgement, judge
+
+from ...runs.builders import runs_of
+from ...scan.builders import engine
+from ..builders import (
+    DISK,
+    ERROR,
+    STEPS,
+    death,
+    judged,
+    lost,
+    process,
+    recorded,
+    stopped,
+    summary,
+)
+
+CTRL_C = ERROR.replace("KeyError: 1", "KeyboardInterrupt")
+SIGNAL = "LAUNCH INFO 2023-01-02 03:04:05,006 Terminating with signal 2\n"
+DASHES = 22 * "-"
+CRASH = (
+    f"\n{DASHES}\nError Message Summary:\n{DASHES}\n"
+    "FatalError: `Segmentation fault` is detected by the operating system.\n"
+    "  [SignalInfo: *** SIGSEGV (@0x65) received by PID 70 (TID 0x7f) from PID 101 ***]\n"
+)
+LOADER = (
+    'Traceback (most recent call last):\n  File "/usr/lib/python3.9/multiprocessing/connection.py",'
+    " line 383, in _recv\n    raise EOFError\nEOFError\n"
+)
+NODES = ("10.0.0.1:1", "10.0.0.2:1")
+
+
+def answer(found: Judgement) -> tuple[str, str]:
+    return found.verdict, found.causes[0].category
+
+
+INTERRUPTED = ("interrupted", "external.kill")
+
+
+@pytest.mark.parametrize("other", [STEPS + CTRL_C, STEPS, STEPS + CRASH, STEPS + lost(1, 0)])
+@pytest.mark.parametrize("after", ["", CRASH, LOADER, ERROR, lost(0, 1)])
+def test_what_comes_after_ctrl_c_follows_from_it(after: str, other: str) -> None:
+    assert answer(judged(STEPS + CTRL_C + after, other)) == INTERRUPTED
+
+
+def test_a_failure_long_after_is_another_one() -> None:
+    later = CTRL_C + "start-up\n" * 200 + DISK
+    assert answer(judged(later, later)) == ("failed", "storage.disk")
+
+
+def test_a_crash_behind_ctrl_c_is_proven_to_be_none() -> None:
+    (cause,) = judged(STEPS + CTRL_C + CRASH, STEPS + CTRL_C + CRASH).causes
+    assert (cause.signature, cause.confidence) == ("python.keyboard-interrupt", "proven")
+
+
+@pytest.mark.parametrize("one", [STEPS + DISK + CTRL_C, STEPS + DISK])
+def test_who_had_failed_before_is_still_the_cause(one: str) -> None:
+    found = judged(one, STEPS + CTRL_C)
+    assert (found.verdict, found.causes[0].rank) == ("failed", 0)
+    assert found.causes[0].category == "storage.disk"
+
+
+@pytest.mark.parametrize("one", [STEPS + CRASH, STEPS + LOADER, STEPS + lost(0, 1), STEPS])
+def test_the_launchers_word_comes_before_what_follows(one: str) -> None:
+    found = judged(one, STEPS + stopped(71, 60), console=SIGNAL)
+    assert answer(found) == INTERRUPTED
+    assert found.causes[0].role == "launcher"
+
+
+def test_a_launcher_that_saw_a_failure_before_its_signal_was_not_interrupted_first() -> None:
+    failed = (
+        "LAUNCH ERROR 2023-01-02 03:04:04,006 Container failed !!!\n"
+        "Container rank 1 status failed cmd ['python'] code 3 log log/workerlog.1\n"
+    )
+    found = judged(STEPS + stopped(70, 60), STEPS, console=failed + SIGNAL)
+    assert found.verdict == "failed"
+
+
+def stop_of(rank: int) -> DeathRecord:
+    return death(rank, rank, None, 15)._replace(stopped=True)
+
+
+def interrupted(*deaths: DeathRecord) -> RunRecord:
+    return recorded(*deaths)._replace(reason="interrupted", interrupted_by=15)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        STEPS + CRASH,
+        STEPS + LOADER,
+        STEPS + lost(0, 1),
+        STEPS + "recovered from:\n" + ERROR + "sample skipped\n" * 40,
+        "epoch 0 step 0 loss 1.5\n" + summary(70, 60),
+        STEPS,
+    ],
+)
+@pytest.mark.parametrize("unseen", [False, True], ids=["stopped", "died of Ctrl-C itself"])
+def test_our_record_is_the_strongest_word(one: str, unseen: bool) -> None:
+    first = death(0, 0, None, 2) if unseen else stop_of(0)
+    found = judged(one, STEPS + summary(71, 60), records=[interrupted(first, stop_of(1))])
+    (cause,) = found.causes
+    assert answer(found) == INTERRUPTED
+    assert (cause.role, cause.confidence) == ("launcher", "proven")
+    assert "record" in cause.why[0].en
+
+
+def test_a_thread_that_died_and_left_its_process_standing_is_still_the_cause() -> None:
+    thread = "Exception in thread Thread-1:\n" + DISK
+    found = judged(STEPS + thread, STEPS, records=[interrupted(stop_of(0), stop_of(1))])
+    assert answer(found) == ("failed", "storage.disk")
+
+
+def test_paddles_launcher_below_ours_is_no_outsider() -> None:
+    launcher = ProcessRecord("launcher", None, None, None, None, 65, None, 0, 1.0, 1.0)
+    record = recorded(stop_of(0), stop_of(1))
+    record = record._replace(processes=(launcher, process(0), process(1)), reason=None, ended=None)
+    facts = runs_of(
+        {
+            "log/workerlog.0": STEPS + summary(70, 65),
+            "log/workerlog.1": STEPS + summary(71, 65),
+        },
+        [("log", record)],
+    )[-1]
+    assert {60, 65} <= facts.launcher_pids
+    found = judge(facts, engine().knowledge)
+    assert "verdict.outsider" not in {cause.signature for cause in found.causes}
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.5, "interrupted"), (-30.0, "failed")])
+def test_a_node_that_fails_when_another_one_was_stopped_only_lost_it(
+    seconds: float, verdict: str
+) -> None:
+    def node(number: int, reason: str) -> RunRecord:
+        own = process(number)._replace(local_rank=0, log="workerlog.0")
+        return RunRecord(
+            "run-1.jsonl", 1, str(number), pid=5 + number, node_rank=number, nnodes=2,
+            world_size=2, address=NODES[number].partition(":")[0], endpoints=NODES,
+            processes=(own,), ended=50.0, reason=reason,
+        )  # fmt: skip
+
+    stop = SignalRecord(70, 0, 15, "interrupt", 40.0, 40.0)
+    one = node(0, "interrupted")._replace(signals=(stop,), deaths=(stop_of(0),))
+    gone = death(0, 1, 1, None)._replace(local_rank=0, time=40.0 + seconds)
+    other = node(1, "failed")._replace(deaths=(gone,))
+    files = {"n0/workerlog.0": STEPS, "n1/workerlog.0": STEPS + lost(1, 0)}
+    (run,) = runs_of(files, [("n0", one), ("n1", other)])
+    assert judge(run, engine().knowledge).verdict == verdict
