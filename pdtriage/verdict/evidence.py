@@ -8,9 +8,18 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from pdtriage.knowledge import Knowledge
-from pdtriage.model import Event, RunFacts
+from pdtriage.model import Event, Rank, RunFacts
 from pdtriage.verdict.accusations import accusations_in, accusers_of
-from pdtriage.verdict.rank_reading import Observation, RankReading, read_rank
+from pdtriage.verdict.life import is_outlived_by_others
+from pdtriage.verdict.rank_reading import (
+    Observation,
+    RankReading,
+    read_rank,
+    without_outlived,
+)
+
+MOST_ASKED = 8
+"""Ranks whose steps are looked at for signs that another one lived on."""
 
 
 class RunEvidence:
@@ -20,7 +29,7 @@ class RunEvidence:
         self.facts = facts
         self.signatures = knowledge.signatures
         self._finishes = knowledge.finishes
-        self.readings = [read_rank(rank, knowledge) for rank in facts.ranks]
+        self.readings = _seen_by_others([read_rank(rank, knowledge) for rank in facts.ranks], facts)
         self.accusations = accusations_in(self.readings)
         self.accusers = accusers_of(self.accusations)
         self.launcher = _observations(facts.launcher, knowledge)
@@ -107,6 +116,23 @@ class RunEvidence:
         if any(size.isdecimal() and int(size) > len(self.readings) for size in sizes):
             return True
         return len(self.readings) == 1 and any(map(_is_between_ranks, events))
+
+
+def _seen_by_others(readings: list[RankReading], facts: RunFacts) -> list[RankReading]:
+    """Without what a rank went on after, as steps of those show that wait for it at each step."""
+    if facts.mode in ("ps", "ps-heter", "rpc") or all(r.quiet for r in readings):
+        return readings
+    workers = [r.rank for r in readings if r.rank.role == "worker" and r.rank.progress]
+    waiting = sorted(workers, key=lambda rank: rank.progress[-1].time or 0.0)[-MOST_ASKED:]
+    return [_without_outlived(reading, waiting) for reading in readings]
+
+
+def _without_outlived(reading: RankReading, waiting: Sequence[Rank]) -> RankReading:
+    if reading.quiet or reading.rank.role != "worker":
+        return reading
+    trouble = [*reading.causes, *reading.symptoms, *reading.inner]
+    outlived = [f for f in trouble if is_outlived_by_others(f, reading.rank, waiting)]
+    return without_outlived(reading, outlived) if outlived else reading
 
 
 def _observations(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> list[Observation]:

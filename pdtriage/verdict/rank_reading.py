@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.model import Event, Progress, Rank, Says
+from pdtriage.model import Event, Rank, Says
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
+from pdtriage.verdict.life import end_of, is_outlived, is_survived, milestones_in
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
@@ -61,6 +62,10 @@ class RankReading(NamedTuple):
     """Lines that support a cause of their category and mean nothing alone."""
     survived: Sequence[Observation] = ()
     """Causes after which steps were made; they count only when nothing else explains the end."""
+    outlived: Sequence[Observation] = ()
+    """What looked bad and was not: it went on for long."""
+    milestones: Sequence[Observation] = ()
+    """Evaluations, saved models, the end of training."""
     stopped: Observation | None = None
     ended: Observation | None = None
     done: Observation | None = None
@@ -103,7 +108,7 @@ class RankReading(NamedTuple):
 
 
 _made = maker(RankReading)
-_NOTHING_TOLD = ((), (), (), (), (), (), None, None, None)
+_NOTHING_TOLD = ((), (), (), (), (), (), (), (), None, None, None)
 
 
 def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
@@ -119,10 +124,17 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     context = tuple([f for f in known if f.event.role == "context" and f.event.category])
     ended = _good_end(known)
     done = _training_done(known, rank)
+    milestones = milestones_in(known)
     telling = _telling([f for f in known if f.event.role in ("cause", "symptom")], rank, stopped)
     if not telling:
-        return RankReading(rank, context=context, stopped=stopped, ended=ended, done=done)
-    unsurvived = _not_survived(telling, rank.progress, knowledge)
+        return RankReading(
+            rank, context=context, milestones=milestones, stopped=stopped, ended=ended, done=done
+        )
+    trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
+    lived_on = partial(is_outlived, rank=rank, milestones=milestones, trouble=trouble)
+    unsurvived = _not_survived(
+        telling, partial(is_survived, rank=rank, milestones=milestones, trouble=trouble), knowledge
+    )
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
@@ -134,7 +146,9 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         inner=tuple([f for f in alive if f.signature.points == "earlier"]),
         explained=tuple(_without(unsurvived, alive)),
         context=context,
-        survived=tuple([f for f in survived if f.event.role == "cause"]),
+        survived=tuple([f for f in survived if f.event.role == "cause" and not lived_on(f)]),
+        outlived=tuple(filter(lived_on, survived)),
+        milestones=milestones,
         stopped=stopped,
         ended=ended,
         done=done,
@@ -186,8 +200,6 @@ def _telling(
 
 def _without(found: list[Observation], subset: Sequence[Observation]) -> list[Observation]:
     """The observations that are not in `subset`, in their order."""
-    if len(subset) == len(found):
-        return []
     left_out = {id(f) for f in subset}
     return [f for f in found if id(f) not in left_out]
 
@@ -206,18 +218,24 @@ def _often_enough(found: list[Observation], rank: Rank) -> list[Observation]:
     """A retry means something only when it comes again and again, or is the last word."""
     if all(f.signature.repeats <= 1 for f in found):
         return found
-    counts: dict[str, int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for f in found:
-        counts[f.event.signature] = counts.get(f.event.signature, 0) + f.event.count
+        counts[_repeated(f)] = counts.get(_repeated(f), 0) + f.event.count
     last_words = " ".join(rank.tail[-LAST_WORDS:])
     kept = []
     for f in found:
         wanted = f.signature.repeats
         if wanted > 2 and not rank.progress and any(w in last_words for w in f.signature.literals):
             wanted = max(2, wanted // 2)
-        if counts[f.event.signature] >= wanted:
+        if counts[_repeated(f)] >= wanted:
             kept.append(f)
     return kept or [f for f in found if _ends_on_nan(f, rank)]
+
+
+def _repeated(found: Observation) -> tuple[str, str]:
+    """What has to come again: of several peers each may be late once."""
+    fields = found.event.fields
+    return found.event.signature, fields.get("peer_addr") or fields.get("peer_rank", "")
 
 
 def _ends_on_nan(found: Observation, rank: Rank) -> bool:
@@ -228,12 +246,10 @@ def _ends_on_nan(found: Observation, rank: Rank) -> bool:
 
 
 def _not_survived(
-    found: list[Observation], progress: Sequence[Progress], knowledge: Knowledge
+    found: list[Observation], is_survived: Callable[[Observation], bool], knowledge: Knowledge
 ) -> list[Observation]:
-    """Without what real progress came after, unless a later failure goes back to it."""
-    if not progress:
-        return found
-    dead = [f for f in found if not _survived(f, progress)]
+    """Without what life came after, unless a later failure goes back to it."""
+    dead = [f for f in found if not is_survived(f)]
     if len(dead) == len(found):
         return dead
     for f in _without(found, dead):
@@ -245,12 +261,14 @@ def _not_survived(
     return _without(found, _without(found, dead))
 
 
-def _survived(found: Observation, progress: Sequence[Progress]) -> bool:
-    last = max(found.event.last_line, found.event.last_seen, found.event.line)
-    later = [step for step in progress if step.line > last]
-    if found.category == "numeric.nan":
-        return any(step.loss is not None and math.isfinite(step.loss) for step in later)
-    return bool(later)
+def without_outlived(reading: RankReading, outlived: Sequence[Observation]) -> RankReading:
+    """The same where other ranks show that it went on after these."""
+    return reading._replace(
+        causes=tuple(_without([*reading.causes], outlived)),
+        symptoms=tuple(_without([*reading.symptoms], outlived)),
+        inner=tuple(_without([*reading.inner], outlived)),
+        outlived=(*reading.outlived, *outlived),
+    )
 
 
 def _not_explained(found: list[Observation], knowledge: Knowledge) -> list[Observation]:

@@ -172,7 +172,7 @@ def _happened(reading: RankReading) -> list[tuple[str, Observation]]:
     if not any(reading[1:]):
         return []
     said = (
-        ("warning", (*reading.survived, *reading.context)),
+        ("warning", (*reading.survived, *reading.outlived, *reading.context)),
         ("error", reading.causes),
         ("symptom", (*reading.symptoms, *reading.inner, *reading.explained)),
         ("signal", (reading.stopped,) if reading.stopped else ()),

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
-from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.life import steps_after
+from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rules.deaths import first_to_fail
 from pdtriage.verdict.rules.kernel_log import killed_for_memory, with_hardware
 from pdtriage.verdict.rules.launcher import cause_of_launcher
@@ -27,8 +28,6 @@ from pdtriage.verdict.suspects import (
     strong_suspects,
 )
 
-PREPARED_STEPS = 32
-"""A DataLoader has no more batches than this in its queue when its reader dies."""
 _EXCEPTION = lazy_compile(
     r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
 )
@@ -72,11 +71,9 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
         return []
     accused = {rank.key for accusation in evidence.accusations for rank in accusation.accused}
     suspects = [
-        suspect
+        _by_survived_error(reading, evidence)
         for reading in went_on
-        if not (reading.symptoms or reading.causes)
-        and (not accused or reading.rank.key in accused)
-        and (suspect := _by_survived_error(reading, evidence))
+        if not (reading.symptoms or reading.causes) and (not accused or reading.rank.key in accused)
     ]
     suspects.sort(key=Suspect.strength)
     gone = None if evidence.accusations else first_to_fail(evidence)
@@ -85,25 +82,11 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
     return [] if gone.was_killed else [s for s in suspects if s.rank is gone.rank]
 
 
-def _by_survived_error(reading: RankReading, evidence: RunEvidence) -> Suspect | None:
-    late_errors = [f for f in reading.survived if not _is_outlived(f, reading)]
-    if not late_errors:
-        return None
-    first = min(late_errors, key=lambda f: (f.signature.generic, f.event.line))
-    others = [f for f in late_errors if f is not first][:2]
-    why = wording.went_on(_steps_after(first, reading))
+def _by_survived_error(reading: RankReading, evidence: RunEvidence) -> Suspect:
+    first = min(reading.survived, key=lambda f: (f.signature.generic, f.event.line))
+    others = [f for f in reading.survived if f is not first][:2]
+    why = wording.went_on(len(steps_after(first, reading.rank.progress)))
     return by_own_words(first, reading, others, evidence, why)
-
-
-def _is_outlived(found: Observation, reading: RankReading) -> bool:
-    """More steps came after the error than a queue can hold; steps are sampled, lines are not."""
-    end = max(found.event.last_line, found.event.last_seen, found.event.line)
-    lines = reading.rank.progress[-1].line - end if reading.rank.progress else 0
-    return lines > 2 * PREPARED_STEPS or _steps_after(found, reading) > PREPARED_STEPS
-
-
-def _steps_after(found: Observation, reading: RankReading) -> int:
-    return sum(step.line > found.event.line for step in reading.rank.progress)
 
 
 def consequences(evidence: RunEvidence) -> list[Suspect]:

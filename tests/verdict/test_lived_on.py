@@ -1,0 +1,98 @@
+"""Given a line that looks bad and a process that lived on, then it is no cause of its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.verdict import Judgement
+
+from .builders import DISK, judged, summary
+
+FULL = "2023-01-15 10:00:00 ERROR cannot write cache: [Errno 28] No space left on device\n"
+"""A mere line: nothing says that the process ended with it."""
+EVALUATED = "2023-01-15 10:00:09 INFO [EVAL] #Images: 380 mIoU: 0.7640 Acc: 0.8681\n"
+SAVED = "2023-01-15 10:00:09 INFO Save checkpoint: output/unet\n"
+DONE = "2023-01-15 10:00:09 INFO Training finished\n"
+QUIET = "loading\n"
+
+
+def ordinary(lines: int, last: str = "10:30:00") -> str:
+    return "".join(f"batch {n} was read\n" for n in range(lines)) + _milestone_free(last)
+
+
+def _milestone_free(time: str) -> str:
+    return f"I0115 {time}.000000 70 tcp_utils.cc:132] Successfully connected to 10.0.0.1:1\n"
+
+
+def steps(first: int, last: int, minute: int) -> str:
+    return "".join(
+        f"[2023-01-15 10:{minute + n // 60:02}:{n % 60:02}] epoch: 0, step: {n}/1000, loss: 0.5\n"
+        for n in range(first, last)
+    )
+
+
+def blamed(found: Judgement) -> list[str]:
+    return [cause.category for cause in found.causes]
+
+
+def test_a_line_is_believed_while_nothing_comes_after_it() -> None:
+    assert blamed(judged(QUIET + FULL)) == ["storage.disk"]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [EVALUATED, DONE, 40 * QUIET + SAVED, ordinary(60), ordinary(600, "10:00:01")],
+    ids=["evaluation", "end of training", "saved model", "half an hour of lines", "many lines"],
+)
+def test_what_no_dying_process_writes_clears_it(later: str) -> None:
+    found = judged(QUIET + FULL + later)
+    assert blamed(found) == []
+    (reading,) = found.readings
+    assert [f.category for f in reading.outlived] == ["storage.disk"]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [SAVED, ordinary(5), ordinary(60, "10:00:30"), summary(70, 60)],
+    ids=["a model saved in haste", "one late line", "a long message", "the end of a long wait"],
+)
+def test_what_a_dying_process_may_write_does_not(later: str) -> None:
+    assert "storage.disk" in blamed(judged(QUIET + FULL + later))
+
+
+@pytest.mark.parametrize("later", [EVALUATED, ordinary(600)], ids=["evaluation", "lines"])
+def test_what_ends_a_process_by_itself_is_cleared_by_steps_alone(later: str) -> None:
+    assert blamed(judged(QUIET + DISK + later)) == ["storage.disk"]
+    assert blamed(judged(QUIET + DISK + steps(0, 100, 5))) == []
+
+
+def test_a_reader_that_dies_may_only_end_its_epoch_early() -> None:
+    broken = "2023-01-15 10:00:00 ERROR cannot read /data/7.jpg: [Errno 5] Input/output error\n"
+    assert [c.partition(".")[0] for c in blamed(judged(broken + EVALUATED))] == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("minute", "cleared"), [(20, True), (0, False)], ids=["minutes later", "in the same minute"]
+)
+def test_steps_of_a_rank_that_waits_for_it_show_that_it_lives(minute: int, cleared: bool) -> None:
+    found = judged(steps(0, 5, minute), QUIET + FULL)
+    assert (blamed(found) == []) is cleared
+    trainers = judged(steps(0, 5, minute), QUIET + DISK)
+    assert blamed(trainers) == ["storage.disk"]  # it ended with that
+
+
+def test_an_hour_that_stands_in_a_line_far_above_is_not_that_of_the_error() -> None:
+    unstamped = FULL.partition("ERROR ")[2]
+    found = judged(steps(0, 5, 20), _milestone_free("09:00:00") + QUIET + unstamped)
+    assert blamed(found) == ["storage.disk"]
+
+
+def test_several_peers_that_are_late_once_are_no_peer_that_is_late_often() -> None:
+    def retry(port: int) -> str:
+        return (
+            "I0115 10:00:00.000000 70 tcp_utils.cc:107] Retry to connect to "
+            f"10.0.0.1:{port} while the server is not yet listening.\n"
+        )
+
+    assert blamed(judged("".join(map(retry, range(7001, 7006))))) == []
+    assert blamed(judged(5 * retry(7001))) == ["comm.init"]
