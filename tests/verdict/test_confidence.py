@@ -10,7 +10,7 @@ from pdtriage.model import Cause
 from .builders import DISK, judged, waited
 
 PADDLE = "/opt/py/lib/python3.9/site-packages/paddle"
-ENDED = "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.\n"
+ENDED = "double free or corruption (!prev)\n"
 
 
 def raised(*frames: str, error: str) -> str:
