@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from pdtriage.model import Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE, rhythm_of
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.accused import HANG
 from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.suspects import Suspect, silent_suspect
 
 STUCK = "verdict.stuck"
+SAME_SECOND = 2.0
+"""Seconds since 1970 are told without fractions."""
 
 
 def elsewhere(evidence: RunEvidence) -> list[Suspect]:
@@ -31,7 +34,7 @@ def fell_behind(evidence: RunEvidence) -> list[Suspect]:
         return []
     slow = others[0]
     least = min(r.position for r in waiting)
-    if slow.position >= least or slow.position[1] < 0:
+    if slow.position >= least or slow.position[1] < 0 or _was_stopped_in_motion(evidence):
         return []
     operation = next((r.waited_in for r in waiting if r.waited_in), None)
     why = [wording.not_waiting(operation)] if operation else []
@@ -48,9 +51,32 @@ def never_joined(evidence: RunEvidence) -> list[Suspect]:
     others = [r for r in spoken if not r.waited_in and r.quiet]
     if not waiting or len(others) != 1 or any(r.rank.progress for r in spoken):
         return []
+    if _was_stopped_in_motion(evidence):
+        return []
     support = [r.stopped for r in waiting if r.stopped][:2]
     why = wording.not_waiting(waiting[0].waited_in or "")
     return [silent_suspect("verdict.never-joined", "comm.init", others[0].rank, support, why)]
+
+
+def _was_stopped_in_motion(evidence: RunEvidence) -> bool:
+    """Too little time passed between the last sign of life and the stop to call anybody late.
+
+    Of ranks that work together some wait for the slowest at any moment.
+    """
+    told = [f.event.time for f in evidence.launcher if f.says("interrupted")]
+    told += [r.stopped.event.time for r in evidence.readings if r.stopped]
+    stop = next((time for time in told if time is not None), None)
+    ranks = [r.rank for r in evidence.readings if r.rank.lines]
+    steps = [rank.progress[-1].time for rank in ranks if rank.progress]
+    alive = [time for time in steps if time is not None]
+    alive = alive or [rank.first_time for rank in ranks if rank.first_time is not None]
+    if stop is None or not alive:
+        return False
+    silence = stop - max(alive)
+    if silence < -SAME_SECOND:
+        silence %= ZONE  # the clock of a log, and seconds since 1970
+    rhythms = [rhythm for rank in ranks if (rhythm := rhythm_of(rank.progress))]
+    return silence <= max(PATIENCE * max(rhythms, default=0.0), LEAST_SILENCE)
 
 
 def _odd_one_out(evidence: RunEvidence) -> list[Suspect]:
