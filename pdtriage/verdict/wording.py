@@ -98,6 +98,11 @@ WHAT_TELLS_AN_END = Text(
     "可看出日志是否增长、由谁写入；用 `pdtriage run` 启动的作业会记录每个进程如何结束"
     "（更多说明：`pdtriage explain verdict.cut-short`）",
 )
+STOPPED_WITH_PEERS = Text(
+    "the launcher stopped its ranks one after the other with SIGTERM; whoever shows an error had "
+    "lost one of those",
+    "启动器用 SIGTERM 依次停止各 rank；报错的 rank 只是失去了其中某个已被停止的对端",
+)
 RECORDED_STOP = Text(
     "its own record says that the run was stopped by a signal, before anything had failed",
     "运行记录显示该运行被信号终止，此前没有任何失败",

@@ -137,7 +137,7 @@ RULES = (
         "lost-peer",
         complaints,
         lost_peers,
-        {"launcher-gone": "ranks whose launcher was killed are missed for that"},
+        {"stopped-with-peers": "ranks that a launcher stopped, or died with, are missed for that"},
     ),
     Rule(
         "unnamed-peer",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pdtriage.model import Text, Vanished
 from pdtriage.verdict import wording
+from pdtriage.verdict.accusations import Accusation, RankKey
 from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
-from pdtriage.verdict.rank_reading import Observation
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.accused import OUTSIDER, awaited_peers
 from pdtriage.verdict.rules.deaths import SILENT
 from pdtriage.verdict.rules.launcher import cause_of_launcher
@@ -93,6 +96,52 @@ def _vanished(gone: Vanished) -> Text:
     )
 
 
+def stopped_with_their_peers(evidence: RunEvidence) -> list[Suspect]:
+    """The launcher stopped one rank after the other, and some broke when those before were gone."""
+    stopped = {r.rank.key for r in evidence.readings if r.stopped}
+    if not stopped or not evidence.accusations or _may_have_another_reason(evidence):
+        return []
+    nodes = by_node(r for r in evidence.readings if r.rank.files).values()
+    if not all(map(_began_with_the_first, nodes)):
+        return []
+    broke = {a.accuser.rank.key for a in evidence.accusations}
+    if not all(_broke_with(a, stopped) for a in evidence.accusations):
+        return []
+    if not all(r.rank.key in stopped or r.rank.key in broke for r in evidence.readings):
+        return []
+    support = [*_stops(evidence)[:1], *(a.found for a in evidence.accusations[:2])]
+    why = wording.STOPPED_WITH_PEERS
+    return [launcher_suspect(INTERRUPTED, "external.kill", support, why)]
+
+
+def _may_have_another_reason(evidence: RunEvidence) -> bool:
+    """The launcher saw somebody fail, or somebody who may have failed left no log here."""
+    failed = evidence.facts.ended_by_record == "failed" or evidence.says_failed or evidence.named
+    return bool(failed) or evidence.others_are_missing
+
+
+def _began_with_the_first(node: list[RankReading]) -> bool:
+    """Launchers stop their processes in order, and are older than these; others need not be."""
+    stopped = [r for r in node if r.stopped]
+    if not stopped:
+        return True
+    numbers = [r.rank.local_rank for r in node if r.rank.local_rank is not None]
+    first = [r for r in stopped if r.rank.local_rank == min(numbers, default=-1)]
+    return bool(first) and all(map(_may_be_its_launchers, stopped))
+
+
+def _may_be_its_launchers(reading: RankReading) -> bool:
+    own = reading.stopped.event.fields.get("pid", "") if reading.stopped else ""
+    return reading.sender is not None and own.isdecimal() and reading.sender < int(own)
+
+
+def _broke_with(accusation: Accusation, stopped: Collection[RankKey]) -> bool:
+    """It lost a connection, and to nobody else than those who were stopped."""
+    if accusation.found.category == "comm.timeout" or accusation.accuser.causes:
+        return False
+    return all(rank.key in stopped for rank in accusation.accused)
+
+
 def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:
     """Every rank was stopped: by whoever stopped the job, or for a rank that is not here."""
     stopped = _stops(evidence)
@@ -163,6 +212,12 @@ RULES = (
         no_success,
         launcher_gone,
         {"interruption": "the console says who ended the launcher"},
+    ),
+    Rule(
+        "stopped-with-peers",
+        no_success,
+        stopped_with_their_peers,
+        {"launcher-gone": "the guardian of a killed launcher stops its ranks"},
     ),
     Rule(
         "all-stopped",

@@ -198,15 +198,20 @@ def slurm_kills_the_launcher_and_says_so() -> RunFacts:
     return last_run(files, killed)
 
 
-@yields("lost-peer", to="launcher-gone")
-def the_other_node_misses_the_ranks_of_a_launcher_that_was_killed() -> RunFacts:
+@yields("stopped-with-peers", to="launcher-gone")
+def the_guardian_of_a_killed_launcher_stops_a_rank_that_the_other_node_misses() -> RunFacts:
     left = DeathRecord(0, "worker", 1, 0, 71, 2.0, 2.0, None, 15, False, True)
     records = [
         ("n0", node(0, 6, None, "launcher-killed")._replace(guardian_pid=7)),
         ("n1", node(1, 5, left, "interrupted")),
     ]
-    files = {"n0/workerlog.0": STEPS, "n1/workerlog.0": STEPS + lost(1, 0)}
+    files = {"n0/workerlog.0": STEPS + stopped(70, 7), "n1/workerlog.0": STEPS + lost(1, 0)}
     return runs_of(files, records)[-1]
+
+
+@yields("lost-peer", to="stopped-with-peers")
+def a_launcher_stops_one_rank_and_the_next_one_breaks_before_its_turn() -> RunFacts:
+    return last_run(logs(STEPS + stopped(70, 60), STEPS + lost(1, 0)))
 
 
 @yields("pod-exit", to="lost-peer")

@@ -153,3 +153,61 @@ def test_a_node_that_fails_when_another_one_was_stopped_only_lost_it(
     files = {"n0/workerlog.0": STEPS, "n1/workerlog.0": STEPS + lost(1, 0)}
     (run,) = runs_of(files, [("n0", one), ("n1", other)])
     assert judge(run, engine().knowledge).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ((stopped(70, 60), lost(1, 0)), INTERRUPTED),
+        ((stopped(70, 60), stopped(71, 60), lost(2, 1)), INTERRUPTED),
+        ((stopped(70, 60), lost(1, 0), lost(2, 1)), ("failed", "external.kill")),  # who ended 1?
+        ((stopped(70, 99), lost(1, 0)), ("failed", "external.kill")),  # younger than the rank
+        ((lost(0, 1), stopped(71, 60)), ("failed", "external.kill")),  # launchers begin with 0
+        ((stopped(70, 60), lost(1, 0), ""), ("failed", "external.kill")),  # the third just ends
+    ],
+)
+def test_who_breaks_when_a_launcher_stops_the_ranks_before_it_is_no_failure(
+    texts: tuple[str, ...], expected: tuple[str, str]
+) -> None:
+    assert answer(judged(*(STEPS + text for text in texts))) == expected
+
+
+def timed(*steps: int, seconds: int) -> str:
+    """Lines of steps, one every `seconds` from 03:00:00 on."""
+    moments = ((n * seconds) for n in steps)
+    return "".join(
+        f"[2023-01-02 03:{m // 60:02}:{m % 60:02},000] epoch 0 step {n} loss 1.4\n"
+        for n, m in zip(steps, moments, strict=True)
+    )
+
+
+WAITS = (
+    "\n--------------------------------------\nC++ Traceback (most recent call last):\n"
+    "--------------------------------------\n"
+    "0   paddle::distributed::ProcessGroupGloo::AllReduce(phi::DenseTensor*)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "at", "verdict"),
+    [
+        (1, "03:00:12", "interrupted"),  # six steps' time is nothing below ten seconds
+        (1, "03:02:00", "hung"),
+        (20, "03:02:10", "interrupted"),
+        (20, "03:09:00", "hung"),
+    ],
+)
+def test_nobody_is_late_within_the_rhythm_of_the_job(seconds: int, at: str, verdict: str) -> None:
+    ahead = timed(*range(7), seconds=seconds) + WAITS + summary(70, 60)
+    behind = timed(*range(6), seconds=seconds) + summary(71, 60)
+    console = SIGNAL.replace("03:04:05", at)
+    assert judged(ahead, behind, console=console).verdict == verdict
+
+
+def test_nobody_is_late_in_the_first_seconds() -> None:
+    begun = "I0102 03:00:00.000000 {} tcp_utils.cc:132] Successfully connected to 10.0.0.1:1\n"
+    waiting = begun.format(70) + WAITS.replace("ProcessGroupGloo::AllReduce", "TCPStore::wait")
+    for at, verdict in (("03:00:04", "interrupted"), ("03:01:04", "hung")):
+        console = SIGNAL.replace("03:04:05", at)
+        found = judged(waiting + summary(70, 60), "importing\n", console=console)
+        assert found.verdict == verdict
