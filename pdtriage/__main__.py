@@ -7,14 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from pdtriage import __version__
-from pdtriage.support import exit_codes, streams
+from pdtriage.support import exit_codes, gc_pause, streams
 from pdtriage.support.errors import debugging, description_of
-from pdtriage.support.gc_pause import (
-    exit_at_once,
-    gc_paused,
-    is_paused_until_exit,
-    pause_gc_until_exit,
-)
 from pdtriage.support.language import LANGUAGES, language_of_words
 
 
@@ -33,8 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.flush()  # at exit it would be too late to say what went wrong
     except SystemExit as end:
         # who wants to debug or to profile gets to see the end
-        if is_program and is_paused_until_exit() and not debugging():
-            exit_at_once(end.code if isinstance(end.code, int) else 1)
+        if is_program and gc_pause.is_paused_until_exit() and not debugging():
+            gc_pause.exit_at_once(end.code if isinstance(end.code, int) else 1)
         raise
     except KeyboardInterrupt:
         sys.exit(exit_codes.of_signal(2))
@@ -73,14 +67,14 @@ def _run(arguments: Sequence[str]) -> None:
 
         sys.exit(doctor(words))
     if verb == "analyze":
-        pause_gc_until_exit()
+        gc_pause.pause_gc_until_exit()
         from pdtriage.commands.analyze import analyze
         from pdtriage.support.command_line import plain_options
 
         options = plain_options(analyze, words)
         if options is not None:
             sys.exit(analyze(**options))
-    with gc_paused():  # imports make many objects, and none to collect
+    with gc_pause.gc_paused():  # imports make many objects, and none to collect
         from pdtriage.commands.app import run_command
 
     sys.exit(run_command(arguments))

@@ -58,6 +58,15 @@ def test_names_are_words_of_the_field() -> None:
     assert [node.name for node in _definitions() if node.name.strip("_") in private] == []
 
 
+def test_the_command_line_keeps_to_its_budget() -> None:
+    """What reads words and tells typer; flags, verbs and options are declared elsewhere."""
+    machinery = ["__main__", "support/command_line", "launch/options/parse", "commands/app"]
+    files = [PACKAGE / f"{name}.py" for name in machinery]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 700
+    knowing = {path for path in PACKAGE.rglob("*.py") if "import typer" in path.read_text("utf-8")}
+    assert knowing == {PACKAGE / "commands/app.py"}
+
+
 def test_the_map_names_every_room() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rooms = [path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("*/__init__.py")]

@@ -13,6 +13,8 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
+_ARGUMENT = "argument"
+"""Instead of a name, which would begin with a dash."""
 _Value = TypeVar("_Value")
 
 
@@ -99,12 +101,12 @@ def plain_options(verb: Callable[..., object], words: Sequence[str]) -> dict[str
     Plain are full names and values that do not look like options. Everything else (`--help`, a
     wrong name, `-qo FILE`) is typer's, which also knows how to refuse it.
     """
-    table = {name: option for option in options_of(verb) for name in option.names or ("",)}
+    table = {name: option for option in options_of(verb) for name in option.names or (_ARGUMENT,)}
     given: dict[str, Any] = {}
     left = list(reversed(words))
     while left:
         word = left.pop()
-        name, equals, value = ("", "=", word) if _is_plain(word) else word.partition("=")
+        name, equals, value = (_ARGUMENT, "=", word) if _is_plain(word) else word.partition("=")
         option = table.get(name)
         if option is None or (equals and name.startswith("-") and not name.startswith("--")):
             return None  # to typer, what follows a letter is all value
@@ -119,7 +121,10 @@ def plain_options(verb: Callable[..., object], words: Sequence[str]) -> dict[str
             meant = option.kind(value)
         except ValueError:  # none of the choices
             return None
-        given[option.name] = [*given.get(option.name, ()), meant] if option.many else meant
+        if option.many:
+            given.setdefault(option.name, []).append(meant)
+        else:
+            given[option.name] = meant
     return given
 
 
