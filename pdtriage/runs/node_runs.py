@@ -16,15 +16,21 @@ from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, has_launcher, read_console, split_console
 from pdtriage.runs.endpoints_log import is_list_of, told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
+from pdtriage.runs.log_parts import (
+    UNTOLD,
+    Part,
+    Start,
+    launches_in,
+    parts_of_logs,
+    side_by_side,
+)
+from pdtriage.runs.moments import Times, extent
 from pdtriage.runs.recorded_parts import process_key, recorded_parts
-from pdtriage.runs.run_boundaries import Segment, Times, split, times_of
+from pdtriage.runs.run_boundaries import Segment, split, times_of
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
 SAME_END = 600.0
 """Seconds between the last lines of ranks that were in one run."""
-_UNTOLD: Mapping[str, str] = {}
-_Start = tuple[int, int, Mapping[str, str]]
-"""One start of a process: which launch, which attempt of it, and with which environment."""
 
 
 class Member:
@@ -36,7 +42,7 @@ class Member:
         self,
         log: Log,
         segment: Segment,
-        values: Mapping[str, str] = _UNTOLD,
+        values: Mapping[str, str] = UNTOLD,
         process: ProcessRecord | None = None,
         death: DeathRecord | None = None,
     ) -> None:
@@ -92,8 +98,13 @@ class NodeRun:
         """The first and the last that its logs and its console tell."""
         told = [member.times for member in self.members]
         told += [span.times for span in self.console.spans]
-        times = list(chain.from_iterable(told))
-        return (min(times), max(times)) if times else ()
+        return extent(chain.from_iterable(told)) or self._died
+
+    @property
+    def _died(self) -> Times:
+        """When its processes were ended, by UTC: where no clock on the wall tells anything."""
+        events = (e for m in self.members for span in m.segment for e in span.events)
+        return extent(e.time for e in events if e.time is not None)
 
     @cached_property
     def endpoints(self) -> tuple[str, ...]:
@@ -191,36 +202,34 @@ def _recorded_run(
 def _from_environments(node: NodeFolder) -> list[NodeRun]:
     """Every launch appends a block to envlog.N; its pod name tells the launches apart."""
     pods, starts_of = _starts_by_process(node)
-    runs: dict[tuple[int, int], NodeRun] = {}
-    for log in node.logs:
-        starts = starts_of.get(log.key, [])
-        segments = split(log, len(starts) or None)
-        # logs may be lost or rotated away at the old end, never at the new one
-        for back, segment in enumerate(reversed(segments), 1):
-            if back <= len(starts):
-                launch, attempt, values = starts[-back]
-            else:  # older than the first environment
-                launch, attempt, values = len(starts) - back, 0, _UNTOLD
-            run = runs.get((launch, attempt))
-            if run is None:
-                run = runs[launch, attempt] = NodeRun(node, launch, attempt)
-            run.members.append(Member(log, segment, values))
     names = {number: name for name, number in pods.items()}
-    for (launch, _), run in runs.items():
-        run.peers = _peers_of(node, names.get(launch, ""))
-    return [runs[key] for key in sorted(runs)]
+    rows = side_by_side(parts_of_logs(node.logs, starts_of))
+    runs = _runs_of(node, rows)
+    for row, run in zip(rows, runs, strict=True):
+        told = next((part.launch[0] for part in row if part.launch), -1)
+        run.peers = _peers_of(node, names.get(told, ""))
+    return runs
+
+
+def _runs_of(node: NodeFolder, rows: Sequence[list[Part]]) -> list[NodeRun]:
+    runs: list[NodeRun] = []
+    for row, (launch, attempt) in zip(rows, launches_in(rows), strict=True):
+        run = NodeRun(node, launch, attempt)
+        run.members = [Member(part.log, part.segment, part.values) for part in row]
+        runs.append(run)
+    return runs
 
 
 def _starts_by_process(
     node: NodeFolder,
-) -> tuple[dict[str, int], dict[tuple[str, int], list[_Start]]]:
+) -> tuple[dict[str, int], dict[tuple[str, int], list[Start]]]:
     """Launches by pod name, and the starts of every process in the order of launches.
 
     N of envlog.N counts all processes of the node, servers before trainers, while N of a log
     counts those of its own role.
     """
     pods: dict[str, int] = {}
-    starts: dict[tuple[str, int], list[_Start]] = {}
+    starts: dict[tuple[str, int], list[Start]] = {}
     placed: Counter[tuple[str, str]] = Counter()
     for found in sorted(node.environments, key=lambda f: f.file.index or 0):
         for pod, listed in groupby(found.environments, key=_pod):
@@ -251,19 +260,8 @@ def _pod(block: EnvBlock) -> str:
 
 
 def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
-    """Runs counted from the end; a file that the newest run did not write is one run older."""
-    stale = _stale_indexes(node)
-    newest_first: list[NodeRun] = []
-    for log in logs:
-        older = 1 if stale and log.key in stale else 0
-        for back, segment in enumerate(reversed(split(log)), older):
-            while back >= len(newest_first):
-                newest_first.append(NodeRun(node))
-            newest_first[back].members.append(Member(log, segment))
-    runs = newest_first[::-1]
-    for number, run in enumerate(runs):
-        run.launch = number
-    return [run for run in runs if run.members]
+    """By what the logs themselves tell."""
+    return _runs_of(node, side_by_side(parts_of_logs(logs), _stale_indexes(node)))
 
 
 def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:

@@ -133,12 +133,15 @@ class _Lives:
             self._reached = max(self._reached, (item.epoch or 0, item.step))
             self._end, self._anew = None, None  # it was caught: training goes on
         elif isinstance(item, Stamp):
-            self._pids |= set() if item.pid is None else {item.pid}
+            if item.pid is not None and self._end is None:
+                self._pids.add(item.pid)
         elif item.ends_at:
             if not self._is_child(item):
                 self._end, self._has_more_to_say = item, False
         elif "process-starts" not in item.says:
-            self._has_more_to_say = item.offset >= (self._end.ends_at if self._end else 0)
+            behind = self._end is not None and item.offset >= self._end.ends_at
+            if behind and (item.pid is None or item.pid in self._pids):
+                self._has_more_to_say = True
         else:
             self._opened.setdefault(item.signature, -1 if item.pid is None else item.pid)
             self._pids |= set() if item.pid is None else {item.pid}

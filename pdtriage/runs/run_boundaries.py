@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from pdtriage.model import Event, FileFacts, Progress, Stamp
 from pdtriage.runs.folders import Log
+from pdtriage.runs.moments import Times, extent
 from pdtriage.runs.process_lives import Sign as _Sign
 from pdtriage.runs.process_lives import has_life_after_end, starts_after_ends
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -17,13 +18,14 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 ENOUGH = 3
 """Weight a boundary needs where nothing tells how many runs there are."""
 NEAR_LINES = 40
+NEAR_BYTES = 1 << 13
+SAME_START = 30.0
+"""Seconds in which a launcher starts all processes of its node."""
 SAME_PROCESS = 5.0
 """Seconds between two threads of one process that dies."""
 CLOCK_BACK = 120.0
 """Seconds; less is two writers' buffers, not a new run."""
 
-Times = tuple[float, float] | tuple[()]
-"""The first and the last that a log tells, if it tells any."""
 _Stamped = tuple[Times, tuple[int, ...]]
 """The times of a log, and the pids of its stamps."""
 _Placed = TypeVar("_Placed", Event, Progress, Stamp)
@@ -80,10 +82,16 @@ def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed
 def _stamped(
     stamps: Sequence[Stamp], events: Sequence[Event], progress: Sequence[Progress]
 ) -> _Stamped:
-    told: list[Stamp | Event | Progress] = [*stamps, *events, *progress]
+    told: list[Stamp | Event | Progress] = [*stamps, *progress]
+    told += [event for event in events if not is_by_unix_time(event)]
     times = [time for each in told if (time := each.time) is not None]
     pids = {pid for stamp in stamps if (pid := stamp.pid) is not None}
-    return (min(times), max(times)) if times else (), tuple(sorted(pids))
+    return extent(times), tuple(sorted(pids))
+
+
+def is_by_unix_time(event: Event) -> bool:
+    """Whether it tells the time by UTC, while all around it tell that of the clock on the wall."""
+    return "signal" in event.fields or event.role == "victim"
 
 
 Segment = tuple[Span, ...]
@@ -93,18 +101,21 @@ def times_of(segment: Segment) -> Times:
     """The first and the last it tells, if it tells any."""
     if len(segment) == 1:
         return segment[0].times
-    times = [time for part in segment for time in part.times]
-    return (min(times), max(times)) if times else ()
+    return extent([time for part in segment for time in part.times])
 
 
-def split(log: Log, expected: int | None = None) -> list[Segment]:
-    """The log cut into runs, oldest first; `expected` is how many a side file tells of."""
+def split(log: Log, expected: int | None = None, begun: Sequence[float] = ()) -> list[Segment]:
+    """The log cut into runs, oldest first; `expected` is how many a side file tells of.
+
+    `begun` is when runs began by other logs of the node: what is a weak sign in one log is none
+    where others begin anew within the same seconds.
+    """
     if len(log.pieces) == 1:
         piece = log.pieces[0]
         stamped = _stamped_by_one_run(piece)
         if stamped:
             return [(Span(piece, stamped=stamped),)]
-    places: list[tuple[int, _Boundary]] = [
+    places: list[_Place] = [
         (number, boundary)
         for number, piece in enumerate(log.pieces)
         for boundary in _boundaries(piece)
@@ -114,8 +125,48 @@ def split(log: Log, expected: int | None = None) -> list[Segment]:
     # Side files count the launches of one generation only: more may be there, not fewer.
     enough = ENOUGH if expected is None else ENOUGH + 1
     chosen = strongest[:known] + [p for p in strongest[known:] if p[1].weight >= enough]
+    if begun:
+        chosen += _begun_with_others(log.pieces, strongest, chosen, begun)
     cuts = {(number, boundary.offset) for number, boundary in chosen}
     return _cut(log.pieces, cuts)
+
+
+def _begun_with_others(
+    pieces: Sequence[FileFacts],
+    places: Sequence[_Place],
+    chosen: Sequence[_Place],
+    begun: Sequence[float],
+) -> list[_Place]:
+    """Those of the other places at which other logs begin anew, and this one does nowhere else."""
+    own = [moment for place in chosen if (moment := _moment_at(pieces, place)) is not None]
+    own += [stamp.time for stamp in pieces[0].stamps[:1]]
+    found: list[_Place] = []
+    for place in places:
+        moment = _moment_at(pieces, place)
+        if moment is None or place in chosen or _is_one_of(moment, own):
+            continue
+        if _is_one_of(moment, begun):
+            found.append(place)
+            own.append(moment)
+    return found
+
+
+def _moment_at(pieces: Sequence[FileFacts], place: _Place) -> float | None:
+    """The first time told behind a boundary, if it is told near it."""
+    number, boundary = place
+    stamps = pieces[number].stamps
+    behind = [s for s in stamps if 0 <= s.offset - boundary.offset <= NEAR_BYTES]
+    return behind[0].time if behind else None
+
+
+def _is_one_of(moment: float, others: Sequence[float]) -> bool:
+    return any(abs(moment - each) <= SAME_START for each in others)
+
+
+def empty_part(log: Log) -> Segment:
+    """Of a process that wrote nothing."""
+    newest = log.pieces[-1]
+    return (Span(newest, newest.bytes),)
 
 
 def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
@@ -134,9 +185,9 @@ def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     if latest > last:
         last = latest
     for event in facts.events:
-        if event.time is not None:
+        if event.time is not None and not is_by_unix_time(event):
             first, last = min(first, event.time), max(last, event.time)
-    return (first, last) if first <= last else (), () if writer is None else (writer,)
+    return extent([first, last] if first <= last else ()), () if writer is None else (writer,)
 
 
 def _one_writer(stamps: Sequence[Stamp]) -> tuple[float, float, int | None] | None:
@@ -183,6 +234,10 @@ class _Boundary(NamedTuple):
     """The file begins anew there with its own first lines."""
 
 
+_Place = tuple[int, _Boundary]
+"""A boundary, and the piece of a rotated log it stands in."""
+
+
 def _boundaries(facts: FileFacts) -> list[_Boundary]:
     """Candidate places, signs that stand close together counted as one place."""
     signs = [*_new_pids(facts), *_restarted_counters(facts), *_clock_back(facts)]
@@ -197,7 +252,8 @@ def _boundaries(facts: FileFacts) -> list[_Boundary]:
     found: list[_Boundary] = []
     group: list[_Sign] = []
     for sign in sorted(signs):
-        if group and not _same_place(group[-1][0], sign[0], ends, steps):
+        twice = sign[2] == "process" and any(other[2] == "process" for other in group)
+        if group and (twice or not _same_place(group[-1][0], sign[0], ends, steps)):
             found.append(_boundary(group, ends, steps))
             group = []
         group.append(sign)

@@ -6,11 +6,13 @@ import time
 from functools import lru_cache
 
 from pdtriage.scan.patterns import Groups, LineKind, Patterns
+from pdtriage.support.lazy_regex import lazy_compile
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LOOKED_AT = 160
 """A stamp stands near the beginning of a line."""
 DAY = 86_400.0
+MONTH = 31 * DAY
 FIRST_YEAR, LAST_YEAR = 1, 9999
 DAYS_TO_1970 = 719_468
 """From the first of March of the year 0."""
@@ -23,16 +25,37 @@ Moment = tuple[float, int | None]
 """Seconds since 1970, and the pid of who wrote it, where that is told."""
 
 
+HEAD = 1 << 14
+"""Bytes at the beginning of a file that are searched for a year."""
+_DATE = lazy_compile(rb"20(\d\d)[-/](\d\d)[-/]\d\d[ T_]\d\d:\d\d:\d\d")  # fast: a fixed beginning
+_UNIX = lazy_compile(rb"Aborted at (\d{10}) \(unix time\)")
+
+
 class Clock:
-    """Reads stamps of one file; `modified` gives the year to formats that have none."""
+    """Reads stamps of one file.
+
+    Formats without a year take it from the first line of the file that has one, then from the
+    time at which the file was `modified`.
+    """
 
     def __init__(self, patterns: Patterns, modified: float | None) -> None:
         self._patterns = patterns
         self._newest = modified
+        self._oldest: float | None = None
         try:
             self._year = str(time.gmtime(modified or 0).tm_year)
         except (ValueError, OverflowError, OSError):  # an archive may tell of any time
             self._newest, self._year = None, "1970"
+
+    def learn_year(self, head: bytes) -> None:
+        """From how the file begins; later lines are of the months that follow."""
+        date = _DATE.search(head, 0, HEAD)
+        unix = None if date else _UNIX.search(head, 0, HEAD)
+        if date:
+            month = _begin_of_minute(date[1].decode(), date[2].decode(), "1", "0", "0")
+            self._oldest = None if month is None else month - MONTH
+        elif unix:
+            self._oldest = float(unix[1]) - MONTH
 
     def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
@@ -68,10 +91,23 @@ class Clock:
             stamp += float("0." + fraction)
         if offset:
             stamp -= _offset(offset)
+        if not year and self._oldest is not None:
+            return self._in_year_from(self._oldest, stamp, groups), writer
         if not year and self._newest is not None and stamp > self._newest + DAY:
             last = str(int(self._year) - 1)  # December, read in January
             return self._moment((unix, pid, last, *groups[3:]))
         return stamp, writer
+
+    def _in_year_from(self, oldest: float, stamp: float, groups: Groups) -> float:
+        """The same day and time in the year that begins with `oldest`."""
+        first = time.gmtime(oldest).tm_year
+        for year in (first, first + 1):
+            begin = _begin_of_minute(str(year), *groups[3:7])
+            if begin is not None:
+                moved = begin + stamp % 60
+                if moved >= oldest:
+                    return moved
+        return stamp
 
 
 @lru_cache(maxsize=256)
@@ -82,11 +118,11 @@ def _begin_of_minute(
     number, month = int(year) + (2000 if len(year) == 2 else 0), _month(named)
     if month is None or not FIRST_YEAR <= number <= LAST_YEAR:
         return None
-    hours = 24 * (_days(number, month) + int(day or 1) - 1) + int(hour or 0)
+    hours = 24 * (days_to_month(number, month) + int(day or 1) - 1) + int(hour or 0)
     return 60 * (60 * hours + int(minute or 0))
 
 
-def _days(year: int, month: int) -> int:
+def days_to_month(year: int, month: int) -> int:
     """From 1970 to the first of this month; `calendar` takes 4 ms to import.
 
     Years are counted from March on, so that the day that some of them have more comes last.

@@ -97,6 +97,7 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
     lines = Lines(text, 1, engine.prefixes.of_log(text))
     lines.number_end(breaks)
     clock = Clock(engine.clocks, file.modified)
+    clock.learn_year(text)
     find = partial(engine.step_lines.find, lines)
     seen = sample_ends(size, find, _reader(lines, clock, engine))
     if seen is None:

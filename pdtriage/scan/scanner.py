@@ -9,7 +9,7 @@ from functools import partial
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
 from pdtriage.scan.blocks import find_blocks
 from pdtriage.scan.budget import Budget, Selection, unread_note
-from pdtriage.scan.clock import Clock
+from pdtriage.scan.clock import HEAD, Clock
 from pdtriage.scan.detect import Hit, HitStream
 from pdtriage.scan.engine import Engine
 from pdtriage.scan.launcher_output import console_blocks
@@ -240,6 +240,7 @@ class FileScanner:
         begin, end, before = self._decided, upto, len(found.events)
         if self._base + begin == self._begin:  # what was fed first may be half a line
             self._prefix = self._prefix_of(self._buffer)
+            self._clock.learn_year(self._buffer[begin : begin + HEAD])
         lines = Lines(self._buffer, self._decided_line, self._prefix, numbered_at=begin)
         if is_end:
             lines.number_end()

@@ -1,0 +1,118 @@
+"""The logs of one node cut into runs, and what was written in the same run laid side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pdtriage.runs.folders import Log
+from pdtriage.runs.matching import PROOF, STRONG, Trace, affinity, aligned, strongest
+from pdtriage.runs.run_boundaries import Segment, empty_part, split
+
+MOST_COMPARED = 8
+"""Parts of a run that another one is compared with; a node has hundreds of logs at most."""
+UNTOLD: Mapping[str, str] = {}
+Start = tuple[int, int, Mapping[str, str]]
+"""One start of a process: which launch, which attempt of it, and with which environment."""
+
+
+class Part:
+    """What one process wrote in one run."""
+
+    __slots__ = ("launch", "log", "segment", "trace", "values")
+
+    def __init__(self, log: Log, segment: Segment, start: Start | None = None) -> None:
+        self.log = log
+        self.segment = segment
+        self.values = start[2] if start else UNTOLD
+        self.launch = start[:2] if start else None
+        """And the attempt, where a side file tells them."""
+        written = log.modified if segment and segment[-1].is_last else None
+        self.trace = Trace(segment, self.values, self.launch, written)
+
+
+def parts_of_logs(
+    logs: Sequence[Log], starts: Mapping[tuple[str, int], Sequence[Start]] | None = None
+) -> list[list[Part]]:
+    """The runs in each of these logs, oldest first; `starts` are what side files tell of them."""
+    told = starts or {}
+    parts = [_parts_of(log, told.get(log.key, ())) for log in logs]
+    if all(len(own) == 1 for own in parts):
+        return parts
+    # the ranks of a node are split together
+    begun = [[part.trace.begun for part in own if part.trace.begun is not None] for own in parts]
+    return [
+        _parts_of(
+            log, told.get(log.key, ()), [t for other in begun if other is not own for t in other]
+        )
+        for log, own in zip(logs, begun, strict=True)
+    ]
+
+
+def _parts_of(log: Log, starts: Sequence[Start], begun: Sequence[float] = ()) -> list[Part]:
+    """Its runs with the environments they were started in: by their ports, else counted from the
+    newest, as logs may be lost or rotated away at the old end.
+
+    A process that was started after the last one that wrote may not have written a word.
+    """
+    segments = split(log, len(starts) or None, begun)
+    if not starts:
+        return [Part(log, segment) for segment in segments]
+    if len(starts) == len(segments) == 1:
+        return [Part(log, segments[0], starts[0])]
+    told = [(segment, Trace(segment)) for segment in segments]
+    known = [(start, Trace(values=start[2])) for start in starts]
+    parts: list[Part] = []
+    for start, found in aligned(known, told, lambda one, other: affinity(one[1], other[1])):
+        if found is not None:
+            parts.append(Part(log, found[0], start[0] if start else None))
+        elif start is not None and parts:
+            parts.append(Part(log, empty_part(log), start[0]))
+    return parts
+
+
+def side_by_side(
+    logs: Sequence[list[Part]], stale: set[tuple[str, int]] | None = None
+) -> list[list[Part]]:
+    """The parts of all logs that are of one run together, oldest run first.
+
+    `stale` are logs that the newest run did not write.
+    """
+    rows: list[list[Part]] = []
+    barred = stale or set()
+    for own in sorted(logs, key=lambda parts: (_is_barred(parts, barred), -len(parts))):
+        newest = rows[-1] if rows and _is_barred(own, barred) else None
+        rows = [
+            [*(row or ()), *((part,) if part else ())]
+            for row, part in aligned(rows, own, _Comparison(newest))
+        ]
+    for row in rows:
+        row.sort(key=lambda part: part.log.key)
+    return rows
+
+
+def launches_in(rows: Sequence[list[Part]]) -> list[tuple[int, int]]:
+    """The number of the launch of every run, and which attempt of it this was."""
+    numbers: dict[int, int] = {}
+    found: list[tuple[int, int]] = []
+    for number, row in enumerate(rows):
+        known = next((part.launch for part in row if part.launch), None)
+        if known is None:
+            found.append((number, 0))
+        else:
+            found.append((numbers.setdefault(known[0], number), known[1]))
+    return found
+
+
+class _Comparison:
+    """How well a part fits to those of a run."""
+
+    def __init__(self, barred: list[Part] | None) -> None:
+        self._barred = barred
+
+    def __call__(self, row: list[Part], part: Part) -> float:
+        score = strongest(affinity(known.trace, part.trace) for known in row[:MOST_COMPARED])
+        return score if row is not self._barred or score >= STRONG else -PROOF
+
+
+def _is_barred(parts: Sequence[Part], stale: set[tuple[str, int]]) -> bool:
+    return bool(parts) and parts[0].log.key in stale

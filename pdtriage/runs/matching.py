@@ -1,0 +1,170 @@
+"""What of several logs was written in the same run: by ports, times and pids, not by its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from pdtriage.runs.moments import near
+from pdtriage.runs.run_boundaries import SAME_START, Segment, is_by_unix_time, times_of
+
+OTHER_START = 180.0
+"""Seconds between two starts that are of different runs."""
+OVERLAP = 60.0
+LONG_SILENT = 3600.0
+START_BYTES = 1 << 13
+"""How far into a run its first time tells when it began."""
+SIBLINGS = 64
+"""Between the pids of processes that were started together."""
+PROOF, STRONG, WEAK = 16.0, 6.0, 1.0
+_PORT = re.compile(r":(\d{1,5})\b")
+_Item = TypeVar("_Item")
+_Other = TypeVar("_Other")
+
+
+class Trace:
+    """What a part of a log, or of a console, tells of the run it is of."""
+
+    __slots__ = (
+        "begun",
+        "died",
+        "launch",
+        "modified",
+        "pids",
+        "ports",
+        "senders",
+        "times",
+        "words",
+    )
+
+    def __init__(
+        self,
+        segment: Segment = (),
+        values: Mapping[str, str] | None = None,
+        launch: tuple[int, int] | None = None,
+        modified: float | None = None,
+    ) -> None:
+        """`launch` and attempt are known where a side file tells them; `modified` is when its file
+        was written last, if it stands at the end of it."""
+        self.launch = launch
+        self.modified = modified
+        events = [event for span in segment for event in span.events]
+        self.times = times_of(segment)
+        self.begun = _begin_of(segment)
+        self.pids = frozenset(pid for span in segment for pid in span.pids)
+        stopped = [event for event in events if event.role == "victim"]
+        self.senders = frozenset(e.fields["sender"] for e in stopped if e.fields.get("sender"))
+        died = [e.time for e in events if is_by_unix_time(e) and e.time is not None]
+        self.died = max(died, default=None)
+        """By UTC."""
+        ports = (event.fields.get("master_port") for event in events)
+        self.ports = frozenset(port for port in ports if port) | ports_of(values or {})
+        self.words = frozenset(e.text for e in events if e.ends_at and "signal" not in e.fields)
+
+
+def ports_of(values: Mapping[str, str]) -> frozenset[str]:
+    """Ports of the job that a launcher's table or an environment tells."""
+    names = ("PADDLE_MASTER", "PADDLE_CURRENT_ENDPOINT", "PADDLE_TRAINER_ENDPOINTS")
+    return frozenset(port for name in names for port in _PORT.findall(values.get(name, "")))
+
+
+def affinity(some: Trace, other: Trace) -> float:
+    """How much speaks for one run; less than nothing where it speaks against it."""
+    if some.launch is not None and other.launch is not None:
+        return PROOF if some.launch == other.launch else -PROOF
+    score = 0.0
+    if some.ports and other.ports:
+        score += STRONG + 2 if some.ports & other.ports else -STRONG
+    if some.senders & other.senders:
+        score += STRONG
+    if some.died is not None and other.died is not None:
+        score += STRONG if abs(some.died - other.died) <= SAME_START else 0.0
+    if some.begun is not None and other.begun is not None:
+        apart = abs(some.begun - near(other.begun, some.begun))
+        score += STRONG if apart <= SAME_START else WEAK if apart <= OTHER_START else -STRONG - 2
+    elif some.times and other.times:
+        score += _overlap(some, other)
+    elif _ended_before(some, other) or _ended_before(other, some):
+        score -= STRONG
+    if any(abs(a - b) <= SIBLINGS for a in some.pids for b in other.pids):
+        score += WEAK
+    if some.words and other.words:
+        score += WEAK if some.words & other.words else 0.0
+    return score
+
+
+def aligned(
+    earlier: Sequence[_Item], later: Sequence[_Other], score: Callable[[_Item, _Other], float]
+) -> list[tuple[_Item | None, _Other | None]]:
+    """Both in their order, those side by side that belong together; what is left stands alone.
+
+    Where nothing tells, they are counted from the newest.
+    """
+    rows, columns = len(earlier), len(later)
+    scores = [[score(one, other) + WEAK / 2 for other in later] for one in earlier]
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for row in range(1, rows + 1):
+        for column in range(1, columns + 1):
+            matched = best[row - 1][column - 1] + scores[row - 1][column - 1]
+            best[row][column] = max(matched, best[row - 1][column], best[row][column - 1])
+    pairs: list[tuple[_Item | None, _Other | None]] = []
+    row, column = rows, columns
+    while row or column:
+        if row and column:
+            own = scores[row - 1][column - 1]
+            if own > 0 and best[row][column] == best[row - 1][column - 1] + own:
+                row, column = row - 1, column - 1
+                pairs.append((earlier[row], later[column]))
+                continue
+        if row and (not column or best[row][column] == best[row - 1][column]):
+            row -= 1
+            pairs.append((earlier[row], None))
+        else:
+            column -= 1
+            pairs.append((None, later[column]))
+    return pairs[::-1]
+
+
+def strongest(scores: Iterable[float]) -> float:
+    """Of a part with each of those that are in a run: one proof is enough, for or against."""
+    found = list(scores)
+    if not found:
+        return 0.0
+    low, high = min(found), max(found)
+    return high if high >= STRONG or -low <= high else low
+
+
+def _begin_of(segment: Segment) -> float | None:
+    """When it began, where it says so at its beginning."""
+    for span in segment:
+        stamps = [(s.offset, s.time) for s in span.facts.stamps if span.holds(s.offset)]
+        steps = [(p.offset, p.time) for p in span.progress[:1] if p.time is not None]
+        if stamps or steps:
+            offset, time = min([*stamps, *steps])
+            near_begin = offset - span.begin <= START_BYTES
+            # how a file begins may be lost
+            begins = span.begin > 0 or any("process-starts" in e.says for e in span.events[:8])
+            return time if near_begin and begins else None
+    return None
+
+
+def _overlap(some: Trace, other: Trace) -> float:
+    """Of two of which one does not tell when it began: that one may have been silent for long."""
+    if not some.times or not other.times:
+        return 0.0
+    begin, end = some.times
+    first, last = near(other.times[0], begin), near(other.times[1], end)
+    if max(begin, first) - min(end, last) <= OVERLAP:
+        return 2 * WEAK
+    after = other.begun is not None and end < first - LONG_SILENT
+    before = some.begun is not None and last < begin - LONG_SILENT
+    return -STRONG if after or before else 0.0
+
+
+def _ended_before(some: Trace, other: Trace) -> bool:
+    """Whether its file was written last before the other run had begun, by their files' times."""
+    if some.modified is None or other.modified is None or not other.times:
+        return False
+    lasted = other.times[1] - other.times[0]
+    return some.modified < other.modified - lasted - LONG_SILENT

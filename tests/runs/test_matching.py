@@ -1,0 +1,113 @@
+"""Given logs that many runs appended to, when laid side by side, then every run has its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdtriage.model import RunFacts
+
+from .builders import environment, runs_of
+
+ERROR = (
+    'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    g()\nKeyError: 1\n'
+)
+STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
+
+
+def run(pid: int, day: int, port: int = 6170, end: str = "") -> str:
+    """A run as a rank writes it: it connects, makes steps and ends."""
+    at = f"I01{day:02} 03:04:05.000006 {pid}"
+    return f"{at} tcp_utils.cc:132] Successfully connected to 127.0.0.1:{port}\n{STEPS}{end}"
+
+
+def files_by_run(runs: list[RunFacts]) -> list[list[str]]:
+    return [sorted(f[-1] for r in run.ranks for f in r.files) for run in runs]
+
+
+def test_ranks_that_later_runs_no_longer_had_stay_with_theirs() -> None:
+    runs = runs_of(
+        {
+            "log/workerlog.0": run(100, 1, end=ERROR) + run(200, 2, end=ERROR) + run(300, 9),
+            "log/workerlog.1": run(101, 1) + run(201, 2) + run(301, 9),
+            "log/workerlog.2": run(102, 1) + run(202, 2, end=ERROR),
+        }
+    )
+    assert files_by_run(runs) == [["0", "1", "2"], ["0", "1", "2"], ["0", "1"]]
+
+
+def test_a_rank_whose_log_of_a_run_is_lost_leaves_a_gap() -> None:
+    runs = runs_of(
+        {
+            "log/workerlog.0": run(100, 1) + run(200, 2) + run(300, 3),
+            "log/workerlog.1": run(101, 1) + run(301, 3),
+        }
+    )
+    assert files_by_run(runs) == [["0", "1"], ["0"], ["0", "1"]]
+
+
+def test_the_port_of_the_store_tells_runs_apart_that_no_clock_does() -> None:
+    runs = runs_of(
+        {
+            "log/workerlog.0": run(100, 1, 7001, ERROR) + run(200, 1, 7002, ERROR),
+            "log/workerlog.1": run(101, 1, 7001),
+        }
+    )
+    assert files_by_run(runs) == [["0", "1"], ["0"]]
+
+
+def test_environments_are_of_the_runs_with_their_ports() -> None:
+    """A launcher of before Paddle 2.3 writes none: its run is not the one of the last block."""
+    block = environment(0, 1, "aaa", "10.0.0.1:9001") + "PADDLE_MASTER=10.0.0.1:7001\n"
+    runs = runs_of(
+        {
+            "log/workerlog.0": run(100, 1, 7001, ERROR) + run(200, 2, 7002),
+            "log/envlog.0": block,
+        }
+    )
+    assert [[r.environment.get("POD_NAME") for r in run.ranks] for run in runs] == [["aaa"], [None]]
+
+
+def test_a_process_that_wrote_nothing_was_started_all_the_same() -> None:
+    blocks = environment(0, 1, "aaa", "10.0.0.1:9001") + "PADDLE_MASTER=10.0.0.1:7001\n"
+    blocks += environment(0, 1, "bbb", "10.0.0.1:9002") + "PADDLE_MASTER=10.0.0.1:7002\n"
+    runs = runs_of({"log/workerlog.0": run(100, 1, 7001, ERROR), "log/envlog.0": blocks})
+    assert [next(r.lines for r in run.ranks) > 0 for run in runs] == [True, False]
+
+
+def test_a_sign_that_is_weak_in_one_log_is_none_where_others_begin_anew() -> None:
+    weak = "I0102 03:04:05.000006 {} pybind.cc:7] hello\n" + STEPS
+    later = "I0109 03:04:05.000006 {} pybind.cc:7] hello\n" + STEPS.replace("0 step", "3 step")
+    runs = runs_of(
+        {
+            "log/workerlog.0": run(100, 2, end=ERROR) + run(300, 9),
+            "log/workerlog.1": weak.format(101) + later.format(301),
+        }
+    )
+    assert files_by_run(runs) == [["0", "1"], ["0", "1"]]
+
+
+@pytest.mark.parametrize("first", ["2021-01-02 03:04:05,006 - INFO - begins\n", ""])
+def test_no_run_lasts_for_years(first: str) -> None:
+    """The files were copied two years after they were written."""
+    dated = "2021-01-02 03:04:06,006 - INFO - step 1\n"
+    runs = runs_of(
+        {
+            "log/workerlog.0": run(100, 2) + dated,
+            "log/workerlog.1": first + run(101, 2),
+        }
+    )
+    [only] = runs
+    assert only.run.started is not None
+    assert only.run.ended is not None
+    assert only.run.ended - only.run.started < 60
+
+
+def test_unix_times_do_not_let_a_run_begin_before_it_did() -> None:
+    dump = (
+        "\nError Message Summary:\n----------------------\n"
+        "FatalError: `Termination signal` is detected by the operating system.\n"
+        "  [TimeInfo: *** Aborted at 1672599845 (unix time) try it ***]\n"  # 8 hours before
+        "  [SignalInfo: *** SIGTERM (@0x1) received by PID 100 (TID 0x7f00) from PID 77 ***]\n"
+    )
+    [only] = runs_of({"log/workerlog.0": run(100, 2, end=dump)})
+    assert only.run.started == 1672628645.000006
