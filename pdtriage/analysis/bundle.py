@@ -32,6 +32,7 @@ from pdtriage.report.words import VERDICTS
 from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
 from pdtriage.scan.lines import clean, shorten
 from pdtriage.sources import Source
+from pdtriage.sources.chained import pieces_of
 from pdtriage.support.errors import assert_never
 
 OWN = "pdtriage"
@@ -81,7 +82,7 @@ def write_bundle(
     """Analyse the logs at `paths` and pack what a stranger needs to understand the failure."""
     job = job_at(paths, parsers, stdin)
     report = job.report("last", language)
-    sources = job.sources.values()
+    sources = [piece for source in job.sources.values() for piece in pieces_of(source)]
     contents = Contents(most_bytes - CLOSING_BYTES, language)
     for name, kind in _FORMATS:
         contents.add(f"{OWN}/{name}", _render(report, kind))

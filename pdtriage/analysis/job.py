@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from pdtriage.model import (
     Report,
     Run,
     RunFacts,
+    Seam,
     Text,
     VerdictWord,
 )
@@ -31,6 +32,8 @@ from pdtriage.verdict.timeline import timeline_of
 if TYPE_CHECKING:
     from pdtriage.sources import Source
 
+_NO_SEAMS: Mapping[str, Sequence[Seam]] = {}
+
 
 class Job:
     """The runs of one job, oldest first, judged; reports on them are cut from it."""
@@ -42,10 +45,13 @@ class Job:
         knowledge: Knowledge,
         notes: Sequence[Text] = (),
         sources: Sequence[Source] = (),
+        seams: Mapping[str, Sequence[Seam]] = _NO_SEAMS,
     ) -> None:
-        """`sources` are the logs, to be looked into again when runs are compared."""
+        """`sources` are the logs, to be looked into again when runs are compared; `seams` those of
+        rotated logs, by path."""
         self.runs = runs
         self._sources = sources
+        self._seams = seams
         self.knowledge = knowledge
         self.judgements = [judge(run, knowledge) for run in runs]
         self.notes = (*notes, *knowledge.problems)
@@ -74,6 +80,10 @@ class Job:
             differences=(*unlike, *differences_of_ranks(facts)),
             attempts=attempts_of(rows, rows[chosen]),
         )
+        if self._seams:
+            from pdtriage.analysis.rotated import name_pieces  # few logs are rotated
+
+            report = name_pieces(report, self._seams)
         return mask_secrets(report) if redact else report
 
     @cached_property

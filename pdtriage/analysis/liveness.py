@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.model import RunFacts
+from pdtriage.sources.chained import pieces_of
 
 if TYPE_CHECKING:
     from pdtriage.sources import Source
@@ -19,7 +20,8 @@ RECENT = 86400.0
 def with_liveness(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:
     """The run with what its files and the processes of this machine tell; archives tell nothing."""
     files = {path for rank in run.ranks for path in rank.files}
-    found = [sources[path].plain for path in files if path in sources]
+    own = [sources[path] for path in files if path in sources]
+    found = [piece.plain for source in own for piece in pieces_of(source)]
     paths = {os.path.realpath(path) for path in found if path is not None}
     if not paths:
         return run

@@ -13,6 +13,7 @@ from pdtriage.knowledge.load import ENVIRONMENT_VARIABLE
 from pdtriage.reading.local import Mapper, Tick, read_here, read_sources
 from pdtriage.scan import Engine
 from pdtriage.sources import SearchResult, Source, find
+from pdtriage.sources.chained import join_pieces
 from pdtriage.sources.remote.url import public_url
 from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
@@ -86,6 +87,7 @@ def job_at(
     engine = _engine(tuple(parsers), os.environ.get(ENVIRONMENT_VARIABLE, ""))
     found = find(list(paths) or ["log"], stdin, tick=lambda: tick(0, 0) if tick else None)
     _refuse_nothing(found, paths)
+    found = found._replace(sources=join_pieces(found.sources))
     mapper = mapper or partial(read_here, meanwhile=prepare_judging)
     facts, records, notes = read_sources(found, engine, tick=tick, mapper=mapper)
     prepare_judging()
@@ -99,7 +101,8 @@ def job_at(
         raise NothingToAnalyse(_nothing(paths), notes=noted)
     if notes and not records and _nothing_read(facts):
         raise NothingToAnalyse(_unreadable(paths), notes=noted)
-    job = Job(runs, engine.knowledge, noted, found.sources)
+    seams = {file.file.path: file.seams for file in facts if file.seams}
+    job = Job(runs, engine.knowledge, noted, found.sources, seams)
     job.look_for_life()
     if found.doubtful and not any(judgement.causes for judgement in job.judgements):
         # logs of something else, for all we know

@@ -249,6 +249,16 @@ class PodJob(NamedTuple):
     replicas: Mapping[Role, int] = {}
 
 
+class Seam(NamedTuple):
+    """Where a piece of a rotated log begins in the log as a whole."""
+
+    path: str
+    line: int
+    """Lines before it."""
+    offset: int
+    modified: float | None = None
+
+
 class FileFacts(NamedTuple):
     """All that the later steps need to know of one file. Small, picklable, mergeable."""
 
@@ -270,3 +280,5 @@ class FileFacts(NamedTuple):
     notes: tuple[Text, ...] = ()
     pods: tuple[Pod, ...] = ()
     pod_jobs: tuple[PodJob, ...] = ()
+    seams: tuple[Seam, ...] = ()
+    """Of a log that was rotated, and read as one: its pieces, the oldest first."""

@@ -12,6 +12,7 @@ from pdtriage.scan import Engine, scan, side_facts
 from pdtriage.scan.launcher_output import MOST_BYTES
 from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
 from pdtriage.sources import SearchResult, Source
+from pdtriage.sources.chained import with_seams
 from pdtriage.sources.read_ahead import has_remote, prefetch
 from pdtriage.support.errors import assert_never
 
@@ -123,7 +124,10 @@ def read_here(
     def read_batch(number: int) -> bytes | None:
         batch = batches[number]
         scans = [begin_scan(source.file, source.chunks(_chunk(source)), engine) for source in batch]
-        return encode((end(), source.notes()) for end, source in zip(scans, batch, strict=True))
+        return encode(
+            (with_seams(end(), source), source.notes())
+            for end, source in zip(scans, batch, strict=True)
+        )
 
     done = 0
     several = spread(read_batch, len(batches), _cores(), meanwhile)
@@ -149,7 +153,8 @@ def _one_after_another(
     for source in prefetch(sources):
         done = before
         size = _chunk(source) if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
-        yield scan(source.file, source.chunks(size), engine, count), source.notes()
+        facts = scan(source.file, source.chunks(size), engine, count)
+        yield with_seams(facts, source), source.notes()
         before += source.file.size or 0
 
 
@@ -182,7 +187,8 @@ def _batches(sources: Sequence[Source], least: int) -> list[Sequence[Source]]:
 
 
 def read_one(source: Source, engine: Engine) -> Read:
-    return scan(source.file, source.chunks(_chunk(source)), engine), source.notes()
+    facts = scan(source.file, source.chunks(_chunk(source)), engine)
+    return with_seams(facts, source), source.notes()
 
 
 def _chunk(source: Source) -> int:

@@ -22,6 +22,7 @@ from pdtriage.reading.local import Mapper, Read, Tick
 from pdtriage.scan import Engine
 from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.sources.chained import ChainedSource
 from pdtriage.support import cache
 
 SIZE_VARIABLE = "PDTRIAGE_CACHE_MB"
@@ -162,7 +163,7 @@ class ContentKeys:
 
     def of(self, source: Source) -> str | None:
         """None where keeping is not worth it, or where nothing tells that the content changed."""
-        content = _content(source)
+        content = None if isinstance(source, ChainedSource) else _content(source)
         if content is None:
             return None
         how = repr((source.file, source.layers, source.limits))

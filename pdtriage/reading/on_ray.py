@@ -22,6 +22,7 @@ from pdtriage.reading.local import Read, Tick, read_one
 from pdtriage.scan import Engine
 from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.sources.chained import ChainedSource
 from pdtriage.sources.read_ahead import has_remote, prefetch
 from pdtriage.sources.remote.url import scheme_of
 from pdtriage.support.errors import NotAvailableError, debugging, missing_package
@@ -179,6 +180,8 @@ def fold(*parts: Answer) -> Answer:
 
 def sighting_of(source: Source) -> Sighting:
     origin = source.origin
+    if isinstance(source, ChainedSource):
+        return "here"  # its pieces might be seen by different nodes
     if isinstance(origin, Memory):
         return "anywhere"
     if not isinstance(origin, Disk):

@@ -66,7 +66,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     }
     ranks = []
     for rank in run.ranks:
-        other = None if rank.files else remote.get((rank.role, rank.rank))
+        other = None if rank.files or rank.exit else remote.get((rank.role, rank.rank))
         # Where a rank can be reached is known here.
         ranks.append(rank if other is None else other._replace(endpoint=rank.endpoint))
     known = {node.rank for node in run.nodes}

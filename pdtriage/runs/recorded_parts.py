@@ -34,11 +34,16 @@ class _Stay(NamedTuple):
 
 def recorded_parts(log: Log, processes: Sequence[ProcessRecord]) -> RecordedParts:
     """`processes` are those that wrote this log, the oldest first."""
-    sizes = [piece.bytes for piece in log.pieces]
     if not processes:
         return RecordedParts((), log)
-    bounds = [0, *accumulate(sizes)]
-    ranges = _ranges(processes, bounds, [piece.file.modified for piece in log.pieces])
+    bounds = [0, *accumulate(piece.bytes for piece in log.pieces)]
+    modified = [piece.file.modified for piece in log.pieces]
+    seams = log.pieces[0].seams if len(log.pieces) == 1 else ()
+    if seams:  # it was read as one
+        modified = [seam.modified for seam in seams]
+        ranges = _ranges(processes, [*(seam.offset for seam in seams), bounds[-1]], modified)
+    else:
+        ranges = _ranges(processes, bounds, modified)
     segments = tuple(_segment(log, bounds, begin, end) for begin, end in ranges)
     return RecordedParts(segments, _before(log, bounds, ranges[0][0]))
 
