@@ -19,6 +19,7 @@ from pdtriage.model import (
     Pod,
     PodJob,
     Progress,
+    Seam,
     Stamp,
     Text,
 )
@@ -49,6 +50,7 @@ TALKATIVE = FileFacts(
     notes=(Text("too many", "太多"),),
     pods=(Pod("p-0", "worker", 0, lives=(Life(1.0, 2.0, 137, "OOMKilled"),)),),
     pod_jobs=(PodJob("p", "Failed", {"worker": 2}),),
+    seams=(Seam("log/workerlog.1.1", 0, 0, 1.5), Seam("log/workerlog.1", 3, 40)),
 )
 ALL: list[Read] = [(QUIET, ()), (TALKATIVE, (Text("garbled", "乱码"),)), (QUIET, ())]
 
@@ -83,7 +85,7 @@ def test_what_cannot_be_sent_is_said_to_be(odd: FileFacts) -> None:
     assert encode([(QUIET, ()), (odd, ())]) is None
 
 
-NOTHING = [[], [], [], [], [], [], 0, 0, [], 0, 0, [], [], []]
+NOTHING = [[], [], [], [], [], [], 0, 0, [], 0, 0, [], [], [], []]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pytest
+
 from pdtriage.sources import find
+from pdtriage.sources.find.rotation import Piece, without_rotation
 from tests.sources.builders import TRACEBACK, content, told, write_tree
 
 
@@ -50,3 +53,20 @@ def test_a_packed_file_of_an_earlier_run_is_an_older_piece(tmp_path: Path) -> No
 
     assert [(content(s), s.file.rotation) for s in found.sources] == [(b"new\n", 0), (b"old\n", 1)]
     assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "piece"),
+    [
+        ("workerlog.0_20260101", Piece(date="20260101")),
+        ("workerlog.0.2026-01-01.log", Piece(date="20260101")),
+        ("workerlog.0_2026_01_01-12.30.txt", Piece(date="202601011230")),
+        ("workerlog.0.20260101T123000Z", Piece(date="20260101123000")),
+        ("workerlog.0.1767225600", Piece(date="1767225600")),
+        ("workerlog.0.3.log", Piece(number=3)),
+        ("workerlog.0_old", Piece(old=True)),
+        ("workerlog.0.backup", Piece(old=True)),
+    ],
+)
+def test_names_that_people_give(name: str, piece: Piece) -> None:
+    assert without_rotation(name) == ("workerlog.0", piece)
