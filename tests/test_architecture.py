@@ -12,6 +12,7 @@ PACKAGE = ROOT / "pdtriage"
 ROOMS = [
     "support",
     "model",
+    "masking",
     "record",
     "knowledge",
     "sources",

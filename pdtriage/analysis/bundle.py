@@ -25,9 +25,9 @@ import zstandard
 
 import pdtriage
 from pdtriage.analysis.pipeline import job_at
+from pdtriage.masking.secrets import masked_text
 from pdtriage.model import KINDS, EnvBlock, Language, LogFile, Report, Text
 from pdtriage.report import Options, reporter_named
-from pdtriage.report.masking.secrets import masked_text
 from pdtriage.report.words import VERDICTS
 from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
 from pdtriage.scan.lines import clean, shorten

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pdtriage.analysis.baseline import GoodRun, earlier_success, unproven
 from pdtriage.analysis.pipeline import NoSuchRun, Which
 from pdtriage.knowledge import Knowledge
+from pdtriage.masking.redact import mask_secrets
 from pdtriage.model import (
     Baseline,
     Difference,
@@ -21,7 +22,6 @@ from pdtriage.model import (
     Text,
     VerdictWord,
 )
-from pdtriage.report.masking.redact import mask_secrets
 from pdtriage.support.gc_pause import gc_paused
 from pdtriage.verdict import Judgement, judge, signatures_reported
 from pdtriage.verdict.attempt_comparison import attempts_of, row_of

@@ -239,7 +239,7 @@ class LogFollower:
         with self._lock:
             if self._engine is None:
                 import pdtriage.analysis.pipeline
-                import pdtriage.report.masking.redact
+                import pdtriage.masking.redact
                 import pdtriage.runs.peer_ranks  # noqa: F401 (the first report must not wait)
                 from pdtriage.live.alerts import Alerts
                 from pdtriage.live.followed_log import LiveEngine

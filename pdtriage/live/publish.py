@@ -17,6 +17,7 @@ from pdtriage.report.delivery import (
     targets_named,
     usual_format,
 )
+from pdtriage.support.private_files import private_opener
 
 NAME = "report.json"
 
@@ -35,7 +36,7 @@ def store(report: Report, folder: str) -> Path:
     target = Path(folder) / FOLDER / NAME
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{NAME}.{os.getpid()}")
-    with draft.open("w", encoding="utf-8", errors="replace") as stream:
+    with open(draft, "w", encoding="utf-8", errors="replace", opener=private_opener) as stream:
         reporter_named("json").write(report, stream, Options())
     draft.replace(target)
     return target

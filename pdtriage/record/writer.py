@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 
+from pdtriage.masking.arguments import masked_value
 from pdtriage.record.builder import RunRecordBuilder
 from pdtriage.record.schema import (
     FOLDER,
@@ -25,6 +26,7 @@ from pdtriage.record.schema import (
 )
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
+from pdtriage.support.private_files import private_opener
 
 
 class FolderLock:
@@ -35,7 +37,7 @@ class FolderLock:
         try:
             os.makedirs(self.folder, exist_ok=True)
             path = os.path.join(self.folder, "lock")
-            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self.descriptor = private_opener(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise _not_writable(log_dir, error) from None
         try:
@@ -70,6 +72,8 @@ class Recorder:
         self._closed = False
 
     def launch(self, fields: Mapping[str, object]) -> None:
+        """What is known at the start; arguments lose their secrets before anybody keeps them."""
+        fields = {name: masked_value(name, value) for name, value in fields.items()}
         with self._lock:
             self._known.head.update(fields)
             self._append("launch", {"schema": SCHEMA, **fields})
@@ -161,7 +165,10 @@ def amend(record: RunRecord, decided: RestartRecord, code: int, verdict: str) ->
         judged = {"exit_code": code, "verdict": verdict, "time": record.ended}
         lines.append(_line("end", {**end, **judged}))
     # A full disk costs the record, never the run.
-    with contextlib.suppress(OSError), open(record.file, "ab") as stream:
+    with (
+        contextlib.suppress(OSError),
+        open(record.file, "ab", opener=private_opener) as stream,
+    ):
         stream.writelines(lines)
     return record._replace(exit_code=code, restart=decided)
 
@@ -188,8 +195,8 @@ def _create_next(folder: str) -> tuple[str, int]:
         number += 1
         path = os.path.join(folder, f"run-{number:04d}.jsonl")
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            return path, os.open(path, flags, 0o666)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+            return path, private_opener(path, flags)
         except FileExistsError:
             continue
 

@@ -9,49 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from pdtriage.masking.variables import ALLOWED
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
 from pdtriage.scan.lines import clean, visible_part
 from pdtriage.support.errors import assert_never
 from pdtriage.support.lazy_regex import lazy_compile
 
 MOST_BYTES = 16 << 20
-
-ALLOWED = frozenset(
-    {
-        "CUDA_VISIBLE_DEVICES",
-        "FLAGS_selected_accelerators",
-        "FLAGS_selected_gpus",
-        "FLAGS_selected_npus",
-        "FLAGS_selected_xpus",
-        "HETER_DEVICE_TYPE",
-        "PADDLE_CURRENT_ENDPOINT",
-        "PADDLE_DISTRI_BACKEND",
-        "PADDLE_ELASTIC_JOB_ID",
-        "PADDLE_ELASTIC_NP",
-        "PADDLE_GLOBAL_RANK",
-        "PADDLE_GLOBAL_SIZE",
-        "PADDLE_HETER_TRAINER_IP_PORT_LIST",
-        "PADDLE_JOB_ID",
-        "PADDLE_LOCAL_DEVICE_IDS",
-        "PADDLE_LOCAL_RANK",
-        "PADDLE_LOCAL_SIZE",
-        "PADDLE_MASTER",
-        "PADDLE_NNODES",
-        "PADDLE_PORT",
-        "PADDLE_PSERVERS_IP_PORT_LIST",
-        "PADDLE_RANK_IN_NODE",
-        "PADDLE_ROLE",
-        "PADDLE_TRAINERS_NUM",
-        "PADDLE_TRAINER_ENDPOINTS",
-        "PADDLE_TRAINER_ID",
-        "PADDLE_WORLD_DEVICE_IDS",
-        "POD_IP",
-        "POD_NAME",
-        "STAGE_ID",
-        "STAGE_NUM",
-        "TRAINING_ROLE",
-    }
-)
 
 CONFIGURATION = frozenset(
     {

@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from pdtriage.masking.redact import mask_secrets
 from pdtriage.model import Brief, Report, Restart, Run, Text
 from pdtriage.report import Options
-from pdtriage.report.masking.redact import mask_secrets
 from pdtriage.support.text_width import columns
 from pdtriage.verdict.attempt_comparison import attempts_of
 from tests.report import reports

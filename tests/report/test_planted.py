@@ -9,9 +9,9 @@ from detect_secrets.core.scan import scan_line
 from detect_secrets.settings import default_settings
 
 from pdtriage.analysis.pipeline import analyze, analyze_all_runs
+from pdtriage.masking.redact import mask_secrets
 from pdtriage.model import Difference, Evidence, Moment, Text
 from pdtriage.report import FORMATS, Options
-from pdtriage.report.masking.redact import mask_secrets
 from tests.report import reports
 from tests.report.planted import EACH, KINDS, planted
 from tests.report.writing import written

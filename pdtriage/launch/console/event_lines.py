@@ -29,6 +29,8 @@ from pdtriage.launch.supervise.events import (
     Stopping,
     Trained,
 )
+from pdtriage.masking.arguments import masked_arguments, masked_value
+from pdtriage.masking.substitution import MASK
 from pdtriage.support.language import Text
 
 Line = tuple[Level, Text | str]
@@ -43,6 +45,7 @@ _NAMES = {
 }
 _KILLED = {"heter": "heter_worker", "server": "parameter server", "coordinator": "coordinators"}
 _NOT_SHOWN = (LAUNCH_VARIABLE, "PADDLE_LOG_DIR", "POD_NAME")
+_OF_THE_JOB = "--job-secret"
 _MOST_NODES = 8
 _NAME_WIDTH = 40
 _VALUE_WIDTH = 45
@@ -67,11 +70,21 @@ def invitation(command: Sequence[str]) -> Text:
     """Where no master was given: what to type on the other nodes."""
     import shlex
 
+    shown = list(masked_arguments(command))
+    for number, word in enumerate(command):
+        if word.startswith(_OF_THE_JOB) or (number and command[number - 1] == _OF_THE_JOB):
+            shown[number] = word  # other nodes cannot join without it
     rule = "-" * 80
-    block = f"{rule}\n{shlex.join(command)}\n{rule}\n"
+    block = f"{rule}\n{shlex.join(shown)}\n{rule}\n"
+    fill = ("", "")
+    if shown != list(command):
+        fill = (
+            f" Type your own secrets instead of {MASK}.",
+            f"其中 {MASK} 请换成您自己的密码或密钥。",
+        )
     return Text(
-        f"Copy the following command to other nodes to run.\n{block}",
-        f"请把下面的命令复制到其他节点运行。\n{block}",
+        f"Copy the following command to other nodes to run.{fill[0]}\n{block}",
+        f"请把下面的命令复制到其他节点运行。{fill[1]}\n{block}",
     )
 
 
@@ -196,7 +209,7 @@ def _configuration(flags: LaunchFlags) -> dict[str, object]:
     listed["start_port"] = flags.start_port or DEFAULT_START_PORT
     listed["training_script"] = flags.training_script
     listed["training_script_args"] = list(flags.training_script_args)
-    return listed
+    return {name: masked_value(name, value) for name, value in listed.items()}
 
 
 def _job_line(plan: Plan, flags: LaunchFlags) -> str:

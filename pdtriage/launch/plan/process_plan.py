@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from typing import TextIO, cast
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.environment import launch_variables
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.private_files import private_opener
 
 
 class Start(NamedTuple):
@@ -92,7 +94,7 @@ def write_companions(plan: Plan) -> None:
     _pod_log(plan)
     for number, process in enumerate(plan.processes):
         _envlog(plan, number, process)
-        with open(backup_file(plan, process), "w", encoding="utf-8") as stream:
+        with _opened(backup_file(plan, process), "w") as stream:
             json.dump(dict(process.variables), stream, indent=4, sort_keys=True)
 
 
@@ -108,7 +110,7 @@ def job_file(plan: Plan, name: str) -> str:
 
 
 def _endpoints_log(plan: Plan) -> None:
-    with open(os.path.join(plan.folder, "endpoints.log"), "w", encoding="utf-8") as stream:
+    with _opened(os.path.join(plan.folder, "endpoints.log"), "w") as stream:
         # The space and the missing last newline are Paddle's.
         stream.write("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(plan.cluster.all_endpoints))
 
@@ -134,7 +136,7 @@ def _pod_log(plan: Plan) -> None:
                 "endpoints": ",".join(cluster.own_endpoints),
             }
         ]
-    with open(path, "a", encoding="utf-8") as stream:
+    with _opened(path, "a") as stream:
         if stream.tell() == 0:
             stream.write(f"environ({shared})\n")
         stream.write(f"{peers or list(cluster.all_endpoints)}\n")
@@ -142,5 +144,10 @@ def _pod_log(plan: Plan) -> None:
 
 def _envlog(plan: Plan, number: int, process: ProcessPlan) -> None:
     path = os.path.join(plan.folder, f"envlog.{number}")
-    with open(path, "w" if plan.overwrite else "a", encoding="utf-8") as stream:
+    with _opened(path, "w" if plan.overwrite else "a") as stream:
         stream.writelines(f"{key}={value}\n" for key, value in sorted(process.variables.items()))
+
+
+def _opened(path: str, mode: str) -> TextIO:
+    """Only its owner may read it: values of variables may be secret."""
+    return cast("TextIO", open(path, mode, encoding="utf-8", opener=private_opener))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pdtriage.launch.plan.start_refusals import not_started
 from pdtriage.launch.supervise.processes import members_of_launch, send
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.private_files import private_opener
 
 _FAREWELL = b"end\n"
 _BEAT = 0.05
@@ -149,5 +150,5 @@ def _guard(launch: str, grace: float, reading: int) -> None:
     ended = end_members(lambda: members_of_launch(launch, sessions, besides=own), grace)
     if record:
         entry = {"kind": "guardian", "time": time.time(), "ended": ended}
-        with open(record, "ab") as stream:
+        with open(record, "ab", opener=private_opener) as stream:
             stream.write(json.dumps(entry).encode() + b"\n")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
-from pdtriage.scan.launcher_output import ALLOWED
+from pdtriage.masking.variables import ALLOWED
 from pdtriage.scan.lines import clean
 
 SHOWN = 500

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pdtriage.masking.secrets import MASK, masked_text
 from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, RankRow, Report, Run, Text
-from pdtriage.report.masking.secrets import MASK, masked_text
 
 __all__ = ["MASK", "mask_secrets", "masked_text"]
 

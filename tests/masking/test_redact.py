@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from pdtriage.masking.redact import mask_secrets, masked_text
 from pdtriage.model import Difference, Evidence, Moment, Text
-from pdtriage.report.masking.redact import mask_secrets, masked_text
 from tests.report import reports
 
 A = "Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz9Xc3Vb7N"

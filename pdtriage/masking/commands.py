@@ -1,0 +1,191 @@
+"""Command lines and calls with a secret in its place: `sshpass -p X`, `oss2.Auth('ak', 'sk')`."""
+
+from __future__ import annotations
+
+import re
+
+from pdtriage.masking.substitution import MASK, Mask, Rule, Substitute, groups_of
+from pdtriage.masking.value import is_code, is_drawn, is_number, is_path, is_placeholder
+from pdtriage.support.lazy_regex import lazy_compile
+
+_BETWEEN = r"[^\n|;]{0,200}?(?<=[\s'\"])"
+"""Other words of the command; a list of arguments as Python shows it counts as well."""
+_THEN = r"(?:[ \t]{1,8}|=|['\"],[ \t]{0,8}(?=['\"]))"
+_VALUE = r"""['"]?(?P<secret>(?<=')[^'\n]+|(?<=")[^"\n]+|[^\s'"]+)"""
+_LOGIN_TOOLS = r"docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|argocd|ctr|singularity"
+
+
+def _after(tools: str, options: str, *, attached: bool = False, value: str = _VALUE) -> Substitute:
+    """The value of an option of some tools; `attached`: without a blank, as `-pX`."""
+    then = rf"(?:{_THEN}|(?=[^\s=-]))" if attached else _THEN
+    return groups_of(
+        lazy_compile(
+            rf"(?<![\w/.-])(?:/[\w/.-]{{1,80}}/)?(?:{tools})\b{_BETWEEN}(?:{options}){then}{value}"
+        ),
+        _is_word_of_a_command,
+    )
+
+
+def _is_word_of_a_command(found: re.Match[str]) -> bool:
+    secret = found["secret"]
+    return not (is_placeholder(secret) or secret.startswith(("-", "$")) or is_code(secret))
+
+
+def _is_no_user_id(found: re.Match[str]) -> bool:
+    return _is_word_of_a_command(found) and not is_number(found["secret"])
+
+
+def _is_drawn_word(found: re.Match[str]) -> bool:
+    return is_drawn(found["secret"])
+
+
+_MYSQL = r"(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb(?:-dump)?|mycli|7za?|rar)"
+_MYSQL_ATTACHED = lazy_compile(rf"\b{_MYSQL}\b{_BETWEEN}-p(?P<secret>[^\s'\"]+)")
+_MYSQL_QUOTED = lazy_compile(rf"\b{_MYSQL}\b{_BETWEEN}-p['\"](?P<secret>[^'\"\s,]+)(?=['\"])")
+_MYSQL_APART = lazy_compile(
+    rf"\b{_MYSQL}\b{_BETWEEN}-p[ \t]{{1,8}}['\"]?(?P<secret>[^\s'\"-][^\s'\"]*)"
+)
+_USER = r"""['"]?[^\s:'"@/]{0,100}:(?P<secret>(?<![\s])[^\s'"]+)"""
+_USER_OPTION = lazy_compile(
+    rf"""(?<=[\s'"])(?:--user|--proxy-user|--http-user|--auth){_THEN}{_USER}"""
+)
+_PIPED = lazy_compile(
+    r"""\becho[ \t]{1,8}(?:-\w{1,3}[ \t]{1,8})?['"]?(?:[\w.-]{1,64}:(?=[^\n|]{1,120}chpasswd))?"""
+    r"""(?P<secret>(?<=')[^'\n]{1,120}|(?<=")[^"\n]{1,120}|[^\s'"|]{1,120})['"]?"""
+    r"""[ \t]{0,8}\|[ \t]{0,8}"""
+    r"""(?:sudo[ \t]{1,8}(?:-\w{1,4}[ \t]{1,8}){0,3}?(?:-S|chpasswd)\b|chpasswd\b|kinit\b|su\b|"""
+    r"""passwd\b|[^\n]{0,120}?--(?:password-)?stdin\b)"""
+)
+_BY_PLACE = lazy_compile(
+    r"""\b(?:wandb[ \t]{1,8}login|"""
+    r"""mc[ \t]{1,8}(?:alias[ \t]{1,8}set|config[ \t]{1,8}host[ \t]{1,8}add)[ \t]{1,8}"""
+    r"""\S{1,80}[ \t]{1,8}\S{1,200}|"""
+    r"""aws[ \t]{1,8}configure[ \t]{1,8}set[ \t]{1,8}\w{1,60}(?:key|token|id)|"""
+    r"""htpasswd[ \t]{1,8}-\w{0,6}b\w{0,6}[ \t]{1,8}\S{1,200}[ \t]{1,8}\S{1,100}|"""
+    r"""rabbitmqctl[ \t]{1,8}(?:add_user|change_password)[ \t]{1,8}\S{1,100})[ \t]{1,8}"""
+    r"""(?:--?\w[\w-]{0,30}[ \t]{1,8}){0,3}?"""
+    r"""(?P<secret>[^\s'"-][^\s'"]*(?:[ \t]{1,8}[^\s'"-][^\s'"]*)?)"""
+)
+_LITERAL = lazy_compile(r"--from-literal[= ]['\"]?[\w.-]{1,100}=(?P<secret>[^\s'\"]+)")
+_SQL = lazy_compile(
+    r"\b(?:identified\s{1,8}(?:with\s{1,8}\S{1,60}\s{1,8})?by|password\s{0,8}\(|"
+    r"(?:encrypted\s{1,8})?password\s{1,8})\s{0,8}(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?=['\"])",
+    re.I,
+)
+_AUTH_COMMAND = lazy_compile(
+    r"(?P<keep>(?:^|[\s'\">])AUTH['\"]?[ \t,]{1,8}['\"]?)(?P<secret>[^\s'\"]{6,})"
+)
+_PASS_WORD = lazy_compile(
+    r"(?:-pass(?:in|out)?[ \t=]{1,8}(?:pass:)?|-(?:src|dest)?(?:store|key)pass[ \t=]{1,8})"
+    r"(?!(?:file|env|fd|stdin)\b)['\"]?(?P<secret>[^\s'\"]+)"
+)
+_PGPASS = lazy_compile(
+    r"^[\w.*-]{1,200}:(?:5432|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<secret>\S+)$", re.M
+)
+_SMB = r"""['"]?[^\s%'"]{1,100}%(?P<secret>[^\s'"]+)"""
+_LFTP = r"""['"]?[^\s,'"]{1,100},(?P<secret>[^\s'"]+)"""
+
+_CALL = lazy_compile(
+    r"""\b(?P<callable>(?:\w{1,40}\.){0,3}(?:Auth|AuthV[24]|StsAuth|ProviderAuthV?4?|BceCredentials|"""
+    r"""HTTP(?:Basic|Digest|Proxy)Auth|BasicAuth|Credentials?|AcsClient|Minio|TosClientV2|ObsClient|"""
+    r"""Aip[A-Z]\w{0,30}|StaticCredential\w{0,20}|basic_auth|auth\s{0,2}=\s{0,2}))"""
+    r"""\((?P<arguments>[^()\n]{1,600})"""
+)
+_LOGIN = lazy_compile(
+    r"""\b(?P<callable>(?:\w{1,40}\.){1,3}(?:login|connect|authenticate|auth))\((?P<arguments>[^()\n]{1,600})"""
+)
+_ARGUMENT = lazy_compile(
+    r"""(?P<keyword>\b\w{1,40}\s{0,2}=\s{0,2})?[bruf]?(?:'(?P<one>[^'\n]*)'|"(?P<two>[^"\n]*)"|(?P<bare>[\w+/=.:-]+))"""
+)
+_PLACE = lazy_compile(
+    r"(?:https?://|[\w-]+(?:\.[\w-]+){1,8}(?::\d+)?/?\Z|[a-z]{2}-[a-z]+(?:-\d)?\Z)"
+)
+_HARMLESS_KEYWORDS = (
+    "endpoint",
+    "region",
+    "secure",
+    "host",
+    "port",
+    "user",
+    "timeout",
+    "db",
+    "server",
+)
+
+
+def _mask_calls(pattern: re.Pattern[str], first: int) -> Substitute:
+    """Strings among the arguments from the one numbered `first`; addresses and regions stay."""
+
+    def _substitute(text: str, mask: Mask) -> str:
+        def _one(found: re.Match[str]) -> str:
+            number = -1
+
+            def _argument(word: re.Match[str]) -> str:
+                nonlocal number
+                number += 1
+                keyword = (word["keyword"] or "").lower()
+                value = word["one"] if word["one"] is not None else word["two"]
+                bare = value is None
+                value = word["bare"] if bare else value
+                if number < first and not keyword and not is_drawn(value):
+                    return word.group()
+                if keyword.startswith(_HARMLESS_KEYWORDS) or MASK in value or len(value) < 3:
+                    return word.group()
+                if is_placeholder(value) or _PLACE.match(value) or is_path(value):
+                    return word.group()
+                if (bare or keyword) and not is_drawn(value):
+                    return word.group()  # a variable; keywords have names, which tell
+                return word.group().replace(value, mask(value), 1)
+
+            arguments: str = found["arguments"]
+            start = found.start("arguments") - found.start()
+            return found.group()[:start] + _ARGUMENT.sub(_argument, arguments)
+
+        return pattern.sub(_one, text)
+
+    return _substitute
+
+
+COMMANDS: tuple[Rule, ...] = (
+    (("sshpass",), _after("sshpass", "-p", attached=True)),
+    (
+        ("curl", "wget", "http"),
+        _after("curl|wget|https?|httpie", "-u|-U|-a", attached=True, value=_USER),
+    ),
+    (("--user", "-user", "--auth"), groups_of(_USER_OPTION, _is_no_user_id)),
+    (("mysql", "mariadb", "mycli", "7z", "rar"), groups_of(_MYSQL_ATTACHED, _is_word_of_a_command)),
+    (("mysql", "mariadb", "mycli", "7z", "rar"), groups_of(_MYSQL_QUOTED, _is_word_of_a_command)),
+    (("mysql", "mariadb"), groups_of(_MYSQL_APART, _is_drawn_word)),
+    (("redis-cli", "valkey-cli"), _after("redis-cli|valkey-cli", "-a|--pass")),
+    (
+        ("mongo",),
+        _after(r"mongo(?:sh|dump|restore|export|import)?", "-p|--password", attached=True),
+    ),
+    (("beeline", "cqlsh", "influx"), _after("beeline|cqlsh|influx", "-p|-password")),
+    (("login",), _after(rf"(?:{_LOGIN_TOOLS})\b[^\n|;]{{0,80}}?\blogin", "-p|--password")),
+    (("sqlcmd", "ipmitool", "zip"), _after("sqlcmd|ipmitool|unzip|zip", "-P", attached=True)),
+    (("ldap",), _after("ldap(?:search|add|modify|delete|whoami|passwd)", "-w")),
+    (("smbclient", "rpcclient"), _after("smbclient|rpcclient", "-U", attached=True, value=_SMB)),
+    (("lftp",), _after("lftp", "-u", value=_LFTP)),
+    (("swanlab",), _after(r"swanlab[ \t]{1,8}login", "-k|--api-key|-a")),
+    (
+        ("ossutil", "obsutil", "coscmd", "bcecmd"),
+        _after(r"(?:ossutil64|ossutil|obsutil|coscmd|bcecmd)[ \t]{1,8}config", "-k|-s"),
+    ),
+    (
+        ("ossutil", "obsutil", "coscmd", "bcecmd"),
+        _after(r"(?:ossutil64|ossutil|obsutil|coscmd|bcecmd)[ \t]{1,8}config", "-i|-a"),
+    ),
+    (("echo",), groups_of(_PIPED, _is_word_of_a_command)),
+    (
+        ("wandb", "mc ", "aws ", "htpasswd", "rabbitmqctl"),
+        groups_of(_BY_PLACE, _is_word_of_a_command),
+    ),
+    (("--from-literal",), groups_of(_LITERAL, _is_word_of_a_command)),
+    (("identified", "password"), groups_of(_SQL, _is_word_of_a_command)),
+    (("auth",), groups_of(_AUTH_COMMAND, lambda found: is_drawn(found["secret"], 6))),
+    (("pass",), groups_of(_PASS_WORD, _is_word_of_a_command)),
+    ((":5432:", ":*:"), groups_of(_PGPASS, _is_word_of_a_command)),
+    (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
+    (("login(", "connect(", "authenticate(", "auth("), _mask_calls(_LOGIN, 1)),
+)

@@ -1,0 +1,227 @@
+"""Values whose name says that they are secret: assigned, in pairs, behind flags, in subscripts."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters, digits
+
+from pdtriage.masking.substitution import Mask, Rule, Substitute, groups_of
+from pdtriage.masking.value import (
+    is_code,
+    is_drawn,
+    is_mixed,
+    is_number,
+    is_path,
+    is_placeholder,
+    is_prose,
+)
+from pdtriage.masking.variables import is_harmless
+from pdtriage.support.lazy_regex import lazy_compile
+
+SECRET_NAME = (
+    r"(?:pass(?:word|wd|phrase)|pwd|secret(?:[_.-]?(?:access)?[_.-]?key)?|secret[_-]?id|token|bduss|"
+    r"(?:api|access|account|auth|private|encryption|signing)[_-]?key(?:[_-]?(?:id|secret))?|"
+    r"credentials?|(?<![a-z])(?:ak|sk))"
+)
+_SECRET_ENDS: tuple[str, ...] = (  # in small letters, what each of these ends with
+    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"),
+    *("key", "keyid", "key_id", "key-id", "secretid", "secret_id", "secret-id", "bduss"),
+    *("ak", "sk"),
+)
+_UNQUOTED = r"""[^\s'",;&)\]}]+"""
+SECRET_VALUE = (
+    r"""(?P<secret>(?<=\\')[^'\\\n]+|(?<=\\")[^"\\\n]+"""  # JSON within JSON
+    r"""|(?<=')(?:[^'\\\n]|\\.)+|(?<=")(?:[^"\\\n]|\\.)+"""
+    rf"""|{_UNQUOTED}(?:[,;&)\]}}]+(?![A-Za-z_][\w.-]{{0,40}}['"]?\s*[=:]){_UNQUOTED})*)"""
+)
+"""A comma within an unquoted value is part of it unless another name follows."""
+_NAMED = lazy_compile(
+    rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:_bfess)?\\?['"]?\]?\s*(?:=>|->|[:=：＝]|为|是)\s*"""
+    r"""(?:[bruf]{0,2}\\?(?=['"]))?(?P<quote>['"]?))""" + SECRET_VALUE,
+    re.IGNORECASE,
+)
+_PAIRED = lazy_compile(
+    rf"""(?P<keep>\([bru]?['"](?P<name>[\w.-]{{0,60}}?{SECRET_NAME})['"],\s*[bru]?(?P<quote>['"]))"""
+    r"""(?P<secret>[^'"\n]+)(?=['"]\s*\))""",
+    re.IGNORECASE,
+)
+_NAME_AND_VALUE = lazy_compile(  # as Kubernetes and Hadoop list them
+    rf"""(?P<keep>\bname['"]?(?::\s*|>\s*)['"]?(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})"""
+    r"""(?:['"]?,?\s{1,40}['"]?value['"]?:\s*(?P<quote>['"]?)|\s*</name>\s*<value>\s*))"""
+    r"""(?P<secret>[^\s'"<]+)""",
+    re.IGNORECASE,
+)
+_ELEMENT = lazy_compile(
+    rf"(?P<keep><(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})>\s*)(?P<quote>)(?P<secret>[^<\n]+)(?=</)",
+    re.I,
+)
+_KEY_NAME = lazy_compile(
+    r"""(?P<keep>(?P<name>(?:key|auth|sas|sig|sign|signature|session(?:[_-]?id)?|webhook|"""
+    r"""client-key-data|client-certificate-data|passcode|pass|salt|seed_phrase))['"]?\]?\s*[:=：]\s*"""
+    r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~!@#$%^*-]{6,})""",
+    re.I,
+)
+_KEY_ENDS = (
+    *("key", "auth", "sas", "sig", "sign", "signature", "session", "sessionid", "session_id"),
+    *("session-id", "webhook", "client-key-data", "client-certificate-data", "passcode", "pass"),
+    *("salt", "seed_phrase"),
+)
+_FLAG = lazy_compile(
+    rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))""" + SECRET_VALUE,
+    re.IGNORECASE,
+)
+_NAME_CHARACTERS = ascii_letters + digits + "_.-"
+_FLAG_ENDS = (
+    *(name for name in _SECRET_ENDS if len(name) > 2),
+    *(before + name for before in digits + "_.-" for name in ("ak", "sk")),  # no letter
+)
+_DASHES = lazy_compile(r"--?\w")
+_HARMLESS_NAME = lazy_compile(
+    r"(?<![a-z])"
+    r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
+    r"next|last|first|prev|input|output|prompt|completion|invalid|unexpected|bad|syntax|per|num|max|"
+    r"min|n|new|total|vocab|sub|added|decoded|video|think)[_.-]?tokens?$|imagepullsecret$",
+    re.I,
+)
+_SECRET_TOKEN = lazy_compile(
+    r"(?:api|access|auth|bearer|hf|hub|bot|admin|refresh|csrf|xsrf|security|github|gitlab|registry|"
+    r"private|personal|secret|wandb|slack|vault|npm|pypi|jwt|oauth2?|deploy|login)[_.-]?token$",
+    re.I,
+)
+_HARMLESS_KEY = lazy_compile(
+    r"(?:step|cache|hash|store|rank|sort|primary|foreign|partition|shard|lookup|dict|index|row|kernel|"
+    r"compile|graph|program|op|tensor|param|state|feature|record|sample|object|barrier|missing|"
+    r"unexpected|unknown|duplicate|duplicated|wrong|mismatched|extra|public|group|data|plan|rng|"
+    r"autotune|config|model|weight|job|task|node|no such|etcd|event|batch)[ _.-]?(?:key|sig|sign)$",
+    re.I,
+)
+_LOGIN_PASS = lazy_compile(
+    r"(?:^|db|sql|pg|redis|mongo|smtp|mail|ftp|ssh|sudo|user|admin|root|login|proxy|ldap|mq|etcd|"
+    r"es|http|basic|auth|svc|account)[_.-]?pass$",
+    re.I,
+)
+_SUBSCRIPT = lazy_compile(
+    r"""(?P<keep>\b(?:environ(?:\.setdefault\(\s*|\[)|(?:putenv|setenv)\(\s*)['"](?P<name>\w{1,100})['"]"""
+    r"""(?:\]\s*=\s*|,\s*)[bruf]?(?P<quote>['"]))(?P<secret>(?:[^'"\\\n]|\\.)+)"""
+)
+_SET_VARIABLE = lazy_compile(
+    rf"""(?P<keep>^\s{{0,40}}(?:setenv|set -gx|ENV|ARG|set|export)\s+"""
+    rf"""(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})"""
+    r"""\s+(?P<quote>['"]?))(?P<secret>[^\s'"]+)""",
+    re.I | re.M,
+)
+_UGI = lazy_compile(  # Hadoop's user,password
+    r"""(?P<keep>(?:\b|[_.])ugi\\?['"]?\]?\s*(?:=>|[:=：])\s*\\?['"]?[\w.@/-]{1,80}\s?[,，]\s?)"""
+    r"""(?P<secret>(?!(?:ip|cmd|src|dst|proto|auth|perm)=)[^\s'",;)\]}\\]{3,})""",
+    re.I,
+)
+_FIRST = lazy_compile(r"[,;&)\]}]")
+_QUOTES = ("", "'", '"', "\\'", '\\"', "']", '"]')
+_DOTS = str.maketrans({"ı": "i", "\u0307": ""})
+"""To a pattern that ignores case, an i is an i with or without its dot."""
+
+
+def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
+    """Whether what is given to `name`, in small letters, is a secret."""
+    if _HARMLESS_NAME.search(name) or is_placeholder(secret):
+        return False
+    if not quoted and (is_code(secret, name) or is_placeholder(_FIRST.split(secret, 1)[0])):
+        return False
+    if name.endswith("pwd") and secret.startswith(("/", ".", "~")):
+        return False
+    is_password = name.endswith(("password", "passwd", "passphrase", "pwd", "bduss"))
+    if is_number(secret):
+        return is_password and len(secret) >= 4 and "." not in secret
+    if not is_password and is_path(secret):
+        return False
+    if name.endswith(("token", "credential", "credentials", "ak", "sk")):
+        if _SECRET_TOKEN.search(name):
+            return is_mixed(secret, 8)
+        return is_drawn(secret) and " " not in secret  # "unexpected token: layer_31" is none
+    if not quoted and is_prose(secret):
+        return False
+    return len(secret) >= 4 or quoted
+
+
+def _is_named(found: re.Match[str]) -> bool:
+    quoted = bool(found.groupdict().get("quote"))
+    if "\n" in found["keep"] and not (quoted or is_mixed(found["secret"])):
+        return False  # a question, and what came after it
+    return named_like_a_secret(_whole_name(found).lower(), found["secret"], quoted=quoted)
+
+
+def _is_flagged(found: re.Match[str]) -> bool:
+    return bool(_DASHES.match(_whole_name(found))) and _is_named(found)
+
+
+def _is_key(found: re.Match[str]) -> bool:
+    """The name alone says little (`key`, `session`): the value must look drawn by lot."""
+    name, secret = _whole_name(found), found["secret"]
+    if name.lower().endswith("pass"):
+        return bool(_LOGIN_PASS.search(name)) and is_mixed(secret)
+    if name.lower().endswith("passcode"):
+        return is_mixed(secret) or is_number(secret)
+    start = found.start("name")
+    before = found.string[max(0, start - 12) : start]
+    if _HARMLESS_KEY.search(name) or _HARMLESS_KEY.search(before + str(found["name"])):
+        return False
+    return is_drawn(secret) and not is_path(secret)
+
+
+def _is_variable(found: re.Match[str]) -> bool:
+    return not is_harmless(found["name"]) and is_drawn(found["secret"])
+
+
+def _whole_name(found: re.Match[str]) -> str:
+    """What stands before the telling part belongs to the name: `MY_TOKEN`, `--hub-token`."""
+    start = found.start("name")
+    around = found.string[max(0, start - 60) : start]
+    return around[len(around.rstrip(_NAME_CHARACTERS)) :] + str(found["name"])
+
+
+def _assigned(names: tuple[str, ...], substitute: Substitute) -> Substitute:
+    """Only in a text in which a colon or an equals sign follows one of the names."""
+    marks = (":", "=", "：", "->", "＝", "为", "是")
+    return _followed(names, tuple(q + m for q in _QUOTES for m in marks), "", substitute)
+
+
+def _paired(names: tuple[str, ...], substitute: Substitute) -> Substitute:
+    """Only in a text in which one of the names is quoted, and something follows."""
+    return _followed(names, ("',", '",'), "", substitute)
+
+
+def _flagged(names: tuple[str, ...], substitute: Substitute) -> Substitute:
+    """Only in a text in which a value may follow one of the names."""
+    return _followed(names, (" ", "',", '",'), " ", substitute)
+
+
+def _followed(
+    names: tuple[str, ...], marks: tuple[str, ...], space: str, substitute: Substitute
+) -> Substitute:
+    """Nearly every message has a colon, and patterns of names take longer to compile than all else
+    that is done to it. White space counts as `space`."""
+    told = tuple(name + mark for name in names for mark in marks)
+
+    def _substitute(text: str, mask: Mask) -> str:
+        folded = space.join(text.casefold().translate(_DOTS).split())
+        if not any(name in folded for name in names):
+            return text
+        return substitute(text, mask) if any(words in folded for words in told) else text
+
+    return _substitute
+
+
+NAMES: tuple[Rule, ...] = (
+    (("ugi",), groups_of(_UGI, lambda found: not is_placeholder(found["secret"]))),
+    (
+        ("=", ":", "：", "->", "＝", "为", "是"),
+        _assigned((*_SECRET_ENDS, "bduss_bfess"), groups_of(_NAMED, _is_named)),
+    ),
+    (("(",), _paired(_SECRET_ENDS, groups_of(_PAIRED, _is_named))),
+    (("value",), groups_of(_NAME_AND_VALUE, _is_named)),
+    (("</",), groups_of(_ELEMENT, _is_named)),
+    (("-",), _flagged(_FLAG_ENDS, groups_of(_FLAG, _is_flagged))),
+    (("=", ":", "："), _assigned(_KEY_ENDS, groups_of(_KEY_NAME, _is_key))),
+    (("environ", "putenv", "setenv"), groups_of(_SUBSCRIPT, _is_variable)),
+    (("setenv", "set ", "env ", "arg ", "export "), groups_of(_SET_VARIABLE, _is_named)),
+)

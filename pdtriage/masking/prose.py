@@ -1,0 +1,115 @@
+"""Secrets that a sentence tells, English or Chinese: "API token X is invalid", "密码：X"."""
+
+from __future__ import annotations
+
+import re
+
+from pdtriage.masking.substitution import Rule, groups_of
+from pdtriage.masking.value import (
+    is_address_or_time,
+    is_code,
+    is_drawn,
+    is_mixed,
+    is_number,
+    is_path,
+    is_placeholder,
+    is_prose,
+)
+from pdtriage.support.lazy_regex import lazy_compile
+
+_CHINESE_WORDS = (
+    *("密码", "口令", "密钥", "秘钥", "密匙", "令牌", "私钥", "凭证", "凭据", "授权码", "验证码"),
+    "暗号",
+)
+_PASSWORDS = ("密码", "口令", "授权码", "验证码", "暗号")
+_CHINESE = lazy_compile(
+    rf"(?P<word>{'|'.join(_CHINESE_WORDS)})"
+    r"(?:[ \t]{0,4}[(（][^()（）\n]{0,20}[)）])?(?:ID|串|值|内容)?"
+    r"(?P<mark>[ \t]{0,8}(?:[:：=＝]|(?:已?(?:设置?|重置|修改|更改|改)(?:为|成)|就是|应为|为|是)[:：]?|->|=>)?)[ \t]{0,8}"
+    r"(?P<quote>['\"“”‘’「『【《`]?)"
+    r"(?P<secret>(?<=['\"`])[^'\"`\n]{3,}|[!-&(-+\--:<-_a-z{-~]{4,}(?:,[!-&(-+\--:<-_a-z{-~]+)*)",
+    re.I,
+)
+_ENGLISH = lazy_compile(
+    r"\b(?P<word>(?:(?:api|access|auth|bearer|secret|private|session|refresh|account|webhook|"
+    r"encryption|signing|master|license)[ _-]?(?:token|key)(?:[ _-]id)?)|token|secret|password|"
+    r"passwd|passphrase|passcode|credential|bduss|sessionid)"
+    r"(?P<mark>\s{1,8}(?:(?:is|was|of|to|value|provided|used|given)\b\s{0,8})?(?::\s{0,8})?)"
+    r"(?P<quote>['\"`“(\[]?)(?P<secret>(?<=['\"`])[^'\"`\n]{3,}|[^\s'\"`“”，。；,;)\]]{6,})",
+    re.I,
+)
+_ENGLISH_WORDS = (
+    *("token", "secret", "password", "passwd", "passphrase", "passcode", "credential"),
+    *("api key", "api-key", "api_key", "access key", "access-key", "access_key", "auth key"),
+    *("secret key", "private key", "account key", "master key", "license key", "bduss"),
+    *("encryption key", "signing key", "webhook key", "session key", "sessionid"),
+)
+_NETRC = lazy_compile(
+    r"(?P<keep>\b(?:login|account)\s{1,20}\S{1,100}\s{1,20}password\s{1,20})(?P<secret>\S+)", re.I
+)
+_NETRC_LINE = lazy_compile(
+    r"(?P<keep>(?:^[ \t]{0,20}passw(?:or)?d|\b(?:requirepass|masterauth))[ \t]{1,20})"
+    r"(?P<secret>\S+)(?=[ \t\r]{0,20}$)",
+    re.I | re.M,
+)
+
+
+def _is_told_in_chinese(found: re.Match[str]) -> bool:
+    secret = found["secret"].rstrip(".:,;!?)]}")
+    if is_placeholder(secret) or is_path(secret) or is_code(secret):
+        return False
+    has_mark, quoted = bool(found["mark"].strip()), bool(found["quote"])
+    is_password = found["word"] in _PASSWORDS
+    if is_number(secret):
+        return is_password and has_mark and len(secret) >= 4 and "." not in secret
+    if is_password:
+        return len(secret) >= 4 and _is_no_range(secret) if has_mark else is_mixed(secret)
+    if has_mark or quoted:
+        may_be_short = found["word"] != "令牌"  # of a vocabulary, too
+        made_up = may_be_short and is_mixed(secret, 8) and not _is_name(secret)
+        return made_up or is_drawn(secret, 10)
+    return is_drawn(secret)
+
+
+def _is_told(found: re.Match[str]) -> bool:
+    secret = found["secret"].rstrip(".:!?")
+    if is_placeholder(secret) or is_prose(secret) or is_path(secret) or is_code(secret):
+        return False
+    if found["word"].lower() in ("password", "passwd", "passphrase", "passcode"):
+        return is_mixed(secret) and not _LONG_NAME.match(secret[:200]) and " " not in secret
+    return is_drawn(secret) and " " not in secret
+
+
+def _is_on_a_line(found: re.Match[str]) -> bool:
+    secret: str = found["secret"]
+    return not (is_placeholder(secret) or is_prose(secret)) and (
+        is_mixed(secret) or (is_number(secret) and len(secret) >= 4)
+    )
+
+
+def _is_given(found: re.Match[str]) -> bool:
+    return not is_placeholder(found["secret"])
+
+
+_NAME = lazy_compile(r"(?:[A-Za-z]+[0-9]{0,4}|[0-9]+)(?:[._/:-]+(?:[A-Za-z]+[0-9]{0,4}|[0-9]+))+\Z")
+_LONG_NAME = lazy_compile(r"[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]")
+_RANGE = lazy_compile(r"[0-9]{1,3}[-~][0-9]{1,3}\Z")
+
+
+def _is_name(secret: str) -> bool:
+    """`layers.31.weight`, `user_12`: words and numbers with marks between them."""
+    if is_address_or_time(secret):
+        return True
+    return len(secret) < 200 and bool(_NAME.match(secret)) and not is_drawn(secret, 10)
+
+
+def _is_no_range(secret: str) -> bool:
+    return not _RANGE.match(secret)
+
+
+PROSE: tuple[Rule, ...] = (
+    (_CHINESE_WORDS, groups_of(_CHINESE, _is_told_in_chinese)),
+    (("password",), groups_of(_NETRC, _is_given)),
+    (("passw", "requirepass", "masterauth"), groups_of(_NETRC_LINE, _is_on_a_line)),
+    (_ENGLISH_WORDS, groups_of(_ENGLISH, _is_told)),
+)

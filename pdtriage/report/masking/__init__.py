@@ -1,1 +1,0 @@
-"""Secrets: what they look like, and how a report loses them."""
