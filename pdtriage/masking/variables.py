@@ -99,5 +99,5 @@ def _is_environment(found: re.Match[str]) -> bool:
     """Names of variables are in capitals; a configuration has other names."""
     if found.string[max(0, found.start() - 8) : found.start()].endswith("environ("):
         return True
-    names = [pair["name"] for pair in _PAIR.finditer(found.group())]
+    names: list[str] = [pair["name"] for pair in _PAIR.finditer(found.group())]
     return 2 * sum(name.isupper() for name in names) > len(names)
