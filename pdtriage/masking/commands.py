@@ -69,7 +69,8 @@ _BY_PLACE = lazy_compile(
 _LITERAL = lazy_compile(r"--from-literal[= ]['\"]?[\w.-]{1,100}=(?P<secret>[^\s'\"]+)")
 _SQL = lazy_compile(
     r"\b(?:identified\s{1,8}(?:with\s{1,8}\S{1,60}\s{1,8})?by|password\s{0,8}\(|"
-    r"(?:encrypted\s{1,8})?password\s{1,8})\s{0,8}(?P<quote>['\"])(?P<secret>[^'\"\n]+)(?=['\"])",
+    r"(?:encrypted\s{1,8})?password\s{1,8})\s{0,8}(?P<quote>['\"])"
+    r"(?P<secret>(?:(?!(?P=quote))[^\n])+)(?=(?P=quote))",
     re.I,
 )
 _AUTH_COMMAND = lazy_compile(
@@ -98,7 +99,7 @@ _ARGUMENT = lazy_compile(
     r"""(?P<keyword>\b\w{1,40}\s{0,2}=\s{0,2})?[bruf]?(?:'(?P<one>[^'\n]*)'|"(?P<two>[^"\n]*)"|(?P<bare>[\w+/=.:-]+))"""
 )
 _PLACE = lazy_compile(
-    r"(?:https?://|[\w-]+(?:\.[\w-]+){1,8}(?::\d+)?/?\Z|[a-z]{2}-[a-z]+(?:-\d)?\Z)"
+    r"(?:https?://|[\w-]+(?:\.[\w-]+){1,8}(?::\d+)?/?\Z|(?:cn|us|ap|eu|sa|me|af|ca)-[a-z]+(?:-\d)?\Z)"
 )
 _HARMLESS_KEYWORDS = (
     "endpoint",
@@ -146,6 +147,13 @@ def _mask_calls(pattern: re.Pattern[str], first: int) -> Substitute:
     return _substitute
 
 
+_ORACLE = lazy_compile(r"(?:\bsqlplus[ \t]{1,8}|:thin:)[\w.]{1,64}/(?P<secret>[^\s'\"@/]+)(?=@)")
+_HERE_STRING = lazy_compile(
+    r"\b(?:kinit|sudo|passwd|su|login|chpasswd)\b[^\n|;]{0,80}?<<<"
+    r"[ \t]{0,8}['\"]?(?P<secret>[^\s'\"]+)"
+)
+
+
 COMMANDS: tuple[Rule, ...] = (
     (("sshpass",), _after("sshpass", "-p", attached=True)),
     (
@@ -185,6 +193,8 @@ COMMANDS: tuple[Rule, ...] = (
     (("identified", "password"), groups_of(_SQL, _is_word_of_a_command)),
     (("auth",), groups_of(_AUTH_COMMAND, lambda found: is_drawn(found["secret"], 6))),
     (("pass",), groups_of(_PASS_WORD, _is_word_of_a_command)),
+    (("sqlplus", ":thin:"), groups_of(_ORACLE, _is_word_of_a_command)),
+    (("<<<",), groups_of(_HERE_STRING, _is_word_of_a_command)),
     ((":5432:", ":*:"), groups_of(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
     (("login(", "connect(", "authenticate(", "auth("), _mask_calls(_LOGIN, 1)),

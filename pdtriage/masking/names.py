@@ -42,7 +42,7 @@ _NAMED = lazy_compile(
 )
 _PAIRED = lazy_compile(
     rf"""(?P<keep>\([bru]?['"](?P<name>[\w.-]{{0,60}}?{SECRET_NAME})['"],\s*[bru]?(?P<quote>['"]))"""
-    r"""(?P<secret>[^'"\n]+)(?=['"]\s*\))""",
+    r"""(?P<secret>(?:(?!(?P=quote))[^\n])+)(?=['"]\s*\))""",
     re.IGNORECASE,
 )
 _NAME_AND_VALUE = lazy_compile(  # as Kubernetes and Hadoop list them
@@ -102,7 +102,7 @@ _LOGIN_PASS = lazy_compile(
 )
 _SUBSCRIPT = lazy_compile(
     r"""(?P<keep>\b(?:environ(?:\.setdefault\(\s*|\[)|(?:putenv|setenv)\(\s*)['"](?P<name>\w{1,100})['"]"""
-    r"""(?:\]\s*=\s*|,\s*)[bruf]?(?P<quote>['"]))(?P<secret>(?:[^'"\\\n]|\\.)+)"""
+    r"""(?:\]\s*=\s*|,\s*)[bruf]?(?P<quote>['"]))(?P<secret>(?:(?!(?P=quote))[^\\\n]|\\.)+)"""
 )
 _SET_VARIABLE = lazy_compile(
     rf"""(?P<keep>^\s{{0,40}}(?:setenv|set -gx|ENV|ARG|set|export)\s+"""
@@ -140,7 +140,7 @@ def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
         return is_drawn(secret) and " " not in secret  # "unexpected token: layer_31" is none
     if not quoted and is_prose(secret):
         return False
-    return len(secret) >= 4 or quoted
+    return quoted or len(secret) >= (3 if is_password else 4)
 
 
 def _is_named(found: re.Match[str]) -> bool:
@@ -163,6 +163,8 @@ def _is_key(found: re.Match[str]) -> bool:
         return is_mixed(secret) or is_number(secret)
     start = found.start("name")
     before = found.string[max(0, start - 12) : start]
+    if before[-1:].islower() and found["name"].islower() and found["name"] != "key":
+        return False  # "design", "assign"
     if _HARMLESS_KEY.search(name) or _HARMLESS_KEY.search(before + str(found["name"])):
         return False
     return is_drawn(secret) and not is_path(secret)

@@ -27,12 +27,12 @@ _CHINESE = lazy_compile(
     r"(?:[ \t]{0,4}[(（][^()（）\n]{0,20}[)）])?(?:ID|串|值|内容)?"
     r"(?P<mark>[ \t]{0,8}(?:[:：=＝]|(?:已?(?:设置?|重置|修改|更改|改)(?:为|成)|"
     r"就是|应为|为|是)[:：]?|->|=>)?)[ \t]{0,8}"
-    r"(?P<quote>['\"“”‘’「『【《`]?)"
+    r"(?P<quote>['\"“”‘’「『【《`(（\[]?)"
     r"(?P<secret>(?<=['\"`])[^'\"`\n]{3,}|[!-&(-+\--:<-_a-z{-~]{4,}(?:,[!-&(-+\--:<-_a-z{-~]+)*)",
     re.I,
 )
 _ENGLISH = lazy_compile(
-    r"\b(?P<word>(?:(?:api|access|auth|bearer|secret|private|session|refresh|account|webhook|"
+    r"(?<![A-Za-z])(?P<word>(?:(?:api|access|auth|bearer|secret|private|session|refresh|account|webhook|"
     r"encryption|signing|master|license)[ _-]?(?:token|key)(?:[ _-]id)?)|token|secret|password|"
     r"passwd|passphrase|passcode|credential|bduss|sessionid)"
     r"(?P<mark>\s{1,8}(?:(?:is|was|of|to|value|provided|used|given)\b\s{0,8})?(?::\s{0,8})?)"
@@ -41,12 +41,25 @@ _ENGLISH = lazy_compile(
 )
 _ENGLISH_WORDS = (
     *("token", "secret", "password", "passwd", "passphrase", "passcode", "credential"),
-    *("api key", "api-key", "api_key", "access key", "access-key", "access_key", "auth key"),
+    *(
+        "apikey",
+        "accesskey",
+        "api key",
+        "api-key",
+        "api_key",
+        "access key",
+        "access-key",
+        "access_key",
+        "auth key",
+    ),
     *("secret key", "private key", "account key", "master key", "license key", "bduss"),
     *("encryption key", "signing key", "webhook key", "session key", "sessionid"),
 )
 _NETRC = lazy_compile(
     r"(?P<keep>\b(?:login|account)\s{1,20}\S{1,100}\s{1,20}password\s{1,20})(?P<secret>\S+)", re.I
+)
+_PROMPT = lazy_compile(
+    r"(?P<keep>\bpassword for [^\n]{1,200}?:[ \t]{1,8})(?P<secret>[^\s'\"]+)", re.I
 )
 _NETRC_LINE = lazy_compile(
     r"(?P<keep>(?:^[ \t]{0,20}passw(?:or)?d|\b(?:requirepass|masterauth))[ \t]{1,20})"
@@ -78,6 +91,8 @@ def _is_told(found: re.Match[str]) -> bool:
         return False
     if found["word"].lower() in ("password", "passwd", "passphrase", "passcode"):
         return is_mixed(secret) and not _LONG_NAME.match(secret[:200]) and " " not in secret
+    if _QUALIFIED.match(found["word"]) and is_mixed(secret, 10) and not _LONG_NAME.match(secret):
+        return not _is_name(secret)
     return is_drawn(secret) and " " not in secret
 
 
@@ -93,6 +108,7 @@ def _is_given(found: re.Match[str]) -> bool:
 
 
 _NAME = lazy_compile(r"(?:[A-Za-z]+[0-9]{0,4}|[0-9]+)(?:[._/:-]+(?:[A-Za-z]+[0-9]{0,4}|[0-9]+))+\Z")
+_QUALIFIED = lazy_compile(r"(?:api|access|auth|secret|private)[ _-]?(?:token|key)\Z", re.I)
 _LONG_NAME = lazy_compile(r"[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]")
 _RANGE = lazy_compile(r"[0-9]{1,3}[-~][0-9]{1,3}\Z")
 
@@ -111,6 +127,7 @@ def _is_no_range(secret: str) -> bool:
 PROSE: tuple[Rule, ...] = (
     (_CHINESE_WORDS, groups_of(_CHINESE, _is_told_in_chinese)),
     (("password",), groups_of(_NETRC, _is_given)),
+    (("password for",), groups_of(_PROMPT, _is_on_a_line)),
     (("passw", "requirepass", "masterauth"), groups_of(_NETRC_LINE, _is_on_a_line)),
     (_ENGLISH_WORDS, groups_of(_ENGLISH, _is_told)),
 )

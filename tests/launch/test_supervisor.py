@@ -285,3 +285,22 @@ def test_the_record_of_a_real_run_says_it_all(launcher: Launcher) -> None:
     assert aborted.max_rss_kb
     assert aborted.max_rss_kb > 1000
     assert not record.is_live()
+
+
+def test_what_a_run_leaves_and_shows_holds_no_secret_of_its_arguments(launcher: Launcher) -> None:
+    old = launcher.folder / "log" / "envlog.0"
+    old.parent.mkdir(parents=True)
+    old.write_text("A=1\n")
+    old.chmod(0o644)
+    launch = launcher.run(
+        "act.py", "9=mysql://root:hunter2xyz@10.0.0.2/db", "8=password=hunter2xyz"
+    )
+    assert "9=mysql://root:***@10.0.0.2/db" in launch.err
+    assert launch.record().argv[-2:] == ("9=mysql://root:***@10.0.0.2/db", "8=password=***")
+    assert "hunter2xyz" not in launch.err + repr(launch.record())
+    own = [path for path in (launch.log_dir / "pdtriage").rglob("*") if path.is_file()]
+    beside = [path for path in launch.log_dir.glob("*.*") if not path.name.startswith("workerlog.")]
+    assert {"envlog.0", "endpoints.log", "backup_env.0.json"} <= {path.name for path in beside}
+    for path in (*own, *beside):
+        assert path.stat().st_mode & 0o777 == 0o600, path
+        assert "hunter2xyz" not in path.read_text(), path
