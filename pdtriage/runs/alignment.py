@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.model import Text
 from pdtriage.runs.ends import ended, started
-from pdtriage.runs.node_runs import NodeRun
+from pdtriage.runs.node_run import NodeRun
 from pdtriage.runs.pod_runs import aligned_pods
 
 MOST_NAMED = 6

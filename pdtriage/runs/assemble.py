@@ -29,7 +29,8 @@ from pdtriage.runs.ends import (
     vanished_launchers,
 )
 from pdtriage.runs.folders import JobFolder, sort_files
-from pdtriage.runs.node_runs import NodeRun, node_runs
+from pdtriage.runs.node_run import NodeRun
+from pdtriage.runs.node_runs import node_runs
 from pdtriage.runs.numbering import Numbering, numbers_that_are_ranks, self_rank
 from pdtriage.runs.pod_runs import (
     ended_by_cluster,

@@ -78,18 +78,32 @@ def split_console(console: FileFacts) -> list[Segment]:
     """One segment per launch: a start that was already seen in this one opens the next."""
     seen: dict[str, Event] = {}
     cuts: list[int] = []
+    failed = False
     for event in console.events:
         if event.role != "start" or not is_launcher_event(event):
+            failed = failed or _is_failed_launch(event)
             continue
         name = f"{event.signature} {event.fields.get('mode', '')}"
         earlier = seen.get(name)
-        again = earlier is not None and not _same_start(earlier, event)
+        opens = "opens-launch" in event.says or "started" in event.says
+        # a script may print its arguments in the launcher's manner
+        again = opens and earlier is not None and not _same_start(earlier, event)
         if again or ("opens-launch" in event.says and seen and not earlier):
             cuts.append(event.offset)
-            seen = {}
+            seen, failed = {}, False
+        elif failed and opens and not seen:  # the one before had not even begun
+            cuts.append(event.offset)
+            failed = False
         seen[name] = event
     begins = [0, *cuts]
     return [(Span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
+
+
+def _is_failed_launch(event: Event) -> bool:
+    """Whether it says that a launch is over, or never began."""
+    if event.role not in ("cause", "end"):
+        return False
+    return is_launcher_event(event) or event.category == "config.launch"
 
 
 def read_console(segments: Iterable[Segment]) -> ConsoleFacts:

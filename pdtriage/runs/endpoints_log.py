@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pdtriage.model import Event, FileFacts, Text
 
 if TYPE_CHECKING:
-    from pdtriage.runs.node_runs import NodeRun
+    from pdtriage.runs.node_run import NodeRun
 
 LONG_BEFORE = 26 * 3600.0
 """Seconds: clocks of logs may be local ones, the file's own time never is."""

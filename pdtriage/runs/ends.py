@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.model import Vanished
 from pdtriage.record.schema import RunRecord
-from pdtriage.runs.node_runs import NodeRun
+from pdtriage.runs.node_run import NodeRun
 
 CLOCKS_DIFFER = 1.0
 """Seconds between the clocks of two hosts that keep time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdtriage.model import Role
-from pdtriage.runs.node_runs import Member, NodeRun
+from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.runs.numbering import Numbering, Placement, host_of, self_rank, world_size
 
 _DEVICE_FLAGS = {

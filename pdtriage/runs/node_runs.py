@@ -6,127 +6,31 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 
-from pdtriage.model import EnvBlock, Life, Role
+from pdtriage.model import EnvBlock, Role
 from pdtriage.record.attempts import attempts_in
-from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
-from pdtriage.runs.console_ranks import ConsoleFacts, has_launcher, read_console, split_console
-from pdtriage.runs.endpoints_log import is_list_of, told_otherwise
+from pdtriage.record.schema import ProcessRecord, RunRecord
+from pdtriage.runs.console_ranks import read_console, split_console
+from pdtriage.runs.console_runs import with_consoles
+from pdtriage.runs.endpoints_log import told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import (
-    UNTOLD,
     Part,
     Start,
     launches_in,
     parts_of_logs,
     side_by_side,
 )
-from pdtriage.runs.moments import Times, extent
+from pdtriage.runs.moments import Times
+from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.runs.recorded_parts import process_key, recorded_parts
 from pdtriage.runs.run_boundaries import Segment, split, times_of
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
 SAME_END = 600.0
 """Seconds between the last lines of ranks that were in one run."""
-
-
-class Member:
-    """The log of one process in one run; as many as ranks, so a plain class with slots."""
-
-    __slots__ = ("death", "log", "process", "segment", "times", "values")
-
-    def __init__(
-        self,
-        log: Log,
-        segment: Segment,
-        values: Mapping[str, str] = UNTOLD,
-        process: ProcessRecord | None = None,
-        death: DeathRecord | None = None,
-    ) -> None:
-        self.log = log
-        self.segment = segment
-        self.times = times_of(segment)
-        """The first and the last it tells, if it tells any."""
-        self.values = values
-        self.process = process
-        self.death = death
-
-
-class NodeRun:
-    """One run on one node."""
-
-    def __init__(
-        self,
-        node: NodeFolder,
-        launch: int = 0,
-        attempt: int = 0,
-        record: RunRecord | None = None,
-        life: Life | None = None,
-    ) -> None:
-        self.node = node
-        self.launch = launch
-        self.attempt = attempt
-        self.record = record
-        self.life = life
-        """Of the pod's container, where Kubernetes tells of it."""
-        self.members: list[Member] = []
-        self.console = ConsoleFacts()
-        self.peers: tuple[EnvBlock, ...] = ()
-        self.newest = False
-
-    @cached_property
-    def environments(self) -> list[Mapping[str, str]]:
-        """What is known of its members' environments; to be asked when all of them are there."""
-        return [member.values for member in self.members if member.values]
-
-    @cached_property
-    def number(self) -> int | None:
-        """Which node of the job this is; like all below, to be asked when the run is complete."""
-        if self.record:
-            return self.record.node_rank
-        for values in self.environments:
-            rank, size = values.get("PADDLE_GLOBAL_RANK"), values.get("PADDLE_LOCAL_SIZE")
-            if rank and size and rank.isdecimal() and size.isdecimal() and int(size):
-                return int(rank) // int(size)
-        return None
-
-    @cached_property
-    def times(self) -> Times:
-        """The first and the last that its logs and its console tell."""
-        told = [member.times for member in self.members]
-        told += [span.times for span in self.console.spans]
-        return extent(chain.from_iterable(told)) or self._died
-
-    @property
-    def _died(self) -> Times:
-        """When its processes were ended, by UTC: where no clock on the wall tells anything."""
-        events = (e for m in self.members for span in m.segment for e in span.events)
-        return extent(e.time for e in events if e.time is not None)
-
-    @cached_property
-    def endpoints(self) -> tuple[str, ...]:
-        """Endpoints of all ranks of the job in rank order, where a file of this run tells them."""
-        if self.record and self.record.endpoints:
-            return self.record.endpoints
-        for values in self.environments:
-            listed = values.get("PADDLE_TRAINER_ENDPOINTS", "")
-            if listed:
-                return _split(listed)
-        listed = self.console.values.get("PADDLE_TRAINER_ENDPOINTS", "")
-        if listed:
-            return _split(listed)
-        if self.newest and self.node.endpoints and is_list_of(self):
-            return self.node.endpoints[0].endpoints
-        return ()
-
-
-@lru_cache(maxsize=4)
-def _split(listed: str) -> tuple[str, ...]:
-    """All nodes of a big job are told the same long list: it is kept once."""
-    return tuple(listed.split(","))
 
 
 def node_runs(node: NodeFolder) -> list[NodeRun]:
@@ -141,7 +45,7 @@ def node_runs(node: NodeFolder) -> list[NodeRun]:
         runs = [NodeRun(node)]
     if not runs and node.pod:
         runs = [NodeRun(node)]
-    _with_consoles(node, runs)
+    runs = with_consoles(node, runs)
     if node.pod:
         _with_lives(node, runs)
     if runs:
@@ -303,32 +207,6 @@ def _is_one_host(endpoints: Sequence[str]) -> bool:
     """Ends at the first other host: a list of all ranks is long, and every node has one."""
     first = re.sub(r":\d+$", "", endpoints[0])
     return all(re.sub(r":\d+$", "", endpoint) == first for endpoint in endpoints)
-
-
-def _with_consoles(node: NodeFolder, runs: list[NodeRun]) -> None:
-    """Console segments belong to launches, or to attempts where the launcher told of each;
-    counted from the newest back."""
-    speaking = [console for console in node.consoles if has_launcher(console)]
-    plain = [console for console in node.consoles if not has_launcher(console)]
-    attempts = [[run] for run in runs]
-    launches = [list(own) for _, own in groupby(runs, key=lambda run: run.launch)]
-    told: dict[int, list[Segment]] = {}
-    for console in speaking:
-        segments = split_console(console)
-        places = attempts if len(segments) > len(launches) else launches
-        for back, segment in enumerate(reversed(segments), 1):
-            if back <= len(places):
-                for run in places[-back]:
-                    told.setdefault(id(run), []).append(segment)
-            elif not node.logs:
-                older = NodeRun(node, launches[0][0].launch - (back - len(places)))
-                runs.insert(0, older)
-                told[id(older)] = [segment]
-    for console in plain:
-        for run in launches[-1]:
-            told.setdefault(id(run), []).append(split_console(console)[-1])
-    for run in runs:
-        run.console = read_console(told.get(id(run), []))
 
 
 def _with_lives(node: NodeFolder, runs: list[NodeRun]) -> None:

@@ -14,7 +14,7 @@ from itertools import islice
 
 from pdtriage.model import Text
 from pdtriage.runs.console_ranks import numbers_in
-from pdtriage.runs.node_runs import Member, NodeRun
+from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 

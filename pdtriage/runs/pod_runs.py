@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pdtriage.model import Event, Exit, Life, Mode, Pod, Rank, Role, Text
-from pdtriage.runs.node_runs import NodeRun
+from pdtriage.runs.node_run import NodeRun
 from pdtriage.runs.numbering import host_of
 from pdtriage.runs.pod_files import ClusterFacts
 

@@ -9,7 +9,7 @@ from pdtriage.model import LOG_OF_ROLE, Event, Exit, Progress, Rank, Role
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, numbers_in
 from pdtriage.runs.identity import Identification, Identity
-from pdtriage.runs.node_runs import Member, NodeRun
+from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.runs.numbering import first_rank_by_console, host_of, nodes_told
 from pdtriage.runs.run_boundaries import Segment
 from pdtriage.support.fast_namedtuple import maker

@@ -1,0 +1,115 @@
+"""Which launch on a captured console is which run of the node: by pod, ports and times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+
+from pdtriage.model import Event, FileFacts
+from pdtriage.runs.console_ranks import has_launcher, read_console, split_console
+from pdtriage.runs.folders import Log, NodeFolder
+from pdtriage.runs.matching import PROOF, Trace, affinity, aligned, strongest
+from pdtriage.runs.node_run import NodeRun
+from pdtriage.runs.run_boundaries import Segment, split
+
+TOGETHER = 60.0
+"""Seconds in which processes that write to one console say that they start."""
+MOST_COMPARED = 8
+
+
+def with_consoles(node: NodeFolder, runs: list[NodeRun]) -> list[NodeRun]:
+    """The runs with what their consoles tell, and those that only a console tells of.
+
+    A launch that failed before it started anything leaves no log.
+    """
+    told: dict[int, list[Segment]] = {}
+    for console in (console for console in node.consoles if has_launcher(console)):
+        runs = _with_launches(node, runs, _launches_on(console), told)
+    for console in (console for console in node.consoles if not has_launcher(console)):
+        segments = _plain_parts(console)
+        if node.logs or len(runs) > 1:
+            for run in [run for run in runs if run.launch == runs[-1].launch]:
+                told.setdefault(id(run), []).append(segments[-1])
+        else:
+            runs = _with_launches(node, runs, [_Launch([segment]) for segment in segments], told)
+    for run in runs:
+        run.console = read_console(told.get(id(run), []))
+    return runs
+
+
+class _Launch:
+    """One launch on a console; several segments where its attempts are told one by one."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self.segments = segments
+        events = [event for segment in segments for span in segment for event in span.events]
+        facts = read_console(segments)
+        self.pods = {pod for event in events if (pod := event.fields.get("pod"))}
+        self.trace = Trace(tuple(span for part in segments for span in part), facts.values)
+        begun = [e.time for e in events if _is_start(e) and e.time is not None]
+        self.trace.begun = min(begun, default=None)
+
+
+def _is_start(event: Event) -> bool:
+    return event.role == "start" and "by-launcher" in event.says
+
+
+def _launches_on(console: FileFacts) -> list[_Launch]:
+    """A segment in which the launcher does not open a launch is a further attempt of the last."""
+    launches: list[list[Segment]] = []
+    for segment in split_console(console):
+        events = [event for span in segment for event in span.events if _is_start(event)]
+        again = events and not any(
+            "opens-launch" in e.says or "legacy-launcher" in e.says for e in events
+        )
+        if again and launches:
+            launches[-1].append(segment)
+        else:
+            launches.append([segment])
+    return [_Launch(segments) for segments in launches]
+
+
+def _with_launches(
+    node: NodeFolder,
+    runs: list[NodeRun],
+    launches: Sequence[_Launch],
+    told: dict[int, list[Segment]],
+) -> list[NodeRun]:
+    if not any(run.members or run.record for run in runs):
+        known: list[list[NodeRun]] = [runs[-1:]] if runs else []
+    else:
+        known = [list(own) for _, own in groupby(runs, key=lambda run: run.launch)]
+    found: list[NodeRun] = []
+    for own, launch in aligned(known, launches, _fit):
+        group = own or [NodeRun(node, -1 - len(told) - len(found), at) for at in _attempts(launch)]
+        found.extend(group)
+        if launch is None:
+            continue
+        for back, segment in enumerate(reversed(launch.segments), 1):
+            for run in group if len(launch.segments) == 1 else group[-back : len(group) - back + 1]:
+                told.setdefault(id(run), []).append(segment)
+    return found
+
+
+def _attempts(launch: _Launch | None) -> range:
+    return range(len(launch.segments) if launch else 0)
+
+
+def _fit(runs: Sequence[NodeRun], launch: _Launch) -> float:
+    """How well a launch on a console fits to the runs of a launch."""
+    pods = {pod for run in runs for values in run.environments if (pod := values.get("POD_NAME"))}
+    if pods and launch.pods:
+        return PROOF if pods & launch.pods else -PROOF
+    members = [member for run in runs for member in run.members][:MOST_COMPARED]
+    return strongest(affinity(Trace(m.segment, m.values), launch.trace) for m in members)
+
+
+def _plain_parts(console: FileFacts) -> list[Segment]:
+    """The runs on a console on which no launcher speaks: cut like the log of a process, unless
+    several processes write to it."""
+    starts = [e for e in console.events if "process-starts" in e.says and e.time is not None]
+    for earlier, later in pairwise(sorted(starts, key=lambda e: (e.signature, e.line))):
+        same = earlier.signature == later.signature and earlier.pid != later.pid
+        if same and abs((later.time or 0.0) - (earlier.time or 0.0)) < TOGETHER:
+            return split_console(console)[-1:]
+    return split(Log("launcher", None, [console]))

@@ -1,0 +1,61 @@
+"""Given a console that several launches wrote to, when read, then each tells of its own run."""
+
+from __future__ import annotations
+
+from .builders import runs_of
+
+STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
+USAGE = "usage: launch [-h] [--nnodes NNODES]\nlaunch: error: unrecognized arguments: --nnode 2\n"
+
+
+def launch(day: int, code: int = 1, pod: str = "aaaaaa") -> str:
+    at = f"LAUNCH INFO 2023-01-{day:02} 03:04"
+    return (
+        f"{at}:00,006 -----------  Configuration  -----------------\n"
+        f"{at}:00,106 Run Pod: {pod}, replicas 1, status ready\n"
+        f"{at}:59,006 Exit code {code}\n"
+    )
+
+
+def log(pid: int, day: int) -> str:
+    at = f"I01{day:02} 03:04:05.000006 {pid}"
+    return f"{at} tcp_utils.cc:132] Successfully connected to 127.0.0.1:6170\n{STEPS}"
+
+
+def codes(files: dict[str, str]) -> list[list[str]]:
+    return [
+        [e.fields["exit_code"] for _, e in run.launcher if "exit_code" in e.fields]
+        for run in runs_of(files)
+    ]
+
+
+def test_launches_belong_to_the_runs_of_their_time() -> None:
+    console = launch(2, 11) + launch(9, 22)
+    assert codes({"console.log": console, "log/workerlog.0": log(100, 2) + log(200, 9)}) == [
+        ["11"],
+        ["22"],
+    ]
+
+
+def test_the_console_of_an_older_launch_is_not_that_of_the_newest() -> None:
+    files = {"console.log": launch(2, 11), "log/workerlog.0": log(100, 2) + log(200, 9)}
+    assert codes(files) == [["11"], []]
+
+
+def test_a_launch_that_left_no_log_is_a_run() -> None:
+    files = {"console.log": launch(2, 11) + launch(9, 22), "log/workerlog.0": log(100, 2)}
+    assert codes(files) == [["11"], ["22"]]
+
+
+def test_a_launch_that_could_not_read_its_flags_is_a_run() -> None:
+    files = {"console.log": USAGE + launch(9, 22), "log/workerlog.0": log(100, 9)}
+    assert codes(files) == [[], ["22"]]
+
+
+def test_a_captured_output_is_split_like_the_log_of_a_process() -> None:
+    text = log(100, 2) + "training finished\n" + log(200, 9)
+    assert len(runs_of({"console.log": text})) == 2
+
+
+def test_what_two_processes_write_at_once_is_one_run() -> None:
+    assert len(runs_of({"console.log": log(100, 2) + log(101, 2)})) == 1
