@@ -94,7 +94,7 @@ def latest_time_of(found: Observation, rank: Rank) -> float | None:
 
 def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) -> bool:
     """A reader that dies may only end its epoch early: after that a model is saved as ever."""
-    if found.category.startswith("data."):
+    if found.category.partition(".")[0] == "data":
         return False
     end = end_of(found)
     for sign in milestones:
