@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -19,7 +20,7 @@ from pdtriage.model import (
     Text,
 )
 from pdtriage.record.schema import RunRecord
-from pdtriage.runs.alignment import aligned_runs, launches_of, notes_on_separate_jobs
+from pdtriage.runs.alignment import MOST_NAMED, aligned_runs, launches_of, notes_on_separate_jobs
 from pdtriage.runs.endpoints_log import note_on_stale_list
 from pdtriage.runs.ends import (
     ended,
@@ -301,6 +302,7 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
             )
         )
     notes.extend(_conflicts(group))
+    notes.extend(note for run in group if (note := _note_on_older_logs(run)))
     notes.extend(note for run in group if (note := note_on_stale_list(run)))
     for run in group:
         notes.extend(
@@ -314,6 +316,20 @@ def _doubts(group: list[NodeRun]) -> list[Text]:
     """Where a log folder may be of one node or another."""
     with_logs = [run for run in group if run.members]
     return [doubt for run in with_logs if (doubt := Numbering(run, len(with_logs)).doubt())]
+
+
+def _note_on_older_logs(run: NodeRun) -> Text | None:
+    """Says which logs of its folder the newest run did not write to."""
+    written = {member.log.key for member in run.members}
+    older = [log for log in run.node.logs if log.key not in written]
+    if not run.newest or run.record or not written or not older:
+        return None
+    names = [posixpath.basename(log.pieces[-1].file.path) for log in older]
+    shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    return Text(
+        f"of older runs only, there is nothing of this one in them: {shown}",
+        f"以下日志只属于更早的运行，其中没有本次运行的内容：{shown}",
+    )
 
 
 def _conflicts(group: list[NodeRun]) -> list[Text]:

@@ -33,6 +33,8 @@ def test_ranks_that_later_runs_no_longer_had_stay_with_theirs() -> None:
         }
     )
     assert files_by_run(runs) == [["0", "1", "2"], ["0", "1", "2"], ["0", "1"]]
+    told = [[note.en for note in run.notes if "workerlog.2" in note.en] for run in runs]
+    assert [len(notes) for notes in told] == [0, 0, 1]
 
 
 def test_a_rank_whose_log_of_a_run_is_lost_leaves_a_gap() -> None:
