@@ -92,12 +92,15 @@ class Job:
         return {source.file.path: source for source in self._sources}
 
     def look_for_life(self) -> None:
-        """Where nothing says how the newest run ended: do its logs still grow?"""
+        """Where nothing says how the newest run ended: its last lines, and whether more come."""
         if not self.runs or self.verdicts[-1] != "unknown" or self.judgements[-1].causes:
             return
-        from pdtriage.analysis.liveness import with_liveness  # most runs have an end
+        from pdtriage.analysis.liveness import (  # most runs have an end
+            with_last_lines,
+            with_liveness,
+        )
 
-        newest = with_liveness(self.runs[-1], self.sources)
+        newest = with_liveness(with_last_lines(self.runs[-1], self.sources), self.sources)
         self.runs = [*self.runs[:-1], newest]
         self.judgements[-1] = judge(newest, self.knowledge)
 

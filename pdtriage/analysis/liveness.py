@@ -1,4 +1,4 @@
-"""Whether the logs of a run that merely stop are still written: what the verdict cannot see."""
+"""A second look at logs that merely stop: their last lines, and whether they are still written."""
 
 from __future__ import annotations
 
@@ -7,14 +7,44 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.model import RunFacts
+from pdtriage.model import Rank, RunFacts
+from pdtriage.scan.lines import clean, shorten, visible_part
 from pdtriage.sources.chained import pieces_of
+from pdtriage.sources.head_tail import OutOfReachError, stretches_of
 
 if TYPE_CHECKING:
     from pdtriage.sources import Source
 
 RECENT = 86400.0
 """Seconds; nobody looks for the writers of a log that has not changed for longer."""
+LAST_LINES, LAST_BYTES = 40, 1 << 14
+MOST_RANKS = 1024
+"""Of more the last lines of the first ones are read; the others say the same, if anything."""
+
+
+def with_last_lines(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:
+    """The run with some dozens of lines of each rank: a trainer's last word need not be its last
+    line. What is behind a URL is not asked for again."""
+    ranks = [_with_last_lines(rank, sources) for rank in run.ranks[:MOST_RANKS]]
+    return run._replace(ranks=(*ranks, *run.ranks[MOST_RANKS:]))
+
+
+def _with_last_lines(rank: Rank, sources: Mapping[str, Source]) -> Rank:
+    file, begin, end = rank.parts[-1] if rank.parts else ("", 0, None)
+    source = sources.get(file)
+    if source is None or rank.mixed:
+        return rank
+    try:
+        parts = stretches_of(source, begin, end, LAST_BYTES).parts
+    except OutOfReachError:
+        return rank
+    lines: list[tuple[int, str]] = []
+    for part in parts[-1:]:
+        offset = part.offset
+        for line in part.content.splitlines(keepends=True):
+            lines.append((offset, shorten(clean(visible_part(line)).rstrip())))
+            offset += len(line)
+    return rank._replace(last_lines=tuple(lines[-LAST_LINES:]))
 
 
 def with_liveness(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:

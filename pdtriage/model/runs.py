@@ -81,6 +81,8 @@ class Rank(NamedTuple):
     """Allow-listed variables it was started with, where a file tells."""
     addresses: tuple[str, ...] = ()
     """Other names of its host: of a pod its address and the machine it ran on."""
+    last_lines: tuple[tuple[int, str], ...] = ()
+    """Its last lines with their offsets, where somebody asked for more than `tail`."""
 
     @property
     def key(self) -> tuple[str, int, int, str]:

@@ -72,6 +72,7 @@ def _rank_of(member: Member, identity: Identity, console: ConsoleFacts | None) -
             facts.file.modified if ends_here else None,
             member.values,
             (),
+            (),
         )
     )
 

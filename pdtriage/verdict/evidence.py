@@ -10,6 +10,7 @@ from functools import cached_property
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, Rank, RunFacts
 from pdtriage.verdict.accusations import accusations_in, accusers_of
+from pdtriage.verdict.good_ends import finished_together, says_finished, servers_were_ended
 from pdtriage.verdict.life import is_outlived_by_others
 from pdtriage.verdict.rank_reading import (
     Observation,
@@ -85,16 +86,15 @@ class RunEvidence:
         doubtful = [r for r in spoken if not r.ended_well]
         if not spoken or not doubtful:
             return bool(spoken)
-        return all(map(self.says_finished, doubtful)) and not self.others_are_missing
+        if self.interrupted:
+            return False
+        by_servers = self.facts.mode in ("ps", "ps-heter") and servers_were_ended(self.readings)
+        finished = by_servers or finished_together(doubtful, self._finishes)
+        return finished and not self.others_are_missing
 
     def says_finished(self, reading: RankReading) -> bool:
-        """By its own word or its last line, and nothing speaks against it."""
-        if not reading.quiet or reading.stopped is not None:
-            return False
-        if reading.done is not None:
-            return True
-        last = reading.rank.tail[-1:]
-        return any(re.search(form.pattern, line) for line in last for form in self._finishes)
+        """By its own words, deeds or steps, and nothing speaks against it."""
+        return says_finished(reading, self._finishes)
 
     @property
     def others_are_missing(self) -> bool:

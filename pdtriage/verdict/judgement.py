@@ -10,6 +10,7 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict import wording
 from pdtriage.verdict.causes import causes_from
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.good_ends import end_of_training_before, last_saved
 from pdtriage.verdict.open_ends import notes_on_open_end, still_grows
 from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rules import suspects_of
@@ -38,7 +39,22 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     causes = causes_from(suspects, evidence)
     victims = victims_of(evidence, suspects, causes, verdict)
     notes = notes_on_open_end(evidence) if verdict == "unknown" and not causes else ()
+    notes = (*notes, *_notes_on_way_out(evidence, suspects[:1]))
     return Judgement(verdict, causes, victims, tuple(evidence.readings), notes)
+
+
+def _notes_on_way_out(evidence: RunEvidence, suspects: Sequence[Suspect]) -> list[Text]:
+    """What was reached before a process failed that had done its work."""
+    notes = []
+    for reading in evidence.readings:
+        for suspect in suspects:
+            found = suspect.found
+            if found is None or suspect.rank is None or suspect.rank.key != reading.rank.key:
+                continue
+            if ended := end_of_training_before(found, reading):
+                saved = last_saved(found, reading)
+                notes.append(wording.failed_on_way_out(ended.event, saved and saved.event))
+    return notes
 
 
 def signatures_reported(judgement: Judgement) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pdtriage.model import Text
+from pdtriage.model import Event, Text
 
 MOST_HOSTS = 4
 MOST_SPANS = 16
@@ -270,6 +270,16 @@ def stops_in_bar(done: int, total: int) -> Text:
         f"the last progress bar stops at {done} of {total}, without an error and without an end",
         f"最后的进度条停在 {done}/{total}，没有报错，也没有结束",
     )
+
+
+def failed_on_way_out(ended: Event, saved: Event | None) -> Text:
+    where = saved.fields.get("path", "") if saved else ""
+    en = f"its training had ended before that (line {ended.line}: {ended.text.strip()[:80]})"
+    zh = f"在此之前训练已经结束（第 {ended.line} 行：{ended.text.strip()[:80]}）"
+    if saved is None:
+        return Text(f"{en}; no saved model is told of", f"{zh}；日志没有提到保存过模型")
+    place = where or f"line {saved.line}"
+    return Text(f"{en}; the last model was saved: {place}", f"{zh}；最后保存的模型：{place}")
 
 
 def last_time_told(moment: str) -> Text:

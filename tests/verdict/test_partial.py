@@ -138,12 +138,14 @@ def test_two_of_four_victims_do_not_tell_why_either() -> None:
     assert cause.signature == "verdict.victims-only"
 
 
-def test_a_process_that_tidied_up_may_have_been_done() -> None:
+def test_a_process_that_tidied_up_behind_its_steps_has_been_done() -> None:
     closed = (
         "I0306 10:18:22.777120 3377 tcp_store.cc:273] receive shutdown event and so quit from "
         "MasterDaemon run loop\n"
     )
     found = without_environment({"log/workerlog.0": STEPS + closed})
+    assert (found.verdict, found.causes) == ("succeeded", ())
+    found = without_environment({"log/workerlog.0": closed})
     assert (found.verdict, found.causes) == ("unknown", ())
 
 
