@@ -41,9 +41,9 @@ def _with_last_lines(rank: Rank, sources: Mapping[str, Source]) -> Rank:
     lines: list[tuple[int, str]] = []
     for part in parts[-1:]:
         offset = part.offset
-        for line in part.content.splitlines(keepends=True):
+        for line in part.content.removesuffix(b"\n").split(b"\n"):
             lines.append((offset, shorten(clean(visible_part(line)).rstrip())))
-            offset += len(line)
+            offset += len(line) + 1
     return rank._replace(last_lines=tuple(lines[-LAST_LINES:]))
 
 

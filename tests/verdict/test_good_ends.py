@@ -43,6 +43,13 @@ def test_last_words_stand_among_the_last_lines(tmp_path: Path, last: str) -> Non
     assert pdtriage.analyze(folder).verdict == "unknown"  # something else was begun
 
 
+def test_a_bar_drawn_over_and_over_is_one_line(tmp_path: Path) -> None:
+    bar = "\r".join(f"eval: {n}/90 [00:01<00:02, 3.1it/s]" for n in range(90)) + "\n"
+    last = "[2022/05/15 13:45:41] root INFO: metric eval ***************\n"
+    folder = written(tmp_path, workerlog_0=STEPS + last + bar + FILLER)
+    assert pdtriage.analyze(folder).verdict == "succeeded"
+
+
 def test_a_step_below_takes_it_back(tmp_path: Path) -> None:
     text = STEPS + "training AGCN finished\n" + "epoch 1 step 7 loss 1.5\n"
     assert pdtriage.analyze(written(tmp_path, workerlog_0=text)).verdict == "unknown"
