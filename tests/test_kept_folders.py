@@ -25,7 +25,7 @@ import pdtriage
 from pdtriage.analysis.bundle import write_bundle
 from pdtriage.model import Report
 
-from .running import clean_environment
+from .running import clean_environment, wait_until
 
 FIXTURES = Path(__file__).parent / "fixtures"
 CASES = sorted(label.parent for label in FIXTURES.glob("*/*/label.json"))
@@ -225,6 +225,65 @@ def test_without_any_log_the_failure_is_still_one(
     assert answer.returncode == 1
     assert "<failure" in answer.stdout
     assert pdtriage.analyze(folder).root_causes[0].ranks == (1,)
+
+
+WAITING = """\
+import os, time
+rank = int(os.environ["PADDLE_TRAINER_ID"])
+for step in range(9):
+    print(f"epoch 0 step {step} loss 0.5", flush=True)
+    while step == 4 and not os.path.exists("rotated"):
+        time.sleep(0.02)
+    if step == 6 and rank == 1:
+        raise OSError(5, "Input/output error", "/data/part-0")
+    time.sleep(20 if step == 6 else 0.05)
+"""
+
+
+def rename_and_create(log: Path) -> None:
+    log.rename(log.with_name(f"{log.name}.1"))
+    log.touch()
+
+
+def copy_and_truncate(log: Path) -> None:
+    shutil.copy(log, log.with_name(f"{log.name}.1"))
+    os.truncate(log, 0)
+
+
+def copy_packed_and_truncate(log: Path) -> None:
+    log.with_name(f"{log.name}.1.gz").write_bytes(gzip.compress(log.read_bytes()))
+    os.truncate(log, 0)
+
+
+@pytest.mark.parametrize(
+    "rotated", [rename_and_create, copy_and_truncate, copy_packed_and_truncate]
+)
+def test_rotated_while_it_is_written(rotated: Callable[[Path], None], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(WAITING)
+    (tmp_path / "log").mkdir()
+    logs = [tmp_path / "log" / f"workerlog.{rank}" for rank in (0, 1)]
+    for log in logs:
+        log.write_text("epoch 0 step 0 loss 0.5\n")  # of a launcher that recorded nothing
+    command = [*COMMAND, "run", "--nproc_per_node=2", "--host=127.0.0.1", "train.py"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as run:
+        assert wait_until(lambda: all(b"step 4" in log.read_bytes() for log in logs))
+        for log in logs:
+            rotated(log)
+        (tmp_path / "rotated").touch()
+        printed, _ = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert "FAILED: rank 1 of 2" in printed
+    report = pdtriage.analyze(tmp_path / "log")
+    assert outcome(report) == ("failed", ("data.io", "data.errno5", "worker", (1,)))
+    assert len(report.runs) == 2
+    assert [row.last_step for row in report.ranks] == [6, 6]
 
 
 def test_what_stands_on_both_sides_of_a_rotation_is_told_by_the_files_it_is_in(

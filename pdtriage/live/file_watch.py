@@ -78,6 +78,8 @@ class Tail:
     def _start_over(self, most: int) -> bytes:
         assert self._descriptor is not None
         if self._replaced:
+            if not self._has_successor():
+                return b""
             self.close()
             self._replaced = False
             if not self._open():
@@ -87,6 +89,14 @@ class Tail:
         self.generation += 1
         self.position = 0
         return os.pread(self._descriptor, most, 0)
+
+    def _has_successor(self) -> bool:
+        """Something was written to the new file of this name; until then whoever has the old one
+        open may write on to it, as processes do whose log was renamed."""
+        try:
+            return os.stat(self.path).st_size > 0
+        except OSError:
+            return False
 
 
 class FolderWatch:

@@ -65,6 +65,10 @@ def _ranges(
         for process in stay.processes:
             at, end = start, process.end_offset
             if end is not None and end < process.offset:  # emptied while it was written
+                if len(bounds) == 2 and bounds[-1] >= process.offset:
+                    # or renamed: whoever followed it has all of it
+                    found.append((process.offset, None))
+                    continue
                 at = starts[number + 1] if number + 1 < len(starts) else start
             begin = start + process.offset
             if process.offset == 0 and start > 0:

@@ -64,6 +64,24 @@ def test_a_rotated_file_is_read_to_its_end_first(tmp_path: Path) -> None:
     assert tail.generation == 1
 
 
+def test_a_writer_whose_file_was_renamed_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "workerlog.0"
+    with path.open("ab", buffering=0) as writer:
+        writer.write(b"one\n")
+        tail = Tail(str(path))
+        assert tail.read() == b"one\n"
+        path.rename(tmp_path / "workerlog.0.1")
+        path.touch()  # as logrotate does with `create`
+        tail.check_name()
+        assert tail.read() == b""
+        writer.write(b"two\n")
+        assert tail.read() == b"two\n"
+        assert tail.generation == 0
+    path.write_bytes(b"three\n")
+    assert tail.read() == b"three\n"
+    assert tail.generation == 1
+
+
 def test_pieces_are_limited(tmp_path: Path) -> None:
     log = tmp_path / "workerlog.0"
     log.write_bytes(b"x" * 1000)

@@ -62,6 +62,16 @@ def test_emptied_while_a_run_wrote() -> None:
     assert parts(["xxxaa", "aa"], [(3, 2)]) == (["aaaa"], "xxx")
 
 
+def test_renamed_while_somebody_followed_it() -> None:
+    assert parts(["xxxaaaa"], [(3, 0)]) == (["aaaa"], "xxx")
+    assert parts(["aa"], [(3, 2)]) == (["aa"], "")
+
+
+def test_renamed_while_a_run_wrote() -> None:
+    assert parts(["xxxaaaa", ""], [(3, 0)]) == (["aaaa"], "xxx")
+    assert parts(["aaaa", ""], [(0, None)]) == (["aaaa"], "")
+
+
 def test_a_later_launcher_that_records_nothing_wrote_on() -> None:
     assert parts(["xxaaaayyy"], [(2, 6)]) == (["aaaa"], "xx")
     assert parts(["xx", "aaaayyy"], [(0, 4)]) == (["aaaa"], "xx")

@@ -169,8 +169,17 @@ def _record_sizes(supervision: Supervision) -> None:
         # The script may have moved or removed its log; that is no reason to fail here.
         with contextlib.suppress(OSError):
             if process.log:
-                size = os.path.getsize(os.path.join(supervision.folder, process.log))
-                supervision.recorder.size(process.pid, size)
+                path = os.path.join(supervision.folder, process.log)
+                size = os.path.getsize(path)
+                if size or not _was_renamed(path, process.started):
+                    supervision.recorder.size(process.pid, size)
+
+
+def _was_renamed(path: str, started: float) -> bool:
+    """Whether the log seems to have become an older piece since: its process wrote on to that."""
+    with contextlib.suppress(OSError):
+        return os.stat(f"{path}.1").st_mtime >= started
+    return False
 
 
 def _reached(conclusion: Conclusion) -> dict[str, object]:
