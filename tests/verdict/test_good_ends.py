@@ -29,11 +29,10 @@ def written(folder: Path, **texts: str) -> Path:
     "last",
     [
         "[10/06 13:55:02] \033[31mtraining AGCN finished\033[0m\n",
-        "[2022/05/15 13:45:41] root INFO: metric eval ***************\n",
         "INFO - ** * ** Saving trained model to ./exp/final\n",
         "Epoch 12/12, Iter 400/400, Loss: 0.1\n",
     ],
-    ids=["own words", "evaluation", "final model", "last step of all"],
+    ids=["own words", "final model", "last step of all"],
 )
 def test_last_words_stand_among_the_last_lines(tmp_path: Path, last: str) -> None:
     folder = written(tmp_path, workerlog_0=STEPS + last + FILLER, workerlog_1=QUIET)

@@ -278,7 +278,7 @@ def the_job_failed_and_one_rank_was_not_stopped_with_the_other() -> RunFacts:
 
 @yields("failed-somehow", to="stuck")
 def the_job_failed_after_somebody_saw_it_stand() -> RunFacts:
-    return last_run({**logs(glog(70) + STACK), "console.log": POD_FAILED})
+    return last_run({**logs(STEPS + STACK), "console.log": POD_FAILED})
 
 
 @yields("server-lost-unseen", to="trainer-failed-unseen")
