@@ -31,7 +31,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 CASES = sorted(label.parent for label in FIXTURES.glob("*/*/label.json"))
 NOT_LOGS = shutil.ignore_patterns("label.json", "cmd.txt", "mtimes.json", "train.py")
 LOGS = ("workerlog.", "serverlog.", "heterlog.")
-OTHERWISE_BUNDLED = ("devices-flag-without-devices", "elastic-exit-code-legacy")
+OTHERWISE_BUNDLED = ("config-dump", "devices-flag-without-devices", "elastic-exit-code-legacy")
 """A bundle has no empty logs, and of a console what surrounds the evidence."""
 
 Outcome = tuple[str, tuple[str, str, str, tuple[int, ...]] | None]
