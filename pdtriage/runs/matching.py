@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from pdtriage.runs.moments import near
@@ -59,14 +60,28 @@ class Trace:
         self.died = max(died, default=None)
         """By UTC."""
         ports = (event.fields.get("master_port") for event in events)
-        self.ports = frozenset(port for port in ports if port) | ports_of(values or {})
+        self.ports = _joined(ports_of(values or {}), filter(None, ports))
         self.words = frozenset(e.text for e in events if e.ends_at and "signal" not in e.fields)
 
 
 def ports_of(values: Mapping[str, str]) -> frozenset[str]:
     """Ports of the job that a launcher's table or an environment tells."""
-    names = ("PADDLE_MASTER", "PADDLE_CURRENT_ENDPOINT", "PADDLE_TRAINER_ENDPOINTS")
-    return frozenset(port for name in names for port in _PORT.findall(values.get(name, "")))
+    job = _ports_in(
+        f"{values.get('PADDLE_MASTER', '')} {values.get('PADDLE_TRAINER_ENDPOINTS', '')}"
+    )
+    return _joined(job, _PORT.findall(values.get("PADDLE_CURRENT_ENDPOINT", "")))
+
+
+@lru_cache(maxsize=64)
+def _ports_in(text: str) -> frozenset[str]:
+    """All ranks of a job list the same endpoints: a hundred thousand of them are read once."""
+    return frozenset(_PORT.findall(text))
+
+
+def _joined(ports: frozenset[str], others: Iterable[str]) -> frozenset[str]:
+    """Both; the same object where that adds nothing."""
+    more = [port for port in others if port not in ports]
+    return ports.union(more) if more else ports
 
 
 def affinity(some: Trace, other: Trace) -> float:
@@ -75,7 +90,7 @@ def affinity(some: Trace, other: Trace) -> float:
         return PROOF if some.launch == other.launch else -PROOF
     score = 0.0
     if some.ports and other.ports:
-        score += STRONG + 2 if some.ports & other.ports else -STRONG
+        score += -STRONG if some.ports.isdisjoint(other.ports) else STRONG + 2
     if some.senders & other.senders:
         score += STRONG
     if some.died is not None and other.died is not None:
