@@ -35,10 +35,11 @@ def test_a_run_that_went_well_before_others_failed(pdtriage: Command) -> None:
     assert "Run 2 of 2; an earlier run failed" in late
 
 
-def test_what_a_console_shows_of_a_script_is_the_ranks(pdtriage: Command) -> None:
-    """Their logs have no time there that tells which run they belong to."""
+def test_an_earlier_run_is_told_by_the_logs_of_its_ranks(pdtriage: Command) -> None:
     answer = pdtriage("analyze", FIXTURES / "runs-three-legacy", "--run", "2")
-    assert answer.out.startswith("FAILED: ranks 0, 1 (all 2)\nA Python module is not installed\n")
+    first, second = answer.out.splitlines()[:2]
+    assert first.startswith("FAILED: ranks 0, 1 (all 2); shown: rank 0")
+    assert second == "A Python module is not installed"
     assert "victims" not in answer.out
 
 
