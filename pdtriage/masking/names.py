@@ -52,7 +52,7 @@ _NAME_AND_VALUE = lazy_compile(  # as Kubernetes and Hadoop list them
     re.IGNORECASE,
 )
 _ELEMENT = lazy_compile(
-    rf"(?P<keep><(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})>\s*)(?P<quote>)(?P<secret>[^<\n]+)(?=</)",
+    rf"(?P<keep><(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})>\s*)(?P<quote>)(?P<secret>[^<\s][^<\n]*)(?=</)",
     re.I,
 )
 _KEY_NAME = lazy_compile(

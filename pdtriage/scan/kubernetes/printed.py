@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 
 _POD_BEGINS = re.compile(r"(?m)^Name:\s+(\S+)\s*$")
-_FIELD = re.compile(r"^(?P<indent> *)(?P<name>[A-Za-z][\w ./-]*?):(?:\s+(?P<value>\S.*?))?\s*$")
-_VARIABLE = re.compile(r"^ {6}(?P<name>[A-Z_a-z][\w]*):\s+(?P<value>\S.*?)\s*$")
+_FIELD = re.compile(
+    r"^(?P<indent> *)(?P<name>[A-Za-z][\w ./-]*?):(?:\s+(?P<value>\S(?:.*\S)?))?\s*$"
+)
+_VARIABLE = re.compile(r"^ {6}(?P<name>[A-Z_a-z][\w]*):\s+(?P<value>\S(?:.*\S)?)\s*$")
 _MOUNT = re.compile(r"^ {6}(?P<path>/\S*) from (?P<volume>\S+) \(")
 _CONDITION = re.compile(r"^ {2}(?P<type>\w+)\s+(?P<status>True|False|Unknown)\s*$")
 _EVENT = re.compile(
