@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.launch.console.console import Console, print_refusal
 from pdtriage.launch.options.elastic import as_elastic
-from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.flags import SECRET_VARIABLE, LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.collective import plan_collective
@@ -53,6 +53,7 @@ from pdtriage.support.language import Language, Text
 if TYPE_CHECKING:
     # Only elastic jobs need a client of etcd.
     from pdtriage.launch.elastic.participation import Elastic
+    from pdtriage.launch.rendezvous.job_secret import JobSecret
 
 
 def run(
@@ -70,6 +71,9 @@ def run(
     flags: LaunchFlags | None = None
     try:
         flags = argv if isinstance(argv, LaunchFlags) else parse_flags(argv, variables)
+        variables.pop(SECRET_VARIABLE, None)  # nothing that is started may see it
+        if environ is None:
+            os.environ.pop(SECRET_VARIABLE, None)
         language = flags.answer_language(language)
         if flags.help:
             print(help_text(language), end="")
@@ -86,6 +90,14 @@ def run(
     except KeyboardInterrupt:
         # Before or after the time in which signals go to the loop.
         return Outcome(exit_codes.of_signal(signal.SIGINT), flags)
+
+
+def _secret_of(flags: LaunchFlags) -> JobSecret | None:
+    if not flags.secret.reveal():
+        return None
+    from pdtriage.launch.rendezvous.job_secret import read_secret  # most jobs have none
+
+    return read_secret(flags.secret.reveal())
 
 
 class _Session:
@@ -105,6 +117,7 @@ class _Session:
         self.probe = probe
         self.checks = checks
         self.launch = os.urandom(8).hex()
+        self.secret = _secret_of(self.flags)
         self.restarts = Restarts(None, 0)
         self.elastic: Elastic | None = None
         self.ended: JobEnded | None = None
@@ -160,6 +173,7 @@ class _Session:
         from pdtriage.launch.elastic.restart_agreement import ElasticRestarts
 
         with Elastic(self.flags, self.environ, self.pod, loop, self.observer) as self.elastic:
+            self.elastic.launch, self.elastic.secret = self.launch, self.secret
             self.restarts = ElasticRestarts(self.elastic, self.restarts)
             try:
                 yield
@@ -176,7 +190,16 @@ class _Session:
         self, number: int, planner: Callable[[Nodes], Plan], context: LaunchContext
     ) -> Outcome:
         """Plan with whoever takes part this time, and see it through."""
-        nodes = Nodes(self.flags, self.environ, self.pod, context.loop, self.observer, self.elastic)
+        nodes = Nodes(
+            self.flags,
+            self.environ,
+            self.pod,
+            context.loop,
+            self.observer,
+            self.elastic,
+            launch=self.launch,
+            secret=self.secret,
+        )
         with contextlib.closing(nodes):
             plan = planner(nodes)
             plan = plan.as_attempt(number if self.elastic is None else self.elastic.attempt)

@@ -151,7 +151,8 @@ class LiveObserver:
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
         if spoke.facts.failed or spoke.facts.ranks:
-            self.follower.add_peer(PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts))
+            peer = PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts, hearsay=spoke.hearsay)
+            self.follower.add_peer(peer)
 
     def _alert(self, text: Text) -> None:
         self._warnings += 1

@@ -175,6 +175,7 @@ def _peer(builder: RunRecordBuilder, entry: Json) -> None:
             time=number(entry, "time") or 0.0,
             silent_seconds=number(entry, "silent_seconds"),
             facts=decode_facts(mapping(entry, "facts")),
+            hearsay=entry.get("hearsay") is True,
         )
     )
 

@@ -111,6 +111,8 @@ class PeerRecord(NamedTuple):
     time: float
     silent_seconds: float | None = None
     facts: PeerFacts = PeerFacts()
+    hearsay: bool = False
+    """Not signed: it may come from anybody."""
 
 
 class RestartRecord(NamedTuple):

@@ -101,6 +101,8 @@ class Recorder:
             from pdtriage.record.peer_facts import encode_facts  # one node has no peers
 
             fields["facts"] = encode_facts(peer.facts)
+            if peer.hearsay:
+                fields["hearsay"] = True
         elif peer.silent_seconds is not None:
             fields["silent_seconds"] = peer.silent_seconds
         with self._lock:

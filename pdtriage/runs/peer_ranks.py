@@ -22,7 +22,7 @@ from pdtriage.record.peer_facts import (
     PeerRank,
     encode_facts,
 )
-from pdtriage.record.schema import PeerFacts, RunRecord
+from pdtriage.record.schema import PeerFacts, PeerRecord, RunRecord
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     remote = {
         (rank.role, rank.rank): rank
         for peer in record.peers
-        for rank in ranks_of(peer.node, peer.facts, knowledge, size)
+        for rank in _told_by(peer, knowledge, size)
     }
     ranks = []
     for rank in run.ranks:
@@ -77,6 +77,11 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
         unanswered=tuple(sorted({*run.unanswered, *_unanswered(record)})),
         notes=(*run.notes, *_silences(record)),
     )
+
+
+def _told_by(peer: PeerRecord, knowledge: Knowledge, world_size: int) -> list[Rank]:
+    ranks = ranks_of(peer.node, peer.facts, knowledge, world_size)
+    return [rank._replace(hearsay=peer.hearsay) for rank in ranks]
 
 
 def ranks_of(node: int, facts: PeerFacts, knowledge: Knowledge, world_size: int) -> list[Rank]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.knowledge import Knowledge
-from pdtriage.model import Cause, RunFacts, Text, VerdictWord, Victim
+from pdtriage.model import Cause, Rank, RunFacts, Text, VerdictWord, Victim
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict import wording
 from pdtriage.verdict.causes import causes_from
@@ -31,7 +31,32 @@ class Judgement(NamedTuple):
 
 
 def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
-    """Who caused what in this run."""
+    """Who caused what in this run.
+
+    What may come from a stranger changes nothing that is known here: it can name a culprit only
+    where something failed here and what is here does not prove why, and it proves nothing itself.
+    """
+    if not any(rank.hearsay for rank in facts.ranks):
+        return _judge(facts, knowledge)
+    own = _judge(facts._replace(ranks=tuple(map(_as_known_here, facts.ranks))), knowledge)
+    proven = bool(own.causes) and own.causes[0].confidence == "proven"
+    if proven or own.verdict in ("succeeded", "running", "interrupted"):
+        return own
+    told = _judge(facts, knowledge)
+    return told._replace(causes=tuple(map(_as_hearsay, told.causes)))
+
+
+def _as_known_here(rank: Rank) -> Rank:
+    if not rank.hearsay:
+        return rank
+    return Rank(rank.role, rank.rank, host=rank.host, endpoint=rank.endpoint)
+
+
+def _as_hearsay(cause: Cause) -> Cause:
+    return cause._replace(confidence="likely") if cause.confidence == "proven" else cause
+
+
+def _judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     evidence = RunEvidence(facts, knowledge)
     suspects = with_mounts(suspects_of(evidence), evidence.cluster)
     suspects = [_with_named_rank(suspect, evidence) for suspect in suspects]

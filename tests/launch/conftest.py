@@ -17,6 +17,9 @@ from pdtriage.record.schema import RunRecord
 from ..etcd import RealEtcd, running_etcd
 from ..running import clean_environment, wait_until
 
+SECRET = {"PDTRIAGE_JOB_SECRET": "of the jobs of these tests"}
+"""Nodes that share none believe each other nothing: see test_hearsay.py."""
+NO_SECRET = {"PDTRIAGE_JOB_SECRET": ""}
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
@@ -71,7 +74,7 @@ class Launcher:
         process: subprocess.Popen[str] = subprocess.Popen(
             [python, "-m", *module.split(), "--log_dir", str(logs), *arguments],
             cwd=SCRIPTS,
-            env=clean_environment() | (env or {}),
+            env=clean_environment() | SECRET | (env or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.commands.doctor import _help as doctors
-from pdtriage.launch.options.flags import FLAGS, LaunchFlags
+from pdtriage.launch.options.flags import FLAGS, MASKED, LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
 from pdtriage.support.command_line import Option, flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -26,7 +26,21 @@ VALUES: dict[object, tuple[str, object]] = {
 
 def value_of(flag: Option) -> tuple[str, object]:
     """What may be written, and what it means."""
+    if flag.name == "job_secret":
+        return "x", MASKED
     return (flag.choices[-1], flag.choices[-1]) if flag.choices else VALUES[flag.kind]
+
+
+@pytest.mark.parametrize("words", [["--job-secret", "abc"], ["--job_secret=abc"]])
+def test_a_secret_is_kept_apart_from_all_that_is_shown(words: list[str]) -> None:
+    flags = parse_flags([*words, "--job=me", "train.py", "abc"], {})
+    assert flags.secret.reveal() == "abc"
+    assert flags.job_id == "me"
+    assert flags.training_script_args == ("abc",)
+    assert "abc" not in repr(
+        flags._replace(training_script_args=(), argv=flags.argv[:-1], passthrough=())
+    )
+    assert parse_flags(["train.py"], {"PDTRIAGE_JOB_SECRET": "abc"}).notes == ()
 
 
 @pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.name)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..running import clean_environment, wait_until
-from .conftest import SCRIPTS, Launch
+from .conftest import NO_SECRET, SCRIPTS, SECRET, Launch
 
 pytestmark = pytest.mark.root
 ADDRESSES = ("10.77.31.1", "10.77.31.2")
@@ -28,7 +28,12 @@ class Nodes:
     devices: tuple[str, str]
 
     def start(
-        self, node: int, *arguments: str, module: str = "pdtriage.launch", job: str = ""
+        self,
+        node: int,
+        *arguments: str,
+        module: str = "pdtriage.launch",
+        job: str = "",
+        env: dict[str, str] = SECRET,
     ) -> Launch:
         """`job` tells several jobs apart that run side by side."""
         logs = self.folder / f"{job}n{node}"
@@ -37,7 +42,7 @@ class Nodes:
         process = subprocess.Popen(
             ["ip", "netns", "exec", self.names[node], *command],
             cwd=SCRIPTS,
-            env=clean_environment() | {"GLOO_SOCKET_IFNAME": self.devices[node]},
+            env=clean_environment() | env | {"GLOO_SOCKET_IFNAME": self.devices[node]},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -89,7 +94,9 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
 )
 def test_real_training_across_two_nodes(nodes: Nodes, modules: tuple[str, str]) -> None:
     flags = (f"--master={ADDRESSES[0]}:29333", "--nnodes=2", "gloo_train.py")
-    launches = [nodes.start(i, f"--rank={i}", *flags, module=modules[i]) for i in (0, 1)]
+    launches = [
+        nodes.start(i, f"--rank={i}", *flags, module=modules[i], env=NO_SECRET) for i in (0, 1)
+    ]
     for i, launch in enumerate(launches):
         assert launch.finish(120).code == 0, launch.err[-3000:]
         assert f"trained {i} of 2" in launch.log(0)

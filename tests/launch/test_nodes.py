@@ -15,7 +15,7 @@ from pdtriage.launch.plan.cluster import some_of
 from pdtriage.launch.rendezvous.kv import KVClient
 
 from ..running import wait_until
-from .conftest import Launch, Launcher
+from .conftest import NO_SECRET, Launch, Launcher
 
 
 def free_port() -> int:
@@ -50,19 +50,22 @@ def test_ranks_that_were_given_are_kept(launcher: Launcher, tmp_path: Path) -> N
 
 
 def test_without_a_master_the_command_to_copy_works(launcher: Launcher, tmp_path: Path) -> None:
-    first = launcher.start("--nnodes=2", "--nproc_per_node=1", "act.py", log_dir=tmp_path / "a")
+    flags = ("--nnodes=2", "--nproc_per_node=1", "act.py")
+    first = launcher.start(*flags, log_dir=tmp_path / "a", env=NO_SECRET)
     assert first.process.stderr is not None
     for line in first.process.stderr:
-        copied = re.search(r"^pdtriage run (--master \S+) .*--nnodes=2 .*act\.py$", line)
+        copied = re.search(r"^(\w+)=(\w+) pdtriage run (--master \S+) .*act\.py$", line)
         if copied:
             break
     assert copied is not None
     second = launcher.start(
-        *copied[1].split(), "--nnodes=2", "--nproc_per_node=1", "act.py", log_dir=tmp_path / "b"
+        *copied[3].split(), *flags, log_dir=tmp_path / "b", env={copied[1]: copied[2]}
     )
     assert second.finish().code == 0, second.err
     assert first.finish().code == 0
     assert first.record().node_rank == 0
+    for file in tmp_path.rglob("*"):
+        assert file.is_dir() or copied[2] not in file.read_text(errors="replace"), file
 
 
 def test_different_numbers_of_processes_are_refused_everywhere(
@@ -169,7 +172,8 @@ def test_a_node_that_left_before_the_start_is_forgotten(launcher: Launcher, tmp_
 def test_the_meeting_stays_open_for_a_node_that_reads_late(launcher: Launcher) -> None:
     """A job may be over before the last node, here one of Paddle's, has read who takes part."""
     port = free_port()
-    host = launcher.start(f"--master=127.0.0.1:{port}", "--nnodes=2", "--rank=0", "act.py")
+    flags = (f"--master=127.0.0.1:{port}", "--nnodes=2", "--rank=0", "act.py")
+    host = launcher.start(*flags, env=NO_SECRET)
     _await_waiting(host)
     guest = {"name": "late", "rank": 1, "replicas": 1, "dtype": "cpu"}
     guest |= {"candidate": "127.0.0.1:7000", "endpoints": "127.0.0.1:7001"}
@@ -210,6 +214,7 @@ def test_a_job_may_mix_nodes_of_both_launchers(
             "gloo_train.py",
             log_dir=tmp_path / f"n{i}",
             module=modules[i],
+            env=NO_SECRET,
         )
         for i in (0, 1)
     ]

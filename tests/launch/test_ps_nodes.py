@@ -15,7 +15,7 @@ from pdtriage.analysis.pipeline import analyze
 from pdtriage.launch.plan.addresses import free_ports
 
 from ..running import wait_until
-from .conftest import Launch, Launcher
+from .conftest import NO_SECRET, Launch, Launcher
 from .test_namespaces import ADDRESSES, Nodes
 from .test_namespaces import nodes as nodes
 
@@ -166,6 +166,7 @@ def test_nodes_that_meet_at_a_master(
             "steps=3",
             log_dir=tmp_path / f"n{i}",
             module=module,
+            env=NO_SECRET,
         )
         for i, module in enumerate(modules)
     ]

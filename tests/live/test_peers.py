@@ -140,3 +140,36 @@ def test_an_error_after_a_node_fell_silent_is_not_proven(engine: LiveEngine) -> 
 
 def believed(ranks: object, knowledge: Knowledge) -> list[Rank]:
     return ranks_of(1, decode_facts({"ranks": ranks}), knowledge, 4)
+
+
+def hearsay(facts: dict[str, object]) -> RunRecord:
+    known = record(facts)
+    return known._replace(peers=tuple(peer._replace(hearsay=True) for peer in known.peers))
+
+
+def test_hearsay_names_a_culprit_where_something_failed_here_and_never_proves_it(
+    engine: LiveEngine,
+) -> None:
+    knowledge = engine.engine.knowledge
+    there = run_of(rank(2, node=1, code=None), rank(3, CULPRIT, node=1))
+    told = message(there, knowledge)
+    here = run_of(rank(0, code=1), rank(1, code=None))
+    signed = Job([with_peers(here, record(told), knowledge)], knowledge).report("last", "en")
+    heard = Job([with_peers(here, hearsay(told), knowledge)], knowledge).report("last", "en")
+    assert signed.root_causes[0].rank == heard.root_causes[0].rank == 3
+    assert signed.root_causes[0].confidence == "proven"
+    assert heard.root_causes[0].confidence == "likely"
+
+
+def test_hearsay_changes_nothing_that_is_known_here(engine: LiveEngine) -> None:
+    knowledge = engine.engine.knowledge
+    there = run_of(rank(2, node=1, code=None), rank(3, CULPRIT, node=1))
+    told = message(there, knowledge)
+    died = CULPRIT._replace(text="OSError: [Errno 5] Input/output error: '/data/mine'")
+    well = run_of(rank(0, code=0), rank(1, code=0))._replace(ended_by_record="completed")
+    failed = run_of(rank(0, died), rank(1, code=0))._replace(ended_by_record="failed")
+    for here, expected in ((well, ("succeeded", None)), (failed, ("failed", (0, "proven")))):
+        joint = with_peers(here, hearsay(told), knowledge)
+        report = Job([joint], knowledge).report("last", "en")
+        top = next(((c.rank, c.confidence) for c in report.root_causes), None)
+        assert (report.verdict, top) == expected

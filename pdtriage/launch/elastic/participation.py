@@ -35,6 +35,7 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
+    from pdtriage.launch.rendezvous.job_secret import JobSecret
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 _POLL = 0.1
@@ -72,6 +73,9 @@ class Elastic:
         self._reached = False
         self._seen_running = False
         self._last_facts: tuple[EtcdStore, str] | None = None
+        self.launch = ""
+        self.secret: JobSecret | None = None
+        """Of the job, where it has one."""
 
     def __enter__(self) -> Elastic:
         return self
@@ -101,6 +105,7 @@ class Elastic:
         """The exchange of facts of this generation, over the same etcd."""
         if len(cluster.nodes) < 2 or self.generation is None:
             return None
+        from pdtriage.launch.rendezvous.job_secret import exchange_of
         from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
         if self._last_facts is not None:
@@ -111,7 +116,8 @@ class Elastic:
         base = f"{self._keys.facts}{self.generation.number}"
         facts = EtcdStore(Etcd(*self._address), base, lambda: self.membership.lease)
         job, deliver = self.flags.job_id, self._watch.send
-        channel = FactsChannel(facts, cluster, job, deliver, leased=True, lease_seconds=self._ttl)
+        place = exchange_of(facts, self.secret, self.launch, cluster)
+        channel = FactsChannel(place, cluster, job, deliver, leased=True, lease_seconds=self._ttl)
         self._last_facts = (facts, channel.key)
         return channel
 

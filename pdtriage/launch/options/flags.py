@@ -18,6 +18,23 @@ DEFAULT_START_PORT = 6070
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
 HANG_AFTER = 600.0
+SECRET_VARIABLE = "PDTRIAGE_JOB_SECRET"
+MASKED = "***"
+
+
+class Secret:
+    """A text that shows itself nowhere: not in logs, not in records, not in messages."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return MASKED if self._text else "None"
+
+    def reveal(self) -> str:
+        return self._text
 
 
 class LaunchFlags(NamedTuple):
@@ -207,6 +224,15 @@ class LaunchFlags(NamedTuple):
         "port of node 0 where nodes of an --ips job exchange what they saw ({default}; 0: off)",
         "--ips 作业中节点 0 用来交换故障信息的端口（{default}；0 表示关闭）",
     )
+    job_secret: str | None = flag(
+        None,
+        "own",
+        "the same on every node, or @FILE with it: only then do nodes believe what others tell, "
+        "and stop with them; the variable keeps it out of lists of processes",
+        "各节点相同的密钥，或写 @文件：只有这样节点才会相信其他节点的消息并随之停止；"
+        "用环境变量设置可避免出现在进程列表中",
+        SECRET_VARIABLE,
+    )
     ranks: str | None = flag(
         None, "own", "whose logs to show: 0,3 or all", "显示哪些进程的日志：0,3 或 all"
     )
@@ -228,6 +254,8 @@ class LaunchFlags(NamedTuple):
     lang: str | None = flag(None, "own", "en or zh", "en 或 zh", choices=("en", "zh"))
     parsers: str | None = flag(None, "own", "folder of further signatures", "额外特征库目录")
 
+    secret: Secret = Secret()
+    """What `job_secret` was; that itself is masked once it is read."""
     training_script: str = ""
     training_script_args: tuple[str, ...] = ()
     help: bool = False

@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from pdtriage.launch.options.flags import FLAGS, HELP_GROUPS, HELP_HEAD, LaunchFlags
+from pdtriage.launch.options.flags import (
+    FLAGS,
+    HELP_GROUPS,
+    HELP_HEAD,
+    MASKED,
+    LaunchFlags,
+    Secret,
+)
 from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text
@@ -51,13 +58,17 @@ def parse_flags(
                 "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
             ),
         )
+    secret = Secret(values.get("job_secret", ""))
+    if secret.reveal():
+        values["job_secret"] = MASKED
     others = {flag.name: values.pop(flag.name) for flag in also if flag.name in values}
     return LaunchFlags(
         **values,
         training_script=script,
         training_script_args=tuple(script_args),
         help=reading.help,
-        argv=tuple(argv),
+        secret=secret,
+        argv=tuple(reading.argv),
         passthrough=tuple(reading.passthrough),
         given=frozenset(values),
         device_flag=reading.device_flag,
@@ -71,6 +82,8 @@ class _Reading:
 
     def __init__(self, argv: Sequence[str], flags: Sequence[Option]) -> None:
         self.left = list(reversed(argv))
+        self.argv = list(argv)
+        """As typed, but for the secret."""
         self.table = {name[2:]: flag for flag in flags for name in flag.names}
         # It must be known before an unknown flag is judged.
         self.is_for_paddle = _is_for_paddle(argv)
@@ -105,6 +118,8 @@ class _Reading:
                 continue
             text = environ[variable]
             value = self.values[flag.name] = _converted(flag, variable, text)
+            if flag.name == "job_secret":
+                continue
             if flag.name not in typed or typed[flag.name] != value:
                 how = Text("overrides", "覆盖了") if flag.name in typed else Text("sets", "设定了")
                 en = f"environment variable {variable}={text} {how.en} --{flag.name}"
@@ -126,6 +141,9 @@ class _Reading:
             self.passthrough += words
         if flag is None:
             return
+        if flag.name == "job_secret" and not value.startswith("@"):
+            masked = f"{spelled}={MASKED}" if equals else MASKED
+            self.argv[len(self.argv) - len(self.left) - 1] = masked
         if flag.name == "report" and "report" in self.values:
             value = f"{self.values['report']},{value}"  # one after another, as with analyze -f
         if flag.name == "devices":
@@ -151,6 +169,8 @@ class _Reading:
         name = spelled[2:].replace("-", "_") if spelled.startswith("--") else ""
         name = "report" if spelled == "-f" else name
         begin = sorted(known for known in self.table if name and known.startswith(name))
+        if "job_secret" in begin and "job_id" in begin:
+            begin.remove("job_secret")  # `--job` has always been --job_id
         if name in self.table or len({self.table[known].name for known in begin}) == 1:
             return self.table[begin[0]], begin[0]  # a whole name comes before longer ones
         if self.is_for_paddle:

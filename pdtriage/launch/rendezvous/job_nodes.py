@@ -16,6 +16,7 @@ from pdtriage.support.language import Text
 if TYPE_CHECKING:
     # The HTTP modules are imported only by jobs of several nodes.
     from pdtriage.launch.elastic.participation import Elastic
+    from pdtriage.launch.rendezvous.job_secret import JobSecret
     from pdtriage.launch.rendezvous.master import NodeAnnouncement, Rendezvous
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
@@ -62,6 +63,9 @@ class Nodes:
         watch: EventLoop,
         observer: Observer,
         elastic: Elastic | None = None,
+        *,
+        launch: str = "",
+        secret: JobSecret | None = None,
     ) -> None:
         self.flags = flags
         """As platform variables correct them once `gather` was called."""
@@ -70,6 +74,8 @@ class Nodes:
         self._watch = watch
         self._observer = observer
         self._elastic = elastic
+        self._launch = launch
+        self._secret = secret
         self._rendezvous: Rendezvous | None = None
         self._open = contextlib.ExitStack()
 
@@ -93,8 +99,15 @@ class Nodes:
         from pdtriage.launch.rendezvous.master import meet
 
         self._rendezvous = meet(
-            self.flags, self._pod, announcement, self._environ, self._observer, self._wait
+            self.flags,
+            self._pod,
+            announcement,
+            self._environ,
+            self._observer,
+            self._wait,
+            self._secret,
         )
+        self._secret = self._rendezvous.secret
         self._open.callback(self._rendezvous.close)
         return self._rendezvous.cluster
 
@@ -105,17 +118,20 @@ class Nodes:
         port = self.flags.facts_port
         if len(cluster.nodes) < 2 or (self._rendezvous is None and port == 0):
             return None
+        from pdtriage.launch.rendezvous.job_secret import exchange_of
         from pdtriage.launch.rendezvous.peer_channel import FactsChannel, open_static_channel
 
         job, deliver = self.flags.job_id, self._watch.send
         if self._rendezvous is not None:
             hosting = self._rendezvous.server is not None
-            client = self._rendezvous.client
+            client = exchange_of(self._rendezvous.client, self._secret, self._launch, cluster)
             channel: FactsChannel | None = FactsChannel(
                 client, cluster, job, deliver, hosting=hosting
             )
         else:
-            channel = open_static_channel(cluster, job, port, deliver)
+            channel = open_static_channel(
+                cluster, job, port, deliver, secret=self._secret, launch=self._launch
+            )
         if channel is None:
             self._observer.notice(Noted(_no_exchange(port), "WARNING"))
         return self._opened(channel)

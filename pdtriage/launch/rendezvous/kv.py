@@ -8,9 +8,19 @@ from __future__ import annotations
 
 import http.client
 import json
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from pdtriage.launch.rendezvous.kv_server import MAX_ANSWER, MAX_VALUE, KVServer
+from pdtriage.launch.rendezvous.kv_server import (
+    MAX_ANSWER,
+    MAX_VALUE,
+    PROOF,
+    KVServer,
+    request_text,
+)
+
+if TYPE_CHECKING:
+    from pdtriage.launch.rendezvous.job_secret import JobSecret
 
 __all__ = ["MAX_VALUE", "KVClient", "KVServer"]
 
@@ -21,7 +31,12 @@ class KVClient:
     """Talks to such a server; every call is one short connection, because Paddle's server
     serves one connection at a time."""
 
-    def __init__(self, host: str, port: int, timeout: float = 3.0) -> None:
+    def __init__(
+        self, host: str, port: int, timeout: float = 3.0, secret: JobSecret | None = None
+    ) -> None:
+        self.refused = False
+        """The server takes nothing from those who do not know the secret of its job."""
+        self._secret = secret
         self.host = host
         self.port = port
         self.timeout = timeout
@@ -56,8 +71,13 @@ class KVClient:
         """(status, body); status 0 when there is no answer."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
         try:
-            connection.request(method, quote(key, safe=_SAFE), body)
+            path = quote(key, safe=_SAFE)
+            proof = {}
+            if self._secret is not None:
+                proof[PROOF] = self._secret.may(request_text(method, path, body or b""))
+            connection.request(method, path, body, proof)
             response = connection.getresponse()
+            self.refused = response.status == http.client.FORBIDDEN
             return response.status, response.read(MAX_ANSWER)
         except (OSError, http.client.HTTPException):
             return 0, b""

@@ -7,6 +7,8 @@ bounded; where a bound is met, whoever takes most has to go, and that is never a
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import json
 import resource
 import selectors
@@ -16,7 +18,13 @@ import time
 from collections import Counter
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from pdtriage.launch.rendezvous.job_secret import JobSecret
+
+PROOF = "X-Pdtriage-Proof"
+"""Header that shows that who asks knows the secret of the job."""
 MAX_VALUE = 1 << 20
 MAX_KEYS = 16_384
 MAX_KEY = 1_024
@@ -40,8 +48,10 @@ _SWEEP = 0.5
 class KVServer:
     """A store for the nodes of one job, served by one daemon thread."""
 
-    def __init__(self, port: int, address: str = "") -> None:
+    def __init__(self, port: int, address: str = "", secret: JobSecret | None = None) -> None:
+        """With a `secret`, nobody else is answered, but that the server is there."""
         self.store = _Store()
+        self._secret = secret
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._listener = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -106,7 +116,7 @@ class KVServer:
             if len(self._open) >= self._most:
                 self._drop(self._oldest_of_the_busiest())
             accepted.setblocking(False)
-            connection = _Connection(accepted, str(address[0]), self.store)
+            connection = _Connection(accepted, str(address[0]), self.store, self._secret)
             self._open[accepted.fileno()] = connection
             self._selector.register(accepted, selectors.EVENT_READ)
 
@@ -172,14 +182,17 @@ class _Store:
 class _Connection:
     """One request, as far as it has come."""
 
-    def __init__(self, accepted: socket.socket, address: str, store: _Store) -> None:
+    def __init__(
+        self, accepted: socket.socket, address: str, store: _Store, secret: JobSecret | None
+    ) -> None:
         self.socket = accepted
         self.address = address
         self.until = time.monotonic() + _ASKING
         self.answering = False
         self._store = store
+        self._secret = secret
         self._asked = bytearray()
-        self._head = _Head("", "", 0)
+        self._head = _Head("", "", 0, "")
         self._body_at = 0
         self._answer = memoryview(b"")
 
@@ -221,7 +234,9 @@ class _Connection:
 
     def _finish(self) -> None:
         method, key, length = self._head.method, self._head.key, self._head.length
-        if method == "GET":
+        if not self._is_allowed():
+            self._say(HTTPStatus.FORBIDDEN)
+        elif method == "GET":
             found = self._store.find(key)
             self._say(HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK, found or b"")
         elif method in ("POST", "PUT"):
@@ -231,6 +246,14 @@ class _Connection:
             self._say(self._store.delete(key))
         else:
             self._say(HTTPStatus.NOT_IMPLEMENTED)
+
+    def _is_allowed(self) -> bool:
+        head = self._head
+        if self._secret is None or (head.method, head.key) == ("GET", "/healthy"):
+            return True
+        body = bytes(self._asked[self._body_at : self._body_at + head.length])
+        right = self._secret.may(request_text(head.method, head.key, body))
+        return hmac.compare_digest(right.encode(), head.proof.encode("utf-8", "replace"))
 
     def _say(self, status: HTTPStatus, body: bytes = b"") -> None:
         head = (
@@ -246,12 +269,18 @@ class _Connection:
 
 
 class _Head:
-    __slots__ = ("key", "length", "method")
+    __slots__ = ("key", "length", "method", "proof")
 
-    def __init__(self, method: str, key: str, length: int) -> None:
+    def __init__(self, method: str, key: str, length: int, proof: str) -> None:
+        self.proof = proof
         self.method = method
         self.key = key
         self.length = length
+
+
+def request_text(method: str, path: str, body: bytes) -> str:
+    """All of a question, for a proof of who asks it."""
+    return f"{method} {path} {hashlib.sha256(body).hexdigest()}"
 
 
 def _head(raw: bytes) -> _Head | None:
@@ -260,15 +289,17 @@ def _head(raw: bytes) -> _Head | None:
     words = first.split(" ")
     if len(words) != 3 or not words[1].startswith("/") or not words[2].startswith("HTTP/1."):
         return None
-    length = "0"
+    length, proof = "0", ""
     for line in rest:
         name, colon, value = line.partition(":")
         if colon and name.lower() == "content-length":
             length = value.strip()
+        elif colon and name.lower() == PROOF.lower():
+            proof = value.strip()
     if not (length.isascii() and length.isdigit() and len(length) < 12):
         return None
     # As Python's own server does it: two slashes at the beginning would name another host.
-    return _Head(words[0], "/" + words[1].lstrip("/"), int(length))
+    return _Head(words[0], "/" + words[1].lstrip("/"), int(length), proof)
 
 
 def _json(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.flags import SECRET_VARIABLE, LaunchFlags
 from pdtriage.launch.plan.addresses import (
     address_towards,
     free_ports,
@@ -23,12 +23,19 @@ from pdtriage.launch.plan.addresses import (
     split_endpoint,
 )
 from pdtriage.launch.plan.cluster import Cluster, node_count
+from pdtriage.launch.rendezvous.job_secret import (
+    JobSecret,
+    SignedExchange,
+    ignored_note,
+    new_secret,
+)
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import Invited, Noted, Observer
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 
 _POLL = 0.25
+_TRIES = 5
 _REMIND = 30.0
 _DEAF = 15.0
 """Seconds after which a port of this very machine that does not answer is somebody else's."""
@@ -43,6 +50,8 @@ class Rendezvous:
     cluster: Cluster
     client: KVClient
     server: KVServer | None
+    secret: JobSecret | None = None
+    """As given, or as this node made it for the others."""
 
     def close(self) -> None:
         if self.server is not None:
@@ -64,19 +73,23 @@ def meet(
     environ: Mapping[str, str],
     observer: Observer,
     wait: Callable[[float], None],
+    secret: JobSecret | None = None,
 ) -> Rendezvous:
     """Wait until all nodes are here. `wait` sleeps, and raises when a signal comes."""
     address = reachable_address(flags)
-    host, port, server = _open_master(flags, address, environ, observer)
-    client = KVClient(host, port)
+    host, port, server, secret = _open_master(flags, address, environ, observer, secret)
+    client = KVClient(host, port, secret=secret)
+    place: KVClient | SignedExchange = client
+    if secret is not None:
+        place = SignedExchange(client, secret, new_secret(), echo=True)
     size = node_count(flags)[1]
     value = json.dumps({"name": pod, "rank": flags.rank, **announcement.content(address)})
     name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
     prefix = f"/{flags.job_id}/info"
     key = f"{prefix}/{name}/{flags.rank}"
     try:
-        found = _Waiting(client, size, observer, wait).for_all(prefix, key, value)
-        return Rendezvous(announcement.cluster(found, value, size), client, server)
+        found = _Waiting(client, place, size, observer, wait).for_all(prefix, key, value)
+        return Rendezvous(announcement.cluster(found, value, size), client, server, secret)
     except UserError:
         # The others must be able to read the same list and come to the same refusal.
         if server is not None:
@@ -92,11 +105,13 @@ class _Waiting:
     def __init__(
         self,
         client: KVClient,
+        place: KVClient | SignedExchange,
         size: int,
         observer: Observer,
         wait: Callable[[float], None],
     ) -> None:
         self.client = client
+        self.place = place
         self.size = size
         self.observer = observer
         self.wait = wait
@@ -108,14 +123,22 @@ class _Waiting:
         self.observer.notice(Noted(Text("Waiting peer start...", "等待其他节点启动……")))
         while True:
             found = None
-            if self.client.put(key, value):
-                found = self.client.get_prefix(prefix)
+            if self.place.put(key, value):
+                found = self.place.get_prefix(prefix)
+            if self.client.refused:
+                raise _another_secret(f"{self.client.host}:{self.client.port}")
             if found is not None and len(found) == self.size:
+                self._part(key, value)
                 return found
             if found is not None and len(found) > self.size:
                 raise _too_many(len(found), self.size)
             self._remind(found)
             self.wait(_POLL)
+
+    def _part(self, key: str, value: str) -> None:
+        """Who has met all shows that it has heard them, or they would go on waiting."""
+        if isinstance(self.place, SignedExchange):
+            any(self.place.put(key, value) for _ in range(_TRIES))
 
     def _remind(self, found: dict[str, str] | None) -> None:
         moment = time.monotonic()
@@ -160,6 +183,9 @@ class _Waiting:
                 f"已有 {len(found)}/{self.size} 个节点就绪",
             )
         self.observer.notice(Noted(text, "WARNING"))
+        note = ignored_note(self.place.ignored) if isinstance(self.place, SignedExchange) else None
+        if note is not None:
+            self.observer.notice(Noted(note, "WARNING"))
 
 
 def reachable_address(flags: LaunchFlags) -> str:
@@ -184,15 +210,24 @@ def _leave(client: KVClient, key: str, server: KVServer | None) -> None:
 
 
 def _open_master(
-    flags: LaunchFlags, address: str, environ: Mapping[str, str], observer: Observer
-) -> tuple[str, int, KVServer | None]:
-    """Where the nodes meet, and the server if it is here."""
+    flags: LaunchFlags,
+    address: str,
+    environ: Mapping[str, str],
+    observer: Observer,
+    secret: JobSecret | None,
+) -> tuple[str, int, KVServer | None, JobSecret | None]:
+    """Where the nodes meet, the server if it is here, and the secret they share."""
     if not flags.master:
         port = free_ports(1, environ)[0]
-        server = _serve(address, port)
+        shared: tuple[str, ...] = ()
+        if secret is None:
+            made = new_secret()
+            secret, shared = JobSecret(made), (f"{SECRET_VARIABLE}={made}",)
+        server = _serve(address, port, secret)
         master = f"{address}:{port}"
-        observer.notice(Invited(("pdtriage", "run", "--master", master, *flags.argv), master))
-        return address, port, server
+        command = (*shared, "pdtriage", "run", "--master", master, *flags.argv)
+        observer.notice(Invited(command, master))
+        return address, port, server, secret
     try:
         host, port = split_endpoint(flags.master)
     except ValueError:
@@ -202,20 +237,34 @@ def _open_master(
         ) from None
     if host in ("127.0.0.1", "localhost", address) or is_local(host):
         try:
-            return host, port, _serve(host, port)
+            return host, port, _serve(host, port, secret), secret
         except OSError:
             pass  # Another pod of this host was first; it serves, we are a guest.
-    return host, port, None
+    return host, port, None, secret
 
 
-def _serve(host: str, port: int) -> KVServer:
+def _serve(host: str, port: int, secret: JobSecret | None = None) -> KVServer:
     """On the address of the job alone; on all where it is a name, which may mean a loopback address
     here and another one to the others."""
     if not is_address(host) or not is_local(host):
-        return KVServer(port)
+        return KVServer(port, secret=secret)
     if is_taken(port):
         raise OSError(port)  # By a pod that calls this machine something else.
-    return KVServer(port, host)
+    return KVServer(port, host, secret)
+
+
+def _another_secret(place: str) -> UserError:
+    return UserError(
+        Text(
+            f"The job that meets at {place} has a secret, and this node was given another one or "
+            "none.",
+            f"在 {place} 汇合的作业设有密钥，而本节点没有密钥或密钥不一致。",
+        ),
+        Text(
+            "Give every node the same --job_secret (or PDTRIAGE_JOB_SECRET).",
+            "请为所有节点设置相同的 --job_secret（或 PDTRIAGE_JOB_SECRET）。",
+        ),
+    )
 
 
 def _too_many(found: int, size: int) -> UserError:

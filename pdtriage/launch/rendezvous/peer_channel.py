@@ -7,21 +7,29 @@ size, depth and length, stripped of control characters, and reduced to what has 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
 import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.job_secret import (
+    Exchange,
+    JobSecret,
+    SignedExchange,
+    exchange_of,
+    ignored_note,
+)
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.record.fields import count, decode_message, mapping
 from pdtriage.record.fields import text as text_of
 from pdtriage.record.peer_facts import decode_facts, encode_facts
 from pdtriage.record.schema import PeerFacts
+from pdtriage.support.language import Text
 
 SILENT_AFTER = 3.0
 MISSED_AFTER = 1.0
@@ -32,16 +40,6 @@ _HOSTING = 3.0
 """Seconds the node that hosts the exchange stays for the others to read it."""
 
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-
-
-class Exchange(Protocol):
-    """Where the keys lie."""
-
-    timeout: float
-
-    def put(self, key: str, value: str) -> bool: ...
-
-    def get_prefix(self, prefix: str) -> dict[str, str] | None: ...
 
 
 @dataclass(slots=True)
@@ -76,6 +74,10 @@ class FactsChannel:
         its node is, so that nobody has to write only to show that it lives, and goes
         `lease_seconds` after the last sign of that."""
         self._client = client
+        # Without a secret anybody may have written it.
+        self._hearsay = not isinstance(client, SignedExchange)
+        self._ranks_of = _ranks_by_node(cluster)
+        self._foreign = 0
         self._server = server
         self._hosting = hosting or server is not None
         self._leased = leased
@@ -124,6 +126,13 @@ class FactsChannel:
     def all_over(self) -> bool:
         """Every node that was ever heard of has failed, finished or fallen silent."""
         return all(peer.over or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
+
+    def ignored(self) -> Text | None:
+        """What was not listened to, for the report."""
+        if self._foreign:
+            return _foreign_note(self._foreign)
+        client = self._client
+        return ignored_note(client.ignored) if isinstance(client, SignedExchange) else None
 
     def close(self) -> None:
         self._leaving = True
@@ -198,15 +207,24 @@ class FactsChannel:
         replicas, own = count(message, "replicas"), self._replicas
         if own is not None and replicas is not None and replicas != own and not peer.differs:
             peer.differs = True
-            self._deliver(PeerDiffers(rank, replicas, own))
+            self._deliver(PeerDiffers(rank, replicas, own, self._hearsay))
         state, version = text_of(message, "state"), count(message, "version")
         if version != peer.version:
             peer.version = version
-            facts = decode_facts(mapping(message, "facts"))
-            self._deliver(PeerSpoke(rank, facts._replace(state=state)))
+            facts = self._own_ranks(rank, decode_facts(mapping(message, "facts")))
+            self._deliver(PeerSpoke(rank, facts._replace(state=state), self._hearsay))
         # Only now: who waits for the end of a peer must find its last words delivered.
         peer.over = peer.over or state in ("failed", "stopped", "done")
         peer.left = message.get("leaving") is True
+
+    def _own_ranks(self, node: int, facts: PeerFacts) -> PeerFacts:
+        """A node speaks of its own ranks only."""
+        known = self._ranks_of[node] if self._ranks_of else None
+        if known is None:
+            return facts
+        own = tuple(rank for rank in facts.ranks if rank.role != "worker" or rank.rank in known)
+        self._foreign += len(facts.ranks) - len(own)
+        return facts._replace(ranks=own)
 
     def _wait_anew(self) -> None:
         """The place of exchange was away, and leases ran out meanwhile: nobody's fault."""
@@ -228,7 +246,13 @@ class FactsChannel:
 
 
 def open_static_channel(
-    cluster: Cluster, job: str, port: int, deliver: Callable[[Message], None]
+    cluster: Cluster,
+    job: str,
+    port: int,
+    deliver: Callable[[Message], None],
+    *,
+    secret: JobSecret | None = None,
+    launch: str = "",
 ) -> FactsChannel | None:
     """The exchange of an `--ips` job: node 0 serves on `port`; None when it cannot."""
     host = cluster.nodes[0]
@@ -237,7 +261,23 @@ def open_static_channel(
         # A name may resolve to an address that only the others can use.
         for address in (host, ""):
             with contextlib.suppress(OSError):
-                server = server or KVServer(port, address)
+                server = server or KVServer(port, address, secret)
         if server is None:
             return None
-    return FactsChannel(KVClient(host, port), cluster, job, deliver, server=server)
+    client = exchange_of(KVClient(host, port, secret=secret), secret, launch, cluster)
+    return FactsChannel(client, cluster, job, deliver, server=server)
+
+
+def _ranks_by_node(cluster: Cluster) -> tuple[range, ...]:
+    """Empty where a node may hold any of the trainers."""
+    if cluster.listed:
+        return ()
+    ends = list(itertools.accumulate(map(len, cluster.endpoints), initial=0))
+    return tuple(range(first, last) for first, last in itertools.pairwise(ends))
+
+
+def _foreign_note(number: int) -> Text:
+    return Text(
+        f"what a node told of {number} rank(s) of other nodes was ignored",
+        f"忽略了某节点关于其他节点上 {number} 个进程的说法",
+    )

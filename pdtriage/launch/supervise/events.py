@@ -97,6 +97,8 @@ class PeerSpoke(NamedTuple):
 
     node: int
     facts: PeerFacts
+    hearsay: bool = False
+    """Nothing shows that it was that node that said so: the job has no secret."""
 
 
 class PeerSilent(NamedTuple):
@@ -114,6 +116,7 @@ class PeerDiffers(NamedTuple):
     node: int
     processes: int
     own: int
+    hearsay: bool = False
 
 
 class PeerBack(NamedTuple):

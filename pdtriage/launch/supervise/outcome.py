@@ -122,7 +122,7 @@ class ExitOrderAnalyst:
                 "failed", culprits, first.code, first.signal, False, first.role, _how(first)
             )
         for peer in record.peers:
-            if peer.facts.failed:
+            if peer.facts.failed and not peer.hearsay:
                 return _blamed_by(peer.facts)
         if record.reason == "completed":
             return Conclusion("succeeded")

@@ -169,11 +169,14 @@ class PaddleLauncher(Supervision):
         """Where the nodes meet at a key-value master, facts travel over it as well."""
         if cluster is None or not self.flags.master or self.flags.master.startswith("etcd:"):
             return
+        from pdtriage.launch.rendezvous.job_secret import exchange_of, read_secret
         from pdtriage.launch.rendezvous.kv import KVClient
         from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
-        client = KVClient(*split_endpoint(self.flags.master))
-        self.channel = FactsChannel(client, cluster, self.flags.job_id, self.loop.send)
+        secret = read_secret(self.flags.secret.reveal())
+        client = KVClient(*split_endpoint(self.flags.master), secret=secret)
+        place = exchange_of(client, secret, self.launch, cluster)
+        self.channel = FactsChannel(place, cluster, self.flags.job_id, self.loop.send)
 
     def _start(self, process: ProcessRecord) -> None:
         self.watch(process, birth_of(process.pid))

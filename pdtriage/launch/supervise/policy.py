@@ -225,6 +225,8 @@ class Policy:
             self.lifetime.learn(message)
         if self.reason is not None or self.delegates:
             return
+        if isinstance(message, (PeerDiffers, PeerSpoke)) and message.hearsay:
+            return  # Anybody on the network may say so.
         if isinstance(message, PeerDiffers):
             self.reason = "refused"
             self._stop_at = now

@@ -41,6 +41,7 @@ from pdtriage.launch.supervise.processes import Child, members_of_launch, send_t
 from pdtriage.record.schema import DeathRecord, PeerRecord, ProcessRecord, SignalRecord
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 
 
 class Ending(NamedTuple):
@@ -79,6 +80,7 @@ class Supervision(ABC):
         self.alive: set[int] = set()
         self.deaths: list[DeathRecord] = []
         self._next_beat = time.monotonic()
+        self._hearsay_noted = False
 
     def listen(self, seconds: float, until: Callable[[], bool]) -> None:
         """Stay open for what other nodes have to say, after all processes have ended."""
@@ -137,7 +139,19 @@ class Supervision(ABC):
         else:
             self.observer.notice(occurrence)
             self.recorder.peer(_peer_record(occurrence))
+            self._note_hearsay(occurrence)
             self.advance(occurrence)
+
+    def _note_hearsay(self, message: Message) -> None:
+        if isinstance(message, PeerSpoke):
+            told = message.hearsay and message.facts.failed
+        else:
+            told = isinstance(message, PeerDiffers) and message.hearsay
+        if told and not self._hearsay_noted:
+            self._hearsay_noted = True
+            note = _hearsay(message.node)
+            self.recorder.note(note)
+            self.observer.notice(Noted(note, "WARNING"))
 
     def sweep(self, grace: float, recorded: Callable[[int, int], None] | None = None) -> None:
         """End grandchildren that outlived their parents, also those that left the group."""
@@ -250,11 +264,22 @@ class Supervisor(Supervision):
         self.recorder.signal(SignalRecord(pid, rank, int(number), reason, **now()))
 
 
+def _hearsay(node: int) -> Text:
+    return Text(
+        f"what node {node} tells is not signed, so it stops nothing here and proves nothing: give "
+        "every node the same --job_secret",
+        f"节点 {node} 的消息没有签名，因此不会停止本节点的进程，也不作为证据："
+        "请为所有节点设置相同的 --job_secret",
+    )
+
+
 def _peer_record(message: Message) -> PeerRecord:
     """What came from another node, for the record."""
     time_of_day = now()["time"]
     if isinstance(message, PeerSpoke):
-        return PeerRecord(message.node, "facts", time_of_day, facts=message.facts)
+        return PeerRecord(
+            message.node, "facts", time_of_day, facts=message.facts, hearsay=message.hearsay
+        )
     if isinstance(message, PeerSilent):
         return PeerRecord(message.node, "silent", time_of_day, message.seconds)
     kind = "differs" if isinstance(message, PeerDiffers) else "back"

@@ -1,0 +1,253 @@
+"""The secret of a job: who knows it speaks for a node, everybody else is a stranger.
+
+A message is signed (HMAC-SHA256) together with the place it is written to, which names job and
+node, the launch it comes from, its number and the time. `SignedExchange` is an exchange whose
+reader sees only what is signed and newer than what was read before; the rest is counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.support.errors import UserError
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
+
+_SHORTEST = 8
+_LONGEST = 4_096
+_LONGEST_MESSAGE = 512 << 10
+_DOMAIN = "pdtriage.facts/1"
+_MOST_HEARD = 4_096
+_PATIENCE = 10.0
+"""Seconds in which a node may not have heard of us."""
+
+Ignored = Literal["unsigned", "replayed", "stale"]
+
+
+class Exchange(Protocol):
+    """Where the keys lie."""
+
+    timeout: float
+
+    def put(self, key: str, value: str) -> bool: ...
+
+    def get_prefix(self, prefix: str) -> dict[str, str] | None: ...
+
+
+class Signed(NamedTuple):
+    """A message whose signature is right."""
+
+    launch: str
+    number: int
+    time: float
+    heard: tuple[str, ...]
+    """Launches its sender had read signed messages of."""
+    body: str
+
+
+class JobSecret:
+    """Signs and checks; shows itself to nobody."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, secret: str) -> None:
+        self._key = hashlib.sha256(f"{_DOMAIN}\n{secret}".encode("utf-8", "replace")).digest()
+
+    def __repr__(self) -> str:
+        return "JobSecret(***)"
+
+    def seal(self, place: str, message: Signed) -> str:
+        envelope = message._asdict() | {"heard": list(message.heard)}
+        return json.dumps(envelope | {"mac": self._mac(place, message)}, ensure_ascii=False)
+
+    def open(self, place: str, text: str) -> Signed | None:
+        """The message written to `place`; None for anything that was not signed for it."""
+        if len(text) > _LONGEST_MESSAGE:
+            return None
+        try:
+            found = json.loads(text)
+            message = Signed(
+                _text(found["launch"]),
+                _number(found["number"]),
+                float(found["time"]),
+                tuple(map(_text, found["heard"])),
+                _text(found["body"]),
+            )
+            mac = _text(found["mac"]).encode()
+        except (ValueError, KeyError, TypeError, RecursionError, UnicodeError):
+            return None
+        right = hmac.compare_digest(self._mac(place, message).encode(), mac)
+        return message if right else None
+
+    def may(self, asked: str) -> str:
+        """What shows that who asks this of a server is no stranger."""
+        return self._digest("ask", asked)
+
+    def _mac(self, place: str, message: Signed) -> str:
+        parts = [place, message.launch, message.number, message.time, message.heard, message.body]
+        return self._digest("message", json.dumps(parts))
+
+    def _digest(self, what: str, text: str) -> str:
+        signed = f"{what}\n{text}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
+
+
+def read_secret(given: str | None) -> JobSecret | None:
+    """The secret itself, or `@file` that holds it; None where none was given."""
+    if not given:
+        return None
+    secret = given
+    if given.startswith("@"):
+        try:
+            with open(given[1:], encoding="utf-8") as stream:
+                secret = stream.read(_LONGEST).strip()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise _unreadable(given, reason, reason) from None
+    if len(secret) < _SHORTEST:
+        raise _unreadable(
+            given if given.startswith("@") else "***",
+            f"it has fewer than {_SHORTEST} characters",
+            f"少于 {_SHORTEST} 个字符",
+        )
+    return JobSecret(secret)
+
+
+def new_secret() -> str:
+    return os.urandom(16).hex()
+
+
+def _unreadable(given: str, en: str, zh: str) -> UserError:
+    return UserError(
+        Text(f"--job_secret cannot be {given}: {en}.", f"--job_secret 不能是 {given}：{zh}。"),
+        Text(
+            "Give every node the same text of at least 8 characters, or @FILE with it.",
+            "请为所有节点提供相同的、至少 8 个字符的文本，或写 @文件。",
+        ),
+    )
+
+
+def exchange_of(
+    inner: Exchange, secret: JobSecret | None, launch: str, cluster: Cluster
+) -> Exchange:
+    """Where the nodes of this cluster exchange facts; signed, if the job has a secret."""
+    if secret is None:
+        return inner
+    if cluster.meeting != "master":
+        return SignedExchange(inner, secret, launch, echo=True)
+    # Nodes that meet choose new ports every time.
+    known = json.dumps([cluster.master, *cluster.all_endpoints])
+    session = hashlib.sha256(known.encode()).hexdigest()
+    return SignedExchange(inner, secret, launch, session=session, echo=False)
+
+
+class SignedExchange:
+    """An exchange among those who know the secret."""
+
+    def __init__(
+        self, inner: Exchange, secret: JobSecret, launch: str, *, session: str = "", echo: bool
+    ) -> None:
+        """`session` is new for every start of the job, if there is something all nodes know that
+        is; otherwise `echo`: only who has heard this launch is listened to, so that nobody can
+        repeat what was said at an earlier start."""
+        self.timeout = inner.timeout
+        self._inner = inner
+        self._secret = secret
+        self._launch = launch
+        self._session = session
+        self._echo = echo
+        self._number = 0
+        self._last: dict[str, Signed] = {}
+        self._lock = threading.Lock()
+        self._seen: set[tuple[str, str]] = set()
+        self.ignored: Counter[Ignored] = Counter()
+        """Messages that were not listened to, each counted once."""
+
+    def put(self, key: str, value: str) -> bool:
+        with self._lock:
+            self._number += 1
+            heard = tuple(sorted({last.launch for last in self._last.values()}))[:_MOST_HEARD]
+            message = Signed(self._launch, self._number, time.time(), heard, value)
+        return self._inner.put(key, self._secret.seal(self._bound_key(key), message))
+
+    def get_prefix(self, prefix: str) -> dict[str, str] | None:
+        found = self._inner.get_prefix(prefix)
+        if found is None:
+            return None
+        with self._lock:
+            bodies = {key: self._read(key, text) for key, text in found.items()}
+        return {key: body for key, body in bodies.items() if body is not None}
+
+    def delete(self, key: str) -> bool:
+        delete: Callable[[str], bool] | None = getattr(self._inner, "delete", None)
+        return delete is not None and delete(key)
+
+    def _read(self, key: str, text: str) -> str | None:
+        message = self._secret.open(self._bound_key(key), text)
+        if message is None:
+            self._ignore(key, text, "unsigned")
+            return None
+        last = self._last.get(key)
+        if last is not None and not _follows(message, last):
+            self._ignore(key, text, "replayed")
+            return None
+        self._last[key] = message
+        if self._echo and message.launch != self._launch and self._launch not in message.heard:
+            # It may only not have heard us yet.
+            if time.time() - message.time > _PATIENCE:
+                self._ignore(key, text, "stale")
+            return None
+        return message.body
+
+    def _ignore(self, key: str, text: str, why: Ignored) -> None:
+        mark = (key, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+        if mark not in self._seen and len(self._seen) < _MOST_HEARD:
+            self._seen.add(mark)
+            self.ignored[why] += 1
+
+    def _bound_key(self, key: str) -> str:
+        return f"{self._session}\n{key}"
+
+
+def ignored_note(ignored: Counter[Ignored]) -> Text | None:
+    """For the report; None where everybody was listened to."""
+    total = ignored.total()
+    if not total:
+        return None
+    replayed = ignored["replayed"] + ignored["stale"]
+    return Text(
+        f"{total} message{'s' * (total != 1)} without this job's secret or from an earlier time "
+        f"{'were' if total != 1 else 'was'} ignored ({ignored['unsigned']} not signed, {replayed} "
+        "repeated): somebody else writes to this job's place of exchange, or a node was given "
+        "another --job_secret",
+        f"忽略了 {total} 条不可信的消息（{ignored['unsigned']} 条未用本作业密钥签名，{replayed} 条"
+        "重放）：有其他程序向本作业的信息交换处写入，或某个节点的 --job_secret 不一致",
+    )
+
+
+def _follows(message: Signed, last: Signed) -> bool:
+    """Whether it is the last message again, or was said after it by the same node's clock."""
+    if message.launch == last.launch:
+        return message.number > last.number or message == last
+    return message.time > last.time
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    return value
