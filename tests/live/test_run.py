@@ -308,8 +308,6 @@ def two_nodes(desk: Desk) -> list[Command]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         master = f"127.0.0.1:{free.getsockname()[1]}"
-    nodes = [
-        desk.launch("--nnodes=2", f"--master={master}", f"--rank={node}", f"--log_dir=node{node}")
-        for node in range(2)
-    ]
+    job = ("--nnodes=2", f"--master={master}", "--job_secret=of this test")
+    nodes = [desk.launch(*job, f"--rank={node}", f"--log_dir=node{node}") for node in range(2)]
     return [node.finish() for node in nodes]
