@@ -79,12 +79,12 @@ class Rank(NamedTuple):
     """Last change of its newest file, where the file system tells."""
     environment: Mapping[str, str] = {}
     """Allow-listed variables it was started with, where a file tells."""
-    hearsay: bool = False
-    """Told by somebody who may or may not be the node it runs on."""
     addresses: tuple[str, ...] = ()
     """Other names of its host: of a pod its address and the machine it ran on."""
     last_lines: tuple[tuple[int, str], ...] = ()
     """Its last lines with their offsets, where somebody asked for more than `tail`."""
+    hearsay: bool = False
+    """Told by somebody who may or may not be the node it runs on."""
 
     @property
     def key(self) -> tuple[str, int, int, str]:

@@ -73,6 +73,7 @@ def _rank_of(member: Member, identity: Identity, console: ConsoleFacts | None) -
             member.values,
             (),
             (),
+            False,
         )
     )
 
