@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from pdtriage.launch.console.console import Console, print_refusal
 from pdtriage.launch.options.elastic import as_elastic
-from pdtriage.launch.options.flags import SECRET_VARIABLE, LaunchFlags
+from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
+from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.collective import plan_collective
 from pdtriage.launch.plan.devices import Probe, SystemProbe, assign, find_devices

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pdtriage.commands.doctor import _help as doctors
-from pdtriage.launch.options.flags import FLAGS, MASKED, LaunchFlags
+from pdtriage.launch.options.flags import FLAGS, LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
+from pdtriage.launch.options.secret import MASKED
 from pdtriage.support.command_line import Option, flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language

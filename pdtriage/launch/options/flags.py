@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from pdtriage.launch.options.secret import SECRET_VARIABLE, Secret
 from pdtriage.support.command_line import flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
@@ -18,23 +19,6 @@ DEFAULT_START_PORT = 6070
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
 HANG_AFTER = 600.0
-SECRET_VARIABLE = "PDTRIAGE_JOB_SECRET"
-MASKED = "***"
-
-
-class Secret:
-    """A text that shows itself nowhere: not in logs, not in records, not in messages."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str = "") -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return MASKED if self._text else "None"
-
-    def reveal(self) -> str:
-        return self._text
 
 
 class LaunchFlags(NamedTuple):

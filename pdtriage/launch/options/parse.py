@@ -11,14 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from pdtriage.launch.options.flags import (
-    FLAGS,
-    HELP_GROUPS,
-    HELP_HEAD,
-    MASKED,
-    LaunchFlags,
-    Secret,
-)
+from pdtriage.launch.options.flags import FLAGS, HELP_GROUPS, HELP_HEAD, LaunchFlags
+from pdtriage.launch.options.secret import SECRET_FLAG, may_mean, set_apart, without_secret
 from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text
@@ -58,17 +52,13 @@ def parse_flags(
                 "请写成 `pdtriage run [参数] train.py [脚本参数]`。",
             ),
         )
-    secret = Secret(values.get("job_secret", ""))
-    if secret.reveal():
-        values["job_secret"] = MASKED
     others = {flag.name: values.pop(flag.name) for flag in also if flag.name in values}
     return LaunchFlags(
-        **values,
+        **set_apart(values),
         training_script=script,
         training_script_args=tuple(script_args),
         help=reading.help,
-        secret=secret,
-        argv=tuple(reading.argv),
+        argv=without_secret(argv, len(script_args) + 1),
         passthrough=tuple(reading.passthrough),
         given=frozenset(values),
         device_flag=reading.device_flag,
@@ -82,8 +72,6 @@ class _Reading:
 
     def __init__(self, argv: Sequence[str], flags: Sequence[Option]) -> None:
         self.left = list(reversed(argv))
-        self.argv = list(argv)
-        """As typed, but for the secret."""
         self.table = {name[2:]: flag for flag in flags for name in flag.names}
         # It must be known before an unknown flag is judged.
         self.is_for_paddle = _is_for_paddle(argv)
@@ -118,9 +106,7 @@ class _Reading:
                 continue
             text = environ[variable]
             value = self.values[flag.name] = _converted(flag, variable, text)
-            if flag.name == "job_secret":
-                continue
-            if flag.name not in typed or typed[flag.name] != value:
+            if flag.name != SECRET_FLAG and typed.get(flag.name) != value:
                 how = Text("overrides", "覆盖了") if flag.name in typed else Text("sets", "设定了")
                 en = f"environment variable {variable}={text} {how.en} --{flag.name}"
                 self.notes.append(Text(en, f"环境变量 {variable}={text} {how.zh} --{flag.name}"))
@@ -141,9 +127,6 @@ class _Reading:
             self.passthrough += words
         if flag is None:
             return
-        if flag.name == "job_secret" and not value.startswith("@"):
-            masked = f"{spelled}={MASKED}" if equals else MASKED
-            self.argv[len(self.argv) - len(self.left) - 1] = masked
         if flag.name == "report" and "report" in self.values:
             value = f"{self.values['report']},{value}"  # one after another, as with analyze -f
         if flag.name == "devices":
@@ -168,9 +151,7 @@ class _Reading:
         """The flag and its name in full; no flag where Paddle's launcher may know it."""
         name = spelled[2:].replace("-", "_") if spelled.startswith("--") else ""
         name = "report" if spelled == "-f" else name
-        begin = sorted(known for known in self.table if name and known.startswith(name))
-        if "job_secret" in begin and "job_id" in begin:
-            begin.remove("job_secret")  # `--job` has always been --job_id
+        begin = sorted(known for known in self.table if may_mean(name, known))
         if name in self.table or len({self.table[known].name for known in begin}) == 1:
             return self.table[begin[0]], begin[0]  # a whole name comes before longer ones
         if self.is_for_paddle:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pdtriage.launch.options.flags import SECRET_VARIABLE, LaunchFlags
+from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.plan.addresses import (
     address_towards,
     free_ports,
