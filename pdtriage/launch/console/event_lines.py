@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 
 from pdtriage.launch.options.flags import DEFAULT_START_PORT, FLAGS, LaunchFlags
+from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.options.unsupported import PS_FLAGS, mode_of
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
@@ -72,7 +73,8 @@ def invitation(command: Sequence[str]) -> Text:
 
     shown = list(masked_arguments(command))
     for number, word in enumerate(command):
-        if word.startswith(_OF_THE_JOB) or (number and command[number - 1] == _OF_THE_JOB):
+        drawn = word.startswith((_OF_THE_JOB, f"{SECRET_VARIABLE}="))
+        if drawn or (number and command[number - 1] == _OF_THE_JOB):
             shown[number] = word  # other nodes cannot join without it
     rule = "-" * 80
     block = f"{rule}\n{shlex.join(shown)}\n{rule}\n"
