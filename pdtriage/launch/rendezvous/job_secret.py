@@ -169,6 +169,9 @@ class SignedExchange:
         self._last: dict[str, Signed] = {}
         self._lock = threading.Lock()
         self._seen: set[tuple[str, str]] = set()
+        self._unanswered: dict[tuple[str, str], float] = {}
+        """Since when a launch writes to a key without having heard of us; by our own clock, because
+        those of hosts differ by minutes."""
         self.ignored: Counter[Ignored] = Counter()
         """Messages that were not listened to, each counted once."""
 
@@ -202,8 +205,9 @@ class SignedExchange:
             return None
         self._last[key] = message
         if self._echo and message.launch != self._launch and self._launch not in message.heard:
-            # It may only not have heard us yet.
-            if time.time() - message.time > _PATIENCE:
+            moment = time.monotonic()
+            since = self._unanswered.setdefault((key, message.launch), moment)
+            if moment - since > _PATIENCE:  # until then it may only not have heard us yet
                 self._ignore(key, text, "stale")
             return None
         return message.body

@@ -127,12 +127,12 @@ class FactsChannel:
         """Every node that was ever heard of has failed, finished or fallen silent."""
         return all(peer.over or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
 
-    def ignored(self) -> Text | None:
+    def ignored(self) -> list[Text]:
         """What was not listened to, for the report."""
-        if self._foreign:
-            return _foreign_note(self._foreign)
         client = self._client
-        return ignored_note(client.ignored) if isinstance(client, SignedExchange) else None
+        strangers = ignored_note(client.ignored) if isinstance(client, SignedExchange) else None
+        foreign = _foreign_note(self._foreign) if self._foreign else None
+        return [note for note in (strangers, foreign) if note is not None]
 
     def close(self) -> None:
         self._leaving = True
@@ -224,6 +224,9 @@ class FactsChannel:
             return facts
         own = tuple(rank for rank in facts.ranks if rank.role != "worker" or rank.rank in known)
         self._foreign += len(facts.ranks) - len(own)
+        if facts.role == "worker" and facts.rank not in known:
+            # Whom it accuses is for us to find out; how that one ended, it cannot know.
+            facts = facts._replace(code=None, signal=None)
         return facts._replace(ranks=own)
 
     def _wait_anew(self) -> None:

@@ -155,8 +155,7 @@ def _part(
         # The culprit may be here although somebody else died first of it.
         channel.publish("stopped", analyst.facts(recorder.record()))
     supervision.listen(patience, channel.all_over)
-    ignored = channel.ignored()
-    if ignored is not None:
+    for ignored in channel.ignored():
         recorder.note(ignored)
     if channel.reached is False and not channel.all_over():
         recorder.note(
