@@ -22,6 +22,9 @@ ENV_LIMIT = 48_000
 """From this many characters on, the list of endpoints is only in the backup file."""
 _LONG_VARIABLES = ("PADDLE_TRAINER_ENDPOINTS", "TRAINER_IP_PORT_LIST")
 _PROXIES = ("http_proxy", "https_proxy")
+_THREADS_VARIABLE = "OMP_NUM_THREADS"
+"""Paddle's launcher imports Paddle, which sets it to 1 where nobody has set it, and its children
+inherit that; a script that imports NumPy first would take all cores for every rank."""
 LAUNCH_VARIABLE = "PDTRIAGE_LAUNCH"
 """Marks every process of a launch, so that none of them is overlooked when it ends."""
 ATTEMPT_VARIABLE = "PDTRIAGE_ATTEMPT"
@@ -72,6 +75,7 @@ def child_environment(
     for proxy in _PROXIES:
         if proxy in inherited:
             environment[f"{proxy}_original"] = inherited[proxy]
+    environment.setdefault(_THREADS_VARIABLE, "1")
     environment["PADDLE_BACKUP_ENV_PATH"] = backup_file
     limit = inherited.get("PADDLE_ENV_LIMIT_LEN", "")
     longest = int(limit) if limit.isdigit() else ENV_LIMIT
