@@ -1,10 +1,21 @@
-"""The words of a command line as others may see them: in the run record, on a console."""
+"""What a launch was given, as others may see it: the words of its command line in the run record
+and on a console, its variables in the files beside the logs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.masking.secrets import masked_text
+from pdtriage.masking.secrets import MASK, masked_text
+from pdtriage.masking.value import is_number, is_path, is_placeholder
+from pdtriage.masking.variables import is_harmless
+
+_TELLING_WORDS = frozenset(
+    {
+        *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "secrets"),
+        *("token", "tokens", "credential", "credentials", "key", "apikey", "auth", "ak", "sk"),
+        *("bduss", "cookie", "webhook"),
+    }
+)
 
 
 def masked_arguments(words: Sequence[str]) -> tuple[str, ...]:
@@ -30,3 +41,13 @@ def masked_value(name: str, value: object) -> object:
     if isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
         return type(value)(masked_arguments(value))
     return value
+
+
+def masked_variable(name: str, value: str) -> str:
+    """Of an environment, where a name tells more surely than in a sentence."""
+    if is_harmless(name):
+        return value
+    if _TELLING_WORDS.isdisjoint(name.lower().split("_")):
+        return masked_text(value)[0]
+    plain = not value or is_number(value) or is_path(value) or is_placeholder(value)
+    return value if plain else MASK

@@ -6,6 +6,7 @@ variable that only we set, is named here with its reason.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -88,7 +89,7 @@ def test_a_child_has_what_paddles_launcher_gives_it(
     python: Path,
 ) -> None:
     paddles, ours = (
-        environments(launcher, tmp_path / name, started, flags, python)
+        environments(launcher, tmp_path / name, started, flags, python, len(processes))
         for name, started in (("paddle", module), ("ours", "pdtriage run"))
     )
     assert set(paddles) == set(ours) == processes
@@ -103,21 +104,54 @@ def test_a_child_has_what_paddles_launcher_gives_it(
 
 def test_threads_that_the_user_has_set_stay(launcher: Launcher, tmp_path: Path) -> None:
     threads = {"OMP_NUM_THREADS": "3"}
-    launch = launcher.run("write_environment.py", str(tmp_path), env=threads)
+    launch = launcher.run("write_environment.py", str(tmp_path), "1", env=threads)
     assert launch.code == 0, launch.err
     environment = json.loads((tmp_path / "TRAINER.0.json").read_text())
     assert environment["OMP_NUM_THREADS"] == "3"
 
 
+def test_the_files_beside_the_logs_show_whole_environments(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    """As Paddle's launcher writes them; but secrets are masked, and one variable is one line."""
+    given = {"HUB_TOKEN": "hf_abcdefabcdef", "MOTTO": "two\nlines", "PLAIN": "said"}
+    files = {}
+    for name, module in (("paddle", NEW), ("ours", "pdtriage run")):
+        folder = tmp_path / name / "log"
+        launch = launcher.start("act.py", module=module, log_dir=folder, env=given).finish(120)
+        assert launch.code == 0, launch.err
+        (pod,) = (file for file in folder.glob("default.*.log") if ".gpu." not in file.name)
+        files[name] = pod.read_text(), (folder / "envlog.0").read_text().splitlines()
+    (pod, lines), (paddles_pod, paddles_lines) = files["ours"], files["paddle"]
+    shown, expected = (
+        dict(line.partition("=")[::2] for line in each) for each in (lines, paddles_lines)
+    )
+    assert expected.keys() - shown <= {*NOT_OURS, "lines"}
+    assert (shown["HUB_TOKEN"], shown["MOTTO"], shown["PLAIN"]) == ("***", "two\\nlines", "said")
+    environs = [
+        ast.literal_eval(text.partition("\n")[0].removeprefix("environ(")[:-1])
+        for text in (pod, paddles_pod)
+    ]
+    # Paddle shows its launcher's own environment, which importing Paddle has changed.
+    assert environs[1].keys() - environs[0] <= {*NOT_OURS, "OMP_NUM_THREADS"}
+    assert environs[0]["HUB_TOKEN"] == "***"
+    assert "hf_abcdefabcdef" not in pod + "".join(lines)
+
+
 def environments(
-    launcher: Launcher, folder: Path, module: str, flags: tuple[str, ...], python: Path
+    launcher: Launcher,
+    folder: Path,
+    module: str,
+    flags: tuple[str, ...],
+    python: Path,
+    processes: int,
 ) -> dict[str, dict[str, str]]:
     folder.mkdir()
     of_ours = (f"--python={python}",) if module == "pdtriage run" else ()
     starting = {} if of_ours else {"python": python}
     if "--run_mode=rpc" in flags and not of_ours:
         flags = (f"--master=127.0.0.1:{free_port()}", *flags)  # Paddle does not start without
-    words = (*of_ours, *flags, "write_environment.py", str(folder))
+    words = (*of_ours, *flags, "write_environment.py", str(folder), str(processes))
     launch = launcher.start(*words, module=module, log_dir=folder / "log", **starting)
     assert launch.finish(120).code == 0, launch.err
     return {file.stem: normal(json.loads(file.read_text())) for file in folder.glob("*.json")}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pdtriage.launch.console.event_lines import invitation
-from pdtriage.masking.arguments import masked_arguments, masked_value
+from pdtriage.masking.arguments import masked_arguments, masked_value, masked_variable
 
 DRAWN = "Zx9Qw3Er7Ty1Ui5Op2As8Df4"
 
@@ -41,6 +43,38 @@ def test_settings_are_masked_by_name_and_by_shape() -> None:
     assert masked_value("training_script_args", ["--api-key", DRAWN]) == ["--api-key", "***"]
     assert masked_value("job_id", "train-7") == "train-7"
     assert masked_value("nnodes", 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MY_PASSWORD", "o'Brien"),
+        ("HF_TOKEN", "hf_abcdefabcdef"),
+        ("AWS_SECRET_ACCESS_KEY", "abcd"),
+        ("redis_auth", "short"),
+    ],
+)
+def test_a_variables_name_is_enough(name: str, value: str) -> None:
+    assert masked_variable(name, value) == "***"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOKENIZERS_PARALLELISM", "false"),
+        ("SSH_AUTH_SOCK", "/tmp/agent.1"),
+        ("OLDPWD", "/root"),
+        ("KEY_COUNT", "12"),
+        ("API_TOKEN", ""),
+        ("KEYBOARD", "us"),
+    ],
+)
+def test_variables_that_only_sound_like_it_stay(name: str, value: str) -> None:
+    assert masked_variable(name, value) == value
+
+
+def test_a_variable_may_hold_a_secret_within_its_value() -> None:
+    assert masked_variable("DB_URL", "mysql://root:hunter2@db/x") == "mysql://root:***@db/x"
 
 
 def test_the_command_for_other_nodes_keeps_what_they_need_to_join() -> None:

@@ -10,7 +10,8 @@ from typing import TextIO, cast
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.plan.environment import launch_variables
+from pdtriage.launch.plan.environment import child_environment, launch_variables
+from pdtriage.masking.arguments import masked_variable
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.private_files import private_opener
 
@@ -84,16 +85,19 @@ def script_argv(flags: LaunchFlags, python: str) -> tuple[str, ...]:
     return (script, *flags.training_script_args)
 
 
-def write_companions(plan: Plan) -> None:
+def write_companions(plan: Plan, inherited: Mapping[str, str]) -> None:
     """`endpoints.log`, `<job>.<pod>.log`, and per process `envlog.N` and `backup_env.R.json`.
 
-    Those of Paddle's launchers; ours hold only the variables we set.
+    As Paddle's launchers write them, with whole environments; but secrets are masked in them.
     """
     os.makedirs(plan.folder, exist_ok=True)
+    shown = {name: masked_variable(name, value) for name, value in inherited.items()}
     _endpoints_log(plan)
-    _pod_log(plan)
+    _pod_log(plan, shown)
     for number, process in enumerate(plan.processes):
-        _envlog(plan, number, process)
+        _envlog(
+            plan, number, child_environment(shown, process.variables, backup_file(plan, process))
+        )
         with _opened(backup_file(plan, process), "w") as stream:
             json.dump(dict(process.variables), stream, indent=4, sort_keys=True)
 
@@ -115,7 +119,7 @@ def _endpoints_log(plan: Plan) -> None:
         stream.write("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(plan.cluster.all_endpoints))
 
 
-def _pod_log(plan: Plan) -> None:
+def _pod_log(plan: Plan, inherited: Mapping[str, str]) -> None:
     path = job_file(plan, f"{plan.pod}.log")
     shared = dict(plan.processes[0].variables) if plan.processes else {}
     for process in plan.processes[1:]:
@@ -138,14 +142,21 @@ def _pod_log(plan: Plan) -> None:
         ]
     with _opened(path, "a") as stream:
         if stream.tell() == 0:
-            stream.write(f"environ({shared})\n")
+            stream.write(f"environ({ {**inherited, **shared} })\n")
         stream.write(f"{peers or list(cluster.all_endpoints)}\n")
 
 
-def _envlog(plan: Plan, number: int, process: ProcessPlan) -> None:
+def _envlog(plan: Plan, number: int, environment: Mapping[str, str]) -> None:
     path = os.path.join(plan.folder, f"envlog.{number}")
     with _opened(path, "w" if plan.overwrite else "a") as stream:
-        stream.writelines(f"{key}={value}\n" for key, value in sorted(process.variables.items()))
+        stream.writelines(
+            f"{key}={_one_line(value)}\n" for key, value in sorted(environment.items())
+        )
+
+
+def _one_line(value: str) -> str:
+    """A line break in a value would make one variable look like several."""
+    return value if value.isprintable() else value.encode("unicode_escape").decode("ascii")
 
 
 def _opened(path: str, mode: str) -> TextIO:

@@ -68,7 +68,7 @@ class Attempt(NamedTuple):
         self.context.guardian.write_to(os.path.abspath(recorder.path))
         recorder.launch(plan_head(self.flags, self.plan, self.context.guardian, self.context.wheel))
         self.observer.notice(Planned(self.plan))
-        write_companions(self.plan)
+        write_companions(self.plan, self.context.environ)
         become_subreaper()
         children = self._start(recorder)
         self._log_cards()
