@@ -1,12 +1,12 @@
 """One parsers file: from TOML to signatures and formats, checked once and cached in a quick form.
 
 Reading TOML takes a hundred times as long, and checking its tables longer than all else there is
-to do before the first log is opened. `marshal` is what Python keeps its own compiled modules in.
+to do before the first log is opened. What is stored is JSON, which holds no code, whoever wrote it.
 """
 
 from __future__ import annotations
 
-import marshal
+import json
 import os
 import re
 import sys
@@ -29,7 +29,7 @@ FORMAT_TABLES = {
 }
 _CACHE = "parsers"
 _FIELDS = Signature._fields, Format._fields, *FORMAT_TABLES
-_FORM = f"{sys.implementation.cache_tag} {_FIELDS}".encode()
+_FORM = f"json {sys.implementation.cache_tag} {_FIELDS}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""
 _SENTENCES = [Signature._fields.index(name) for name in ("title", "meaning", "confirm")]
 _ADVICE = Signature._fields.index("advice")
@@ -176,33 +176,30 @@ def _try_to_scan(pattern: str, where: str) -> None:
 
 
 def _packed(files: Sequence[FileContents]) -> bytes:
-    return marshal.dumps(
-        [
-            (
-                _plain(file.signatures),
-                {table: _plain(file.formats[table]) for table in file.formats},
-            )
-            for file in files
-        ]
-    )
+    plain = [(file.signatures, dict(file.formats)) for file in files]
+    return json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _unpacked(stored: bytes) -> list[FileContents]:
     return [
         FileContents(
-            tuple([_signature(list(fields)) for fields in signatures]),
-            {table: tuple(map(Format._make, found)) for table, found in formats.items()},
+            tuple([_signature(fields) for fields in signatures]),
+            {table: tuple([_format(fields) for fields in found]) for table, found in form.items()},
         )
-        for signatures, formats in marshal.loads(stored)
+        for signatures, form in json.loads(stored.decode("utf-8", "surrogatepass"))
     ]
 
 
-def _plain(value: Any) -> Any:
-    """Tuples without names: no others are stored."""
-    return tuple([_plain(item) for item in value]) if isinstance(value, tuple) else value
+def _with_tuples(fields: list[Any]) -> list[Any]:
+    return [tuple(field) if type(field) is list else field for field in fields]
+
+
+def _format(fields: list[Any]) -> Format:
+    return Format._make(_with_tuples(fields))
 
 
 def _signature(fields: list[Any]) -> Signature:
+    fields = _with_tuples(fields)
     for at in _SENTENCES:
         if fields[at] is not None:
             fields[at] = Text(*fields[at])

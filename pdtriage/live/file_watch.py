@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.launch.supervise.processes import process_entry
 from pdtriage.support.open_files import writers_of
+from pdtriage.support.regular_files import open_file
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
@@ -35,7 +36,8 @@ class Tail:
     """
 
     def __init__(self, path: str, position: int = 0) -> None:
-        self.path = path
+        self.path = os.path.realpath(path)
+        """A link that was there at the beginning is followed, and none that comes later."""
         self.position = position
         self.generation = 0
         self._descriptor: int | None = None
@@ -70,7 +72,7 @@ class Tail:
 
     def _open(self) -> bool:
         try:
-            self._descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            self._descriptor = open_file(self.path)
         except OSError:
             return False
         return True

@@ -20,6 +20,7 @@ from pdtriage.record.schema import ProcessRecord
 from pdtriage.scan import Engine, FileScanner, scan
 from pdtriage.scan.detect import STRUCTURE, Detector
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.regular_files import open_binary
 
 PIECE = 1 << 17
 """Less than for a finished file: whatever is undecided is read again at each question."""
@@ -236,7 +237,7 @@ def _newlines(path: str, upto: int) -> int:
     if upto <= 0:
         return 0
     try:
-        with open(path, "rb", buffering=0) as stream:
+        with open_binary(os.path.realpath(path), buffering=0) as stream:
             while upto > 0 and (chunk := stream.read(min(upto, 1 << 20))):
                 count += chunk.count(b"\n")
                 upto -= len(chunk)

@@ -22,6 +22,7 @@ from pdtriage.runs import assemble
 from pdtriage.sources import SearchResult, find
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
+from pdtriage.support.regular_files import open_binary
 
 ALIVE_EVERY = 0.5
 WRITERS_EVERY = 5.0
@@ -229,7 +230,7 @@ def _nothing_yet(folder: str) -> Text:
 def _last_lines(path: str) -> int:
     """Where the last few lines of a file begin."""
     try:
-        with open(path, "rb") as stream:
+        with open_binary(path) as stream:
             size = stream.seek(0, os.SEEK_END)
             begin = max(0, size - (1 << 14))
             stream.seek(begin)

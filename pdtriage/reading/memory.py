@@ -24,6 +24,7 @@ from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk, Memory
 from pdtriage.sources.chained import ChainedSource
 from pdtriage.support import cache
+from pdtriage.support.regular_files import open_binary
 
 SIZE_VARIABLE = "PDTRIAGE_CACHE_MB"
 MOST_MEGABYTES = 1024
@@ -81,15 +82,13 @@ class _Entries:
         from pdtriage.reading.codec import decode  # small folders do not wait for it
 
         path = self._path(key)
+        stored = cache.own_content(path)
+        body = None if stored is None else cache.unseal(stored, key)
+        if body is None:
+            return None
         try:
-            if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
-                return None
-            body = cache.unseal(path.read_bytes(), key)
-            if body is None:
-                return None
             [(facts, _)] = decode(_decompress(body), [source])
-            os.utime(path)  # what is used stays
-        except (OSError, ValueError):
+        except ValueError:
             return None
         return facts
 
@@ -193,7 +192,7 @@ def _content(source: Source) -> bytes | None:
 
 def _of_file(origin: Disk, worth: int) -> bytes | None:
     try:
-        with open(origin.path, "rb", buffering=0) as file:
+        with open_binary(origin.path, buffering=0) as file:
             found = os.fstat(file.fileno())
             size = found.st_size if origin.length is None else min(found.st_size, origin.length)
             if size < worth or _is_fresh(found.st_mtime):

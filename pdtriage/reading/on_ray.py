@@ -187,7 +187,8 @@ def sighting_of(source: Source) -> Sighting:
     if not isinstance(origin, Disk):
         return "here" if scheme_of(origin.root) == "memory" else "anywhere"
     try:
-        found = os.stat(origin.path)
+        with origin.open() as file:
+            found = os.fstat(file.fileno())
     except OSError:
         return "here"  # gone: whoever reads it notes why
     return found.st_size, found.st_mtime_ns

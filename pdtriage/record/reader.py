@@ -19,18 +19,19 @@ from pdtriage.record.schema import (
     record_number,
 )
 from pdtriage.support.language import Text
+from pdtriage.support.regular_files import open_binary
 
 MAX_BYTES = 32 << 20
 
 
 def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
     """All records of a log folder (or of its `pdtriage/`), oldest first."""
-    base = os.fspath(folder)
+    base = os.path.realpath(folder)
     inner = os.path.join(base, FOLDER)
     records = []
     for path in _record_files(inner if os.path.isdir(inner) else base):
         try:
-            with open(path, "rb") as stream:
+            with open_binary(path) as stream:
                 content = stream.read(MAX_BYTES + 1)
         except OSError as error:
             name = os.path.basename(path)

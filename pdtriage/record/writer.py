@@ -26,7 +26,7 @@ from pdtriage.record.schema import (
 )
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
-from pdtriage.support.private_files import private_opener
+from pdtriage.support.private_files import make_own_folder, private_opener
 
 
 class FolderLock:
@@ -35,7 +35,7 @@ class FolderLock:
     def __init__(self, log_dir: str) -> None:
         self.folder = os.path.join(log_dir, FOLDER)
         try:
-            os.makedirs(self.folder, exist_ok=True)
+            make_own_folder(self.folder)
             path = os.path.join(self.folder, "lock")
             self.descriptor = private_opener(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
@@ -61,7 +61,7 @@ class Recorder:
 
     def __init__(self, folder: str) -> None:
         try:
-            os.makedirs(folder, exist_ok=True)
+            make_own_folder(folder)
             self.path, self._descriptor = _create_next(folder)
         except OSError as error:
             raise _not_writable(os.path.dirname(folder), error) from None

@@ -19,6 +19,14 @@ from pdtriage.sources.limits import Limits
 from pdtriage.sources.notes import Reason
 from pdtriage.sources.remote.url import RemoteError
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.regular_files import (
+    LinkedError,
+    NoFileError,
+    has_holes,
+    open_binary,
+    open_file,
+    stretches_with_data,
+)
 
 if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
     from pdtriage.sources.remote.origin import Remote
@@ -26,7 +34,6 @@ if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
 _LEAST_READ = 64 << 10
 _LOOKED_THROUGH = 2 << 20
 """Bytes at the beginning of a log that seems to have no line feeds."""
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class Disk(NamedTuple):
@@ -49,13 +56,13 @@ class Disk(NamedTuple):
         return Disk(self.path, self.offset + offset, length)
 
     def open(self) -> BinaryIO:
-        return open(self.path, "rb")
+        return open_binary(self.path)
 
     def is_unpacked(self) -> bool:
-        """Whether the file is readable and holds its text as it is."""
+        """Whether the file is readable and holds its text as it is, with nothing to be skipped."""
         try:
-            with open(self.path, "rb", buffering=0) as file:
-                return codec_of(file.read(MAGIC)) is None
+            with open_binary(self.path, buffering=0) as file:
+                return codec_of(file.read(MAGIC)) is None and not has_holes(file.fileno())
         except OSError:
             return False
 
@@ -67,7 +74,7 @@ class Disk(NamedTuple):
         if not self.whole:
             return None
         try:
-            file = os.open(self.path, _READ)
+            file = open_file(self.path)
             try:
                 content = os.read(file, length + 1)
             finally:
@@ -78,19 +85,27 @@ class Disk(NamedTuple):
 
     def pieces(self, size: int) -> Iterator[bytes]:
         """By the calls of the system: what Python puts around them costs as much as they do."""
-        left = self.length
-        file = os.open(self.path, _READ)
+        file = open_file(self.path)
         try:
-            if self.offset:
-                os.lseek(file, self.offset, os.SEEK_SET)
-            while piece := os.read(file, size if left is None else min(size, left)):
-                yield piece
-                if left is not None:
-                    left -= len(piece)
+            if self.length is None:
+                for offset, length in stretches_with_data(file):
+                    yield from _read(file, offset, length, size)
+            else:
+                given = 0
+                for piece in _read(file, self.offset, self.length, size):
+                    given += len(piece)
+                    yield piece
+                if given < self.length:
+                    raise DamagedError("ends early")
         finally:
             os.close(file)
-        if left:
-            raise DamagedError("ends early")
+
+
+def _read(file: int, offset: int, left: int, size: int) -> Iterator[bytes]:
+    os.lseek(file, offset, os.SEEK_SET)
+    while left and (piece := os.read(file, min(size, left))):
+        yield piece
+        left -= len(piece)
 
 
 class Memory(NamedTuple):
@@ -145,6 +160,10 @@ class Unpacked(NamedTuple):
             trouble(error.reason)
         except FileNotFoundError:
             trouble("vanished")
+        except LinkedError:
+            trouble("outside")
+        except NoFileError:
+            trouble("special")
         except OSError:
             trouble("unreadable")
 
@@ -176,7 +195,7 @@ class Unpacked(NamedTuple):
         """Asked of a log that begins without a single one, perhaps because of a progress bar."""
         if not isinstance(self.origin, Disk) or not self.origin.whole or self.layers:
             return False
-        with open(self.origin.path, "rb") as file:
+        with self.origin.open() as file:
             begin = file.read(_LOOKED_THROUGH)
             file.seek(max(0, file.seek(0, 2) - _LEAST_READ))
             return codec_of(begin) is None and b"\n" not in begin + file.read(_LEAST_READ)

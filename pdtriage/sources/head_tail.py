@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pdtriage.sources import Source
 from pdtriage.sources.archives.compressed import DamagedError
 from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.support.regular_files import open_binary
 
 if TYPE_CHECKING:
     from pdtriage.sources.remote.origin import Remote
@@ -79,7 +80,7 @@ def _of_remote(source: Source, origin: Remote, begin: int, end: int | None, most
 
 
 def _of_file(path: str, begin: int, end: int | None, most: int) -> Stretches:
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         size = os.fstat(file.fileno()).st_size
         end = size if end is None else min(end, size)
 

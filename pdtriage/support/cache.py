@@ -10,6 +10,11 @@ from pathlib import Path
 
 MAGIC = b"pdtriage-cache-1\n"
 FOLDER_VARIABLE = "PDTRIAGE_CACHE"
+MOST_BYTES = 256 << 20
+_WRITABLE_BY_OTHERS = 0o022
+_READ = os.O_RDONLY
+for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _READ |= getattr(os, _name, 0)
 MOST_ENTRIES = 64
 """Entries kept; those not used for longest go first."""
 
@@ -23,16 +28,32 @@ def key_of(*parts: bytes) -> str:
 
 def load(name: str, key: str) -> bytes | None:
     """What was stored under this key; None if there is nothing, or it is damaged or not ours."""
-    path = _path(name, key)
+    stored = own_content(_path(name, key))
+    return None if stored is None else unseal(stored, key)
+
+
+def own_content(path: Path, most: int = MOST_BYTES) -> bytes | None:
+    """What is in a file of ours, or root's, that nobody else may write; None for any other.
+
+    A checksum proves that it is whole, not whose it is, and databases of patterns are taken as they
+    are. Owner and content are those of one open file: a name may mean another one a moment later.
+    """
     try:
-        if not is_trusted(path):
-            return None
-        stored = path.read_bytes()
+        file = os.open(path, _READ)
     except OSError:
         return None
-    with suppress(OSError):  # a folder that cannot be written can be read
-        os.utime(path)
-    return unseal(stored, key)
+    try:
+        found = os.fstat(file)
+        if not is_trusted(found) or found.st_size > most:
+            return None
+        with suppress(OSError):  # a folder that cannot be written can be read
+            os.utime(file if os.utime in os.supports_fd else path)  # what is used stays
+        with open(file, "rb", closefd=False) as stream:
+            return stream.read(most)
+    except OSError:
+        return None
+    finally:
+        os.close(file)
 
 
 def store(name: str, key: str, body: bytes) -> None:
@@ -45,15 +66,12 @@ def store(name: str, key: str, body: bytes) -> None:
         return
 
 
-def is_trusted(path: Path) -> bool:
-    """Whether it is a file of ours, or root's: a checksum proves that it is whole, not whose it is.
-
-    What others wrote into a shared folder would be loaded as compiled code is.
-    """
-    found = path.stat()
-    return stat.S_ISREG(found.st_mode) and (
-        not hasattr(os, "getuid") or found.st_uid in (os.getuid(), 0)
-    )
+def is_trusted(found: os.stat_result) -> bool:
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid in (os.getuid(), 0) and not found.st_mode & _WRITABLE_BY_OTHERS
 
 
 def seal(body: bytes, key: str) -> bytes:

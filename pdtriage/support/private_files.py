@@ -1,20 +1,76 @@
-"""Files that only their owner may read: command lines and environments hold secrets."""
+"""Files that only their owner may read: command lines and environments hold secrets.
+
+Others may be able to write into a log folder, too: no link that they put there is followed, else we
+would empty a file of ours elsewhere.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 
 PRIVATE = 0o600
+_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For `open(..., opener=private_opener)`; a file of an earlier run becomes private, too."""
-    descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE)
+    """For `open(..., opener=private_opener)`; a file of an earlier run becomes private, too.
+
+    A link of that name makes way for a file.
+    """
+    descriptor = _opened(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | _LINKS)
     # Not ours to change, or a file system without modes: the job goes on.
     with contextlib.suppress(OSError):
         found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
+        if found.st_mode & 0o077:
             os.fchmod(descriptor, PRIVATE)
     return descriptor
+
+
+def make_own_folder(path: str) -> None:
+    """The folder, made if it is not there; OSError where a link of another user stands for it."""
+    os.makedirs(path, exist_ok=True)
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+
+
+def open_through_own_links(path: str, flags: int, mode: int) -> int:
+    """As `os.open`; a link is followed where the user, or root, has put it there."""
+    try:
+        return os.open(path, flags | _LINKS, mode)
+    except OSError as error:
+        if error.errno != errno.ELOOP or os.lstat(path).st_uid not in (os.geteuid(), 0):
+            raise
+    return os.open(path, flags, mode)
+
+
+def _opened(path: str, flags: int) -> int:
+    empties = flags & os.O_TRUNC
+    try:
+        descriptor = os.open(path, flags & ~os.O_TRUNC, PRIVATE)
+    except OSError as error:
+        if error.errno != errno.ELOOP or not flags & os.O_CREAT:
+            raise
+        return _anew(path, flags)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", path)
+        if empties and found.st_nlink > 1:  # it has another name, too, where it is to stay
+            os.close(descriptor)
+            return _anew(path, flags)
+        if empties:
+            os.ftruncate(descriptor, 0)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _anew(path: str, flags: int) -> int:
+    os.unlink(path)
+    return os.open(path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)

@@ -252,3 +252,16 @@ def test_the_table_of_exit_codes() -> None:
     assert of_run(interrupted_by=2) == 130
     assert {row[0] for row in exit_codes.TABLE} == {"analyze", "collect", "doctor", "run"}
     assert SCRIPTS.is_dir()
+
+
+def test_links_in_the_log_folder_are_not_written_through(launcher: Launcher) -> None:
+    """Whoever else may write there could have a file of ours emptied."""
+    log, mine = launcher.folder / "log", launcher.folder / "mine"
+    mine.write_text("precious")
+    (log / "pdtriage").mkdir(parents=True)
+    names = ("pdtriage/lock", "endpoints.log", "envlog.0", "backup_env.0.json")
+    for name in names:
+        (log / name).symlink_to(mine)
+    assert launcher.run("act.py").code == 0
+    assert mine.read_text() == "precious"
+    assert not any((log / name).is_symlink() for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -140,3 +141,21 @@ def test_the_pace_slows_down_when_nothing_comes() -> None:
     assert pace.pause(news=True) == file_watch.BUSY
     assert [pace.pause(news=False) for _ in range(12)][-1] == file_watch.IDLE
     assert pace.pause(news=True) == file_watch.BUSY
+
+
+def test_what_is_put_in_place_of_a_log_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"secret\n")
+    log = tmp_path / "workerlog.0"
+    log.write_bytes(b"mine\n")
+    tail = Tail(str(log))
+    assert tail.read() == b"mine\n"
+    log.unlink()
+    log.symlink_to("secret")
+    tail.check_name()
+    assert tail.read() == b""
+    assert tail.read() == b""
+
+
+def test_a_pipe_in_place_of_a_log_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "workerlog.0")
+    assert Tail(str(tmp_path / "workerlog.0")).read() == b""

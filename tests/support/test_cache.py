@@ -30,14 +30,46 @@ def test_what_another_user_wrote_is_not(folder: Path, monkeypatch: pytest.Monkey
     owner = next(folder.iterdir()).stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
     assert cache.load("thing", KEY) == (b"body" if owner == 0 else None)
-    stat = os.stat
+    fstat = os.fstat
 
-    def of_a_stranger(path: str, **how: bool) -> os.stat_result:
-        found = list(stat(path, **how))
+    def of_a_stranger(file: int) -> os.stat_result:
+        found = list(fstat(file))
         found[4] = owner + 2
         return os.stat_result(found)
 
-    monkeypatch.setattr(os, "stat", of_a_stranger)
+    monkeypatch.setattr(os, "fstat", of_a_stranger)
+    assert cache.load("thing", KEY) is None
+
+
+def test_what_others_may_write_is_not(folder: Path) -> None:
+    cache.store("thing", KEY, b"body")
+    next(folder.iterdir()).chmod(0o620)
+    assert cache.load("thing", KEY) is None
+
+
+def test_owner_and_content_are_those_of_one_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who may rename files in a shared folder puts another one there in between."""
+    cache.store("thing", KEY, b"body")
+    path = next(folder.iterdir())
+    other = folder / "other"
+    other.write_bytes(cache.seal(b"theirs", KEY))
+    is_trusted = cache.is_trusted
+
+    def swap(found: os.stat_result) -> bool:
+        other.replace(path)
+        return is_trusted(found)
+
+    monkeypatch.setattr(cache, "is_trusted", swap)
+    assert cache.load("thing", KEY) == b"body"
+
+
+def test_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    cache.store("thing", KEY, b"body")
+    path = next(folder.iterdir())
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to("elsewhere")
     assert cache.load("thing", KEY) is None
 
 

@@ -51,7 +51,7 @@ def log_dir_in_use(context: Context) -> Finding:
     folder = context.flags.log_dir
     lock = os.path.join(folder, FOLDER, "lock")
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return ok(name, "no run writes into it", "没有运行中的作业写入")
     try:

@@ -13,6 +13,7 @@ from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.launch.plan.process_plan import ProcessPlan
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.private_files import open_through_own_links
 
 _PR_SET_CHILD_SUBREAPER = 36
 _GPU_CARDS = "index,uuid,driver_version,name,gpu_serial,display_active,display_mode"
@@ -46,7 +47,7 @@ def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwr
     """
     mode = os.O_TRUNC if overwrite else 0
     path = os.path.join(folder, plan.log)
-    log = os.open(
+    log = open_through_own_links(
         path,
         # A pipe in the place of the log must not keep us waiting for its reader.
         os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | mode,
@@ -108,7 +109,8 @@ def start_gpu_log(path: str, cards: tuple[str, ...], environ: Mapping[str, str])
             "} 2>/dev/null | sed -u 's/, /,/g'",
         ]
     )
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+    log = open_through_own_links(path, flags, 0o666)
     try:
         return os.posix_spawn(
             "/bin/sh",

@@ -19,6 +19,7 @@ from pdtriage.sources.notes import Notes
 from pdtriage.sources.source import Source
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
+from pdtriage.support.regular_files import open_binary
 
 NEVER_LOGS = frozenset(
     {".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", "site-packages"}
@@ -93,15 +94,15 @@ def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator
 
 def named_file(path: str, shown: str) -> Candidate:
     """A file the user named; raises OSError if it cannot be looked at."""
-    found = os.stat(path)
+    found, real = os.stat(path), os.path.realpath(path)
     folder, _, name = shown.rpartition("/")
     return Candidate(
         name=name,
         folder=folder,
-        origin=Disk(os.path.abspath(path)),
+        origin=Disk(real),
         size=found.st_size if stat.S_ISREG(found.st_mode) else None,
         modified=found.st_mtime,
-        real=os.path.realpath(path),
+        real=real,
         asked=True,
     )
 
@@ -196,7 +197,7 @@ def unread_beside(candidates: Sequence[Candidate], sources: Iterable[Source]) ->
 
 def _is_text_file(path: str) -> bool:
     try:
-        with open(os.fspath(path), "rb") as file:
+        with open_binary(path) as file:
             head = file.read(_HEAD)
     except OSError:
         return False

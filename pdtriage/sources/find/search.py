@@ -89,15 +89,19 @@ class _Search:
     def root(self, path: str, shown: str) -> None:
         try:
             kind = os.stat(path).st_mode
+            is_there = not stat.S_ISREG(kind) or os.path.exists(os.path.realpath(path))
+            named = named_file(path, shown) if stat.S_ISREG(kind) and is_there else None
         except (FileNotFoundError, NotADirectoryError):
             self.missing.append(path)
         except (OSError, ValueError):
             self.notes.add("unreadable", shown or ".")
         else:
-            if stat.S_ISDIR(kind):
+            if named is not None:
+                self.offer([named])
+            elif not is_there:  # /dev/stdin, of a file that was removed
+                self.pipe(path, shown)
+            elif stat.S_ISDIR(kind):
                 self.offer(files_below(path, shown, self.limits, self.notes))
-            elif stat.S_ISREG(kind):
-                self.offer([named_file(path, shown)])
             else:
                 self.notes.add("special", shown)
 
