@@ -202,13 +202,11 @@ class _Session:
             secret=self.secret,
         )
         with contextlib.closing(nodes):
+            self._note(self.flags.notes)  # before it waits for other nodes
             plan = planner(nodes)
             plan = plan.as_attempt(number if self.elastic is None else self.elastic.attempt)
             refuse_several_nodes(self.restarts, plan)
-            for note in (*self.flags.notes, *plan.cluster.notes):
-                if note not in self.noted:
-                    self.noted.add(note)
-                    self.observer.notice(Noted(note, "WARNING"))
+            self._note(plan.cluster.notes)
             channel = nodes.open_channel(plan.cluster)
             attempt = Attempt(
                 plan, self.flags, self.observer, self.analyst, context, channel, self.elastic
@@ -217,6 +215,13 @@ class _Session:
             if outcome.decision is not None:
                 self.decisions[plan.attempt] = outcome.decision
             return outcome
+
+    def _note(self, notes: Sequence[Text]) -> None:
+        """Once, however many attempts there are."""
+        for note in notes:
+            if note not in self.noted:
+                self.noted.add(note)
+                self.observer.notice(Noted(note, "WARNING"))
 
     def _pause(self, outcome: Outcome, loop: EventLoop) -> Outcome:
         """Give what failed a moment to recover; a signal in that time ends the job."""

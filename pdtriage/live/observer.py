@@ -73,9 +73,11 @@ class LiveObserver:
             self._flags = event.flags
         elif isinstance(event, Started):
             self._started(event)
+            self._console.debug(event)
             return
         elif isinstance(event, PeerSpoke):
             self._peer_spoke(event)
+            self._console.debug(event)
             return
         elif isinstance(event, (Stopping, Interrupted)):
             self.follower.mute()

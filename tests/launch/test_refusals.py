@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.launch.console.event_lines import uses_legacy_flags
+from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.support import exit_codes
 
@@ -224,6 +225,38 @@ def test_legacy_flags_show_the_documented_table(launcher: Launcher) -> None:
         f"{launch.log_dir}/endpoints.log, and detail running logs maybe found in "
         f"{launch.log_dir}/workerlog.0" in launch.err
     )
+    assert "Run collective mode. gpu arguments:['--ips']" in launch.err
+    assert " launch train in CPU mode\n" in launch.err
+
+
+def test_debug_lines_tell_what_is_started(launcher: Launcher) -> None:
+    words = ("--nproc_per_node=2", "act.py", "--password", "hunter2", "1=exit:0")
+    usual = launcher.run(*words)
+    assert " DEBUG " not in usual.err
+    launch = launcher.run("--log_level=DEBUG", *words)
+    told = [line.split(" ", 4)[4] for line in launch.err.splitlines() if "LAUNCH DEBUG" in line]
+    text = "\n".join(told)
+    record = launch.record()
+    for process in record.processes:
+        log = f"log {process.log} from byte {process.offset}"
+        assert f"rank {process.rank} started as pid {process.pid}, {log}" in told
+        assert f"rank {process.rank}, cpu, {process.endpoint}: " in text
+        assert f"    PADDLE_CURRENT_ENDPOINT={process.endpoint}" in told
+    assert "-u act.py --password '***' 1=exit:0" in text
+    assert "hunter2" not in launch.err
+    assert told[0].startswith("nodes 127.0.0.1; this node's endpoints 127.0.0.1:")
+
+
+def test_a_range_of_nodes_needs_an_etcd() -> None:
+    (note,) = as_elastic(parse_flags(["--nnodes=2:4", "act.py"], {})).notes
+    assert "the job starts when 4 nodes are there" in note.en
+    assert not as_elastic(parse_flags(["--nnodes=2", "act.py"], {})).notes
+
+
+def test_graphcores_mode_is_left_to_paddle(launcher: Launcher) -> None:
+    launch = launcher.run("--devices=4", "ipu", "--hosts=localhost", "act.py")
+    assert launch.code == 2
+    assert "--launcher paddle" in launch.err
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,17 @@ class Console:
             self._follow(event)
         elif isinstance(event, (Restarting, Reforming, Finished)):
             self._stop_following()
+        self.debug(event)
         for level, text in lines_of(event, self._flags):
             self._say(level, text.in_(self.language) if isinstance(text, Text) else text)
+
+    def debug(self, event: LaunchEvent) -> None:
+        """What only `--log_level DEBUG` shows of an event."""
+        if self._flags.log_level.upper() == "DEBUG":
+            from pdtriage.launch.console.debug_lines import debug_lines  # few launches need it
+
+            for text in debug_lines(event):
+                self._say("DEBUG", text.in_(self.language))
 
     def beat(self) -> None:
         """Pass on what the followed process wrote since the last time."""

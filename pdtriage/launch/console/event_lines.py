@@ -117,7 +117,7 @@ def _lines_at_start(event: Configured | Planned | AllStarted, flags: LaunchFlags
     if plan.trainer_nodes:
         yield from _role_lines(plan, flags)
     elif plan.mode == "collective" and uses_legacy_flags(flags):
-        yield from _legacy_lines(plan)
+        yield from _legacy_lines(plan, flags)
 
 
 def _lines_about_peer(event: PeerSpoke | PeerSilent | PeerDiffers | PeerBack) -> Iterator[Line]:
@@ -236,9 +236,17 @@ def _role_lines(plan: Plan, flags: LaunchFlags) -> Iterator[str]:
             )
 
 
-def _legacy_lines(plan: Plan) -> Iterator[str]:
-    """As Paddle's legacy launcher: the variables of the first process, and where to read on."""
+def _legacy_lines(plan: Plan, flags: LaunchFlags) -> Iterator[str]:
+    """As Paddle's legacy launcher: the mode, the variables of the first process, where to read."""
     first = plan.processes[0]
+    if "ips" in flags.given:
+        yield "Run collective mode. gpu arguments:['--ips']"
+    elif plan.device_kind != "cpu":
+        yield (
+            "Not found distinct arguments and compiled with cuda or xpu. "
+            "Default use collective mode"
+        )
+    yield f"launch train in {plan.device_kind.upper()} mode"
     folder = plan.log_dir.rstrip("/") or "/"
     yield (
         f"Local start {len(plan.processes)} processes. First process distributed environment "

@@ -40,12 +40,23 @@ def as_elastic(flags: LaunchFlags) -> LaunchFlags:
     """The flags with the legacy spelling translated into today's."""
     place = etcd_of(flags)
     if place is None:
-        return flags
+        return flags if ":" not in flags.nnodes else _of_fixed_size(flags)
     notes = [_ignored(name) for name in _LEGACY_ONLY if name in flags.given]
     if "job_id" not in flags.given or flags.job_id == "default":
         notes.append(_NO_JOB_ID)
     size = flags.np or flags.nnodes
     return flags._replace(master=f"{SCHEME}{place}", nnodes=size, notes=(*flags.notes, *notes))
+
+
+def _of_fixed_size(flags: LaunchFlags) -> LaunchFlags:
+    most = node_count(flags)[1]
+    note = Text(
+        f"--nnodes {flags.nnodes} is a range, but nodes come and go only at an etcd (--master "
+        f"etcd://host:2379): the job starts when {most} nodes are there, and keeps them",
+        f"--nnodes {flags.nnodes} 是一个范围，但只有通过 etcd（--master etcd://host:2379）节点才能增减："
+        f"作业等齐 {most} 个节点后启动，之后节点数不变",
+    )
+    return flags._replace(notes=(*flags.notes, note))
 
 
 def etcd_address(flags: LaunchFlags) -> tuple[str, int]:

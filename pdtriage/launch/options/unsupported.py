@@ -30,6 +30,12 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
             raise _needs_paddle(
                 f"--{name}", "is a flag of Paddle's tuner", "属于 Paddle 的自动调优"
             )
+    if flags.training_script == "ipu":
+        raise _needs_paddle(
+            "`ipu`",
+            "starts Graphcore's poprun, which only Paddle's launcher does",
+            "由 Paddle 自带的启动器调用 poprun 启动",
+        )
     if etcd_of(flags) is not None:
         _refuse_elastic(flags)
 
