@@ -23,9 +23,12 @@ def causes_from(suspects: Sequence[Suspect], evidence: RunEvidence) -> tuple[Cau
     """The most likely first; at most a handful."""
     shapes = _shapes(suspects)
     lineup = lineup_of(suspects, shapes, evidence)
-    groups: dict[str, list[Suspect]] = {}
+    groups: dict[tuple[str, str], list[Suspect]] = {}
     for suspect, shape_of_it in zip(suspects, shapes, strict=True):
-        groups.setdefault(shape_of_it, []).append(suspect)
+        # server 1 is not rank 1, though both fail alike
+        role = suspect.rank.role if suspect.rank else None
+        serves = role in ("server", "heter", "coordinator")
+        groups.setdefault((f"{role}" if serves else "", shape_of_it), []).append(suspect)
     return tuple(
         _cause(with_reasons(group[0], lineup, evidence), group, evidence)
         for group in list(groups.values())[:MOST_CAUSES]

@@ -126,6 +126,24 @@ def test_whoever_fails_is_noticed_at_once_and_blamed(
 COORDINATED = (*ONE_TWO, "--coordinator_num=1", NET)
 
 
+def test_processes_that_fail_alike_keep_their_roles(launcher: Launcher, tmp_path: Path) -> None:
+    """Server 0 and ranks 0 and 1 cannot import the same module: there is no server 1."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import os, sys, time\n"
+        "print('role', os.environ['TRAINING_ROLE'], flush=True)\n"
+        "time.sleep(0 if os.environ['TRAINING_ROLE'] == 'PSERVER' else 0.3)\n"
+        "import no_such_module\n"
+    )
+    launch = launcher.run(*ONE_TWO, "--settle=20", str(script))
+    report = analyze(launch.log_dir)
+    assert {(cause.role, cause.ranks) for cause in report.root_causes} == {
+        ("server", (0,)),
+        ("worker", (0, 1)),
+    }
+    assert not report.victims
+
+
 def test_a_coordinator_is_there_as_long_as_the_trainers(launcher: Launcher) -> None:
     launch = launcher.run(*COORDINATED)
     assert launch.code == 0, launch.err
