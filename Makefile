@@ -17,7 +17,10 @@ RESULTS := benchmarks/results.md
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit check docs wheel clean bench
+.PHONY: help demo test lint types unit check docs wheel clean bench lab
+
+SEED ?= $(shell date +%Y%m%d%H%M%S)
+COUNT ?= 20
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +42,9 @@ unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone, and how much of pdtri
 	$(VENV)/bin/coverage run -m pytest -n 3 --dist loadfile
 	$(VENV)/bin/coverage combine --quiet
 	$(VENV)/bin/coverage report
+
+lab: $(VENV)/.ready ## play COUNT random jobs of SEED and score what is said of them (docs/laboratory.md)
+	$(VENV)/bin/python -m tests.lab play $(SEED) $(COUNT) $(LAB_FLAGS)
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check

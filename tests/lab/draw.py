@@ -1,0 +1,221 @@
+"""The grammar: everything about a job follows from one seed and an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import TypeVar
+
+from .faults import FAULTS, Fault
+from .loggers import LOGGERS
+from .noise import NOISES
+
+Thing = TypeVar("Thing")
+
+LAUNCHERS = {"new": 30, "legacy": 20, "run": 28, "run-paddle": 22}
+RANKS = {2: 50, 3: 32, 4: 12, 5: 3, 6: 3}
+COMMUNICATION = {"data-parallel": 50, "all-reduce": 25, "barrier": 15, "seldom": 10}
+VICTIMS = {
+    "plain": 45,
+    "log-exit": 15,
+    "print-raise": 12,
+    "term-0": 9,
+    "term-143": 9,
+    "term-line": 10,
+}
+KEPT = {
+    "folder": 26,
+    "both": 28,
+    "console": 10,
+    "no-culprit": 10,
+    "no-victim": 7,
+    "gz": 7,
+    "head-cut": 6,
+    "logs": 6,
+}
+HEALTHY, RUNNING = 0.15, 0.05
+FAMILIES = {
+    "checkpoint": 6,
+    "data": 14,
+    "disagree": 4,
+    "exception": 22,
+    "exit": 10,
+    "hang": 8,
+    "import": 6,
+    "launch": 6,
+    "loader": 6,
+    "memory": 8,
+    "native": 9,
+    "numeric": 4,
+    "operator": 6,
+    "port": 4,
+    "signal": 10,
+    "stopped": 10,
+    "storage": 6,
+}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Something harmless that looks alarming: which, where and on whom (None: every rank)."""
+
+    name: str
+    step: int
+    rank: int | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it was drawn. Nothing else decides what is run and what is true of it."""
+
+    seed: str
+    index: int
+    launcher: str
+    ranks: int
+    logger: str
+    says_done: bool
+    communication: str
+    workers: int
+    epochs: int
+    steps: int
+    pace: float
+    evaluates: bool
+    saves: bool
+    noises: tuple[Noise, ...]
+    victims: str
+    kind: str
+    """fault, healthy or running."""
+    fault: str | None
+    culprits: tuple[int, ...]
+    moment: str
+    moment_step: int
+    patience: float
+    """Seconds between the moment and what is done from outside."""
+    kept: str
+    lost_victim: int
+    """Whose log is gone where a victim's is."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.seed}:{self.index}"
+
+    @property
+    def the_fault(self) -> Fault | None:
+        return FAULTS[self.fault] if self.fault else None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether pdtriage supervises it, and so leaves a record and a report."""
+        return self.launcher in ("run", "run-paddle")
+
+
+def job_of(seed: str, index: int) -> Job:
+    """The job with this number among those of a seed."""
+    lot = Random(f"{seed}:{index}")
+    ranks = _one(lot, RANKS)
+    chance = lot.random()
+    kind = "healthy" if chance < HEALTHY else "running" if chance < HEALTHY + RUNNING else "fault"
+    fault = _fault(lot) if kind == "fault" else None
+    launcher = _one(lot, fault.launchers if fault and fault.launchers else LAUNCHERS)
+    if fault:
+        ranks = max(ranks, fault.least_ranks)
+    logger = lot.choice(list(LOGGERS))
+    steps = lot.randint(6, 12)
+    moment = lot.choice(fault.moments) if fault else "middle"
+    moment_step = 0 if moment == "first" else lot.randint(2, steps - 2)
+    culprits = _culprits(lot, fault, ranks)
+    victims_left = [rank for rank in range(ranks) if rank not in culprits] or [0]
+    endless = kind == "running" or (fault is not None and fault.is_endless)
+    return Job(
+        seed=seed,
+        index=index,
+        launcher=launcher,
+        ranks=ranks,
+        logger=logger,
+        says_done=lot.random() < 0.75,
+        communication=_one(lot, COMMUNICATION),
+        workers=max(fault.workers if fault else 0, _one(lot, {0: 60, 1: 25, 2: 15})),
+        epochs=1000 if endless else 1 if moment in ("evaluation", "save") else lot.randint(1, 2),
+        steps=steps,
+        pace=lot.choice((0.02, 0.05, 0.1, 0.2)),
+        evaluates=moment == "evaluation" or lot.random() < 0.4,
+        saves=moment == "save" or lot.random() < 0.4,
+        noises=_noises(lot, ranks, steps, moment_step),
+        victims=_one(lot, VICTIMS),
+        kind=kind,
+        fault=fault.name if fault else None,
+        culprits=culprits,
+        moment=moment,
+        moment_step=moment_step,
+        patience=_patience(lot, kind, fault),
+        kept=_kept(lot, kind, fault),
+        lost_victim=lot.choice(victims_left),
+    )
+
+
+def as_json(job: Job) -> str:
+    return json.dumps(asdict(job), ensure_ascii=False, indent=1)
+
+
+def from_json(text: str) -> Job:
+    fields = json.loads(text)
+    noises = tuple(Noise(**noise) for noise in fields.pop("noises"))
+    return Job(**fields | {"noises": noises, "culprits": tuple(fields["culprits"])})
+
+
+def _fault(lot: Random) -> Fault:
+    """First a family, then one of it, so that a family of many is not drawn more often."""
+    family = _one(lot, FAMILIES)
+    members = {f.name: f.weight for f in FAULTS.values() if f.family == family}
+    return FAULTS[_one(lot, members)]
+
+
+def _culprits(lot: Random, fault: Fault | None, ranks: int) -> tuple[int, ...]:
+    if fault is None or fault.who == "nobody":
+        return ()
+    if fault.who == "all":
+        return tuple(range(ranks))
+    if fault.who == "first":
+        return (0,)
+    return (lot.randrange(ranks),)
+
+
+def _noises(lot: Random, ranks: int, steps: int, before: int) -> tuple[Noise, ...]:
+    """Up to three, each with at least two steps behind it before anything happens."""
+    count = _one(lot, {0: 45, 1: 30, 2: 15, 3: 10})
+    latest = max(-1, min(before, steps) - 3)
+    return tuple(
+        Noise(
+            lot.choice(list(NOISES)),
+            lot.randint(-1, latest) if latest > -1 else -1,
+            lot.choice((None, None, lot.randrange(ranks))),
+        )
+        for _ in range(count)
+    )
+
+
+def _patience(lot: Random, kind: str, fault: Fault | None) -> float:
+    if kind == "running":
+        return round(lot.uniform(0.5, 2.5), 1)
+    if fault and fault.family == "hang":
+        return round(lot.uniform(5.0, 11.0), 1)
+    return round(lot.uniform(0.2, 1.5), 1)
+
+
+def _kept(lot: Random, kind: str, fault: Fault | None) -> str:
+    kept = _one(lot, KEPT)
+    if fault and fault.needs_console:
+        return "both" if kept not in ("console", "both") else kept
+    if kept == "no-culprit" and (kind != "fault" or (fault and fault.who != "one")):
+        return "folder"
+    if kept == "no-victim" and fault and fault.who == "all":
+        return "folder"
+    return kept
+
+
+def _one(lot: Random, weights: Mapping[Thing, int] | Sequence[Thing]) -> Thing:
+    if isinstance(weights, Mapping):
+        return lot.choices(list(weights), list(weights.values()))[0]
+    return lot.choice(weights)

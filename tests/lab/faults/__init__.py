@@ -1,0 +1,19 @@
+"""What can go wrong in a drawn job, and what is true when it does."""
+
+from __future__ import annotations
+
+from . import code, ends, reading, resources, setup
+from .fault import Fault, Outside
+
+FAULTS: dict[str, Fault] = {
+    fault.name: fault
+    for fault in (
+        *code.FAULTS,
+        *ends.FAULTS,
+        *reading.FAULTS,
+        *resources.FAULTS,
+        *setup.FAULTS,
+    )
+}
+
+__all__ = ["FAULTS", "Fault", "Outside"]

@@ -1,0 +1,230 @@
+"""Mistakes of the training script: exceptions of all shapes, imports, operators, numbers."""
+
+from __future__ import annotations
+
+from .fault import ANY_STEP, Fault
+
+PYTHON = ("code.python",)
+
+
+def exception(name: str, key: str, at: str, **more: object) -> Fault:
+    return Fault(name, "exception", PYTHON, at, key, **more)  # type: ignore[arg-type]
+
+
+FAULTS = (
+    exception(
+        "value-error",
+        "warmup_steps must be smaller than total_steps",
+        'raise ValueError("warmup_steps must be smaller than total_steps, got 500 and 400")',
+    ),
+    exception("key-error", "KeyError: 'Optimizer'", 'print({"Global": 1}["Optimizer"])'),
+    exception(
+        "type-error",
+        "unsupported operand type(s) for +: 'int' and 'NoneType'",
+        "total = 1 + None",
+    ),
+    exception("name-error", "name 'learning_rate' is not defined", "print(learning_rate)"),
+    exception(
+        "attribute-error",
+        "'NoneType' object has no attribute 'shape'",
+        'cached = {}.get("features")\nprint(cached.shape)',
+    ),
+    exception(
+        "index-error", "list index out of range", "boundaries = [1, 2]\nprint(boundaries[RANK + 9])"
+    ),
+    exception(
+        "assertion",
+        "global batch size must be divisible",
+        'assert 6 % 4 == 0, "global batch size must be divisible by micro batch size"',
+    ),
+    exception(
+        "custom-chinese",
+        "样本不足",
+        'raise 样本不足("只剩 3 个样本，至少需要 4 个")',
+        top="class 样本不足(Exception):\n    pass\n",
+    ),
+    exception(
+        "local-class",
+        "budget of this experiment is spent",
+        'class Stop(Exception):\n    pass\nraise Stop("the budget of this experiment is spent")',
+    ),
+    exception(
+        "bare-custom",
+        "UnexpectedSchedule",
+        "raise UnexpectedSchedule",
+        top="class UnexpectedSchedule(Exception):\n    pass\n",
+    ),
+    exception(
+        "chained-from",
+        "cannot build the learning rate schedule",
+        'try:\n    float("1e-3,warmup")\nexcept ValueError as problem:\n'
+        '    raise RuntimeError("cannot build the learning rate schedule") from problem',
+    ),
+    exception(
+        "chained-while-handling",
+        "cleanup failed, too",
+        'try:\n    int("x7")\nexcept ValueError:\n    raise RuntimeError("cleanup failed, too")',
+    ),
+    exception(
+        "thread",
+        "no transform named 'RandomErase'",
+        "import threading\n"
+        "def work():\n"
+        "    raise LookupError(\"no transform named 'RandomErase'\")\n"
+        "thread = threading.Thread(target=work, name='augment')\n"
+        "thread.start()\nthread.join()\nsys.exit(1)",
+    ),
+    exception(
+        "group",
+        "shard 2 has no manifest",
+        'raise ExceptionGroup("fetch", [ValueError("shard 2 has no manifest"), '
+        'KeyError("shard 5")])',
+    ),
+    exception(
+        "base-exception",
+        "quota of the queue is used up",
+        'raise QueueClosed("the quota of the queue is used up")',
+        top="class QueueClosed(BaseException):\n    pass\n",
+    ),
+    exception("stop-iteration", "StopIteration", "next(iter([]))"),
+    exception(
+        "recursion",
+        "maximum recursion depth exceeded",
+        "def depth(n):\n    return 1 + depth(n + 1)\ndepth(0)",
+    ),
+    exception(
+        "not-implemented",
+        "NotImplementedError",
+        'raise NotImplementedError("mixed precision level O3")',
+    ),
+    exception(
+        "multi-line-message",
+        "configuration is not valid",
+        'raise ValueError("the configuration is not valid:\\n  - Arch.name: required\\n'
+        '  - Loss.weight: must be positive\\nerror count: 2")',
+    ),
+    exception(
+        "refused-in-user-code",
+        "refused",
+        'import urllib.request\nurllib.request.urlopen("http://127.0.0.1:9/metrics", timeout=3)',
+    ),
+    exception(
+        "helper-command",
+        "returned non-zero exit status",
+        "import subprocess\nsubprocess.run(['ls', '/no/such/folder'], check=True)",
+    ),
+    exception(
+        "timeout-in-user-code",
+        "feature store did not answer",
+        'raise TimeoutError("feature store did not answer in 30 s")',
+    ),
+    exception(
+        "at-exit",
+        "could not flush the metrics",
+        "import atexit\n"
+        "def flush():\n"
+        "    print('Error in flush: could not flush the metrics: store is closed', flush=True)\n"
+        "    sys.stdout.flush()\n    os._exit(4)\n"
+        "atexit.register(flush)",
+        moments=("after",),
+        exits=(4,),
+    ),
+    Fault(
+        "import-all",
+        "import",
+        ("code.import",),
+        "import paddleseg_extras",
+        "No module named 'paddleseg_extras'",
+        moments=("import",),
+        who="all",
+    ),
+    Fault(
+        "import-one",
+        "import",
+        ("code.import",),
+        "import pycocotools_next",
+        "No module named 'pycocotools_next'",
+        moments=("import", "before-init", "init", "middle", "evaluation"),
+    ),
+    Fault(
+        "import-symbol",
+        "import",
+        ("code.import",),
+        "from paddle.nn.functional import deformable_attention",
+        "cannot import name 'deformable_attention'",
+        moments=("before-init", "init", "first"),
+    ),
+    Fault(
+        "import-symbol-all",
+        "import",
+        ("code.import",),
+        "from numpy import float128x",
+        "cannot import name 'float128x'",
+        moments=("import",),
+        who="all",
+    ),
+    Fault(
+        "shared-object",
+        "import",
+        ("code.import", "device.library", "code.python"),
+        "import ctypes\nctypes.CDLL('libcustom_ops.so')",
+        "libcustom_ops.so: cannot open shared object file",
+        moments=("import", "before-init"),
+    ),
+    Fault(
+        "op-shape",
+        "operator",
+        ("code.operator",),
+        "paddle.matmul(paddle.ones([2, 3]), paddle.ones([4, 5]))",
+        "(InvalidArgument)",
+        moments=ANY_STEP,
+    ),
+    Fault(
+        "op-dtype",
+        "operator",
+        ("code.operator",),
+        "paddle.gather(paddle.ones([4, 2]), paddle.to_tensor([0.5, 1.0]))",
+        "holds the wrong type",
+        moments=(*ANY_STEP, "evaluation"),
+    ),
+    Fault(
+        "op-kernel",
+        "operator",
+        ("code.operator",),
+        "paddle.nn.functional.relu(paddle.to_tensor([True, False]))",
+        "is not registered",
+        moments=ANY_STEP,
+    ),
+    Fault(
+        "op-concat",
+        "operator",
+        ("code.operator",),
+        "paddle.concat([paddle.ones([2, 3]), paddle.ones([3, 4])], axis=0)",
+        "(InvalidArgument)",
+        moments=ANY_STEP,
+    ),
+    Fault(
+        "nan-raise",
+        "numeric",
+        ("numeric.nan", "code.python"),
+        'raise FloatingPointError("Loss is nan at this step, stop training")',
+        "Loss is nan",
+        moments=ANY_STEP,
+    ),
+    Fault(
+        "nan-exit",
+        "numeric",
+        ("numeric.nan", "code.python", "unknown"),
+        'print("loss is NaN, training is stopped", flush=True)\nsys.exit(1)',
+        "loss is NaN",
+        moments=ANY_STEP,
+    ),
+    Fault(
+        "nan-check",
+        "numeric",
+        ("numeric.nan", "code.operator"),
+        "paddle.set_flags({'FLAGS_check_nan_inf': 1})\npaddle.log(paddle.to_tensor([-1.0])) * 2",
+        "There are NAN or INF",
+        moments=ANY_STEP,
+    ),
+)

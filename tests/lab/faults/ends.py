@@ -1,0 +1,198 @@
+"""Ends of processes: exits, signals, native crashes, hangs."""
+
+from __future__ import annotations
+
+import signal
+
+from .fault import ANY_STEP, Fault, Outside
+
+SILENT = ("unknown", "code.python")
+KILLED = ("external.kill", "memory.host", "unknown")
+CRASH = ("code.crash",)
+STOPPED = ("external.kill",)
+HANG = ("hang", "comm.timeout", "external.kill")
+
+
+def crash(name: str, at: str, exits: tuple[int, ...], key: str = "", **more: object) -> Fault:
+    return Fault(name, "native", CRASH, at, key, exits=exits, **more)  # type: ignore[arg-type]
+
+
+def stopped(name: str, number: signal.Signals, target: str, **more: object) -> Fault:
+    """The whole job is told to stop: nobody in it is to blame."""
+    settings = {
+        "verdicts": ("interrupted",),
+        "who": "nobody",
+        "exits": (128 + number,),
+        "moments": ("middle", "middle", "first"),
+        "outside": Outside(number, target),
+        "is_endless": True,
+    }
+    return Fault(name, "stopped", STOPPED, **settings | more)  # type: ignore[arg-type]
+
+
+def hang(name: str, at: str, number: signal.Signals | None, **more: object) -> Fault:
+    settings = {
+        "verdicts": ("hung", "interrupted"),
+        "outside": Outside(number, "launcher") if number else None,
+        "moments": ("middle", "middle", "first", "evaluation"),
+        "exits": (128 + number,) if number else (1,),
+        "may_name_nobody": number is not None,
+    }
+    return Fault(name, "hang", HANG, at, **settings | more)  # type: ignore[arg-type]
+
+
+FAULTS = (
+    Fault(
+        "exit-message",
+        "exit",
+        ("code.python", "unknown"),
+        'sys.exit("dataset manifest does not match the model, giving up")',
+        "manifest does not match",
+    ),
+    Fault("exit-3", "exit", SILENT, "sys.exit(3)", exits=(3,)),
+    Fault("exit-7-at-once", "exit", SILENT, "os._exit(7)", exits=(7,)),
+    Fault(
+        "exit-0-early",
+        "exit",
+        ("comm.peer", "unknown", "config.rank", "code.python"),
+        "sys.exit(0)",
+        moments=("middle", "middle", "init"),
+    ),
+    Fault(
+        "exit-after-error-line",
+        "exit",
+        ("code.python", "unknown"),
+        'print("error: vocabulary file has 3 columns, expected 2", flush=True)\nsys.exit(2)',
+        "vocabulary file has 3 columns",
+        exits=(2,),
+    ),
+    Fault(
+        "exit-logged-critical",
+        "exit",
+        ("code.python", "unknown"),
+        "import logging\n"
+        'logging.critical("validation of the configuration failed: depth must be even")\n'
+        "sys.exit(1)",
+        "validation of the configuration failed",
+    ),
+    Fault(
+        "argparse",
+        "exit",
+        ("config.launch", "code.python", "unknown"),
+        'import argparse\nparser = argparse.ArgumentParser(prog="train.py")\n'
+        'parser.add_argument("--depth", type=int)\nparser.parse_args(["--depth", "deep"])',
+        "argument --depth: invalid int value",
+        moments=("import", "before-init"),
+        who="all",
+        exits=(2,),
+    ),
+    Fault(
+        "kill-self",
+        "signal",
+        KILLED,
+        "os.kill(os.getpid(), 9)",
+        exits=(137,),
+    ),
+    Fault(
+        "kill-rank",
+        "signal",
+        KILLED,
+        moments=ANY_STEP,
+        outside=Outside(signal.SIGKILL, "rank"),
+        is_endless=True,
+        exits=(137,),
+    ),
+    Fault(
+        "term-rank",
+        "signal",
+        ("external.kill", "unknown"),
+        moments=ANY_STEP,
+        outside=Outside(signal.SIGTERM, "rank"),
+        is_endless=True,
+        exits=(143, 1),
+    ),
+    Fault(
+        "int-rank",
+        "signal",
+        ("external.kill", "unknown"),
+        key="KeyboardInterrupt",
+        verdicts=("failed", "interrupted"),
+        moments=ANY_STEP,
+        outside=Outside(signal.SIGINT, "rank"),
+        is_endless=True,
+        exits=(130, 1),
+    ),
+    stopped("ctrl-c", signal.SIGINT, "launcher"),
+    stopped("ctrl-c-terminal", signal.SIGINT, "group"),
+    stopped("scheduler-term", signal.SIGTERM, "launcher"),
+    stopped("scheduler-term-all", signal.SIGTERM, "group"),
+    stopped("hang-up", signal.SIGHUP, "launcher", weight=4),
+    stopped(
+        "kill-launcher",
+        signal.SIGKILL,
+        "launcher",
+        verdicts=("interrupted", "failed", "unknown"),
+        weight=4,
+        exits=(),
+    ),
+    stopped(
+        "kill-all",
+        signal.SIGKILL,
+        "group",
+        verdicts=("interrupted", "failed", "unknown"),
+        weight=4,
+        exits=(),
+    ),
+    crash("segfault", "import ctypes\nctypes.string_at(0)", (139, 134)),
+    crash(
+        "segfault-faulthandler",
+        "import ctypes, faulthandler\nfaulthandler.enable()\nctypes.string_at(0)",
+        (139, 134),
+        "Fatal Python error: Segmentation fault",
+    ),
+    crash("segfault-signal", "os.kill(os.getpid(), 11)\ntime.sleep(5)", (139, 134)),
+    crash("abort", "os.abort()", (134,), moments=("before-init", *ANY_STEP)),
+    crash(
+        "float-exception",
+        "import ctypes\nctypes.CDLL('libc.so.6').lldiv(ctypes.c_longlong(1), ctypes.c_longlong(0))",
+        (136, 134),
+    ),
+    crash(
+        "illegal-instruction",
+        "import ctypes, mmap\n"
+        "page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n"
+        'page.write(b"\\x0f\\x0b")\n'
+        "ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()",
+        (132, 134),
+        moments=("before-init", *ANY_STEP, "save"),
+    ),
+    crash(
+        "crash-before-paddle",
+        "import ctypes\nctypes.string_at(0)",
+        (139, 134),
+        moments=("import",),
+    ),
+    hang("hang-ctrl-c", "time.sleep(3600)", signal.SIGINT),
+    hang("hang-scheduler", "time.sleep(3600)", signal.SIGTERM),
+    hang(
+        "hang-lock",
+        "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
+        signal.SIGTERM,
+    ),
+    hang("hang-busy", "while True:\n    pass", signal.SIGTERM),
+    hang(
+        "hang-timeout",
+        "time.sleep(3600)",
+        None,
+        verdicts=("failed", "hung"),
+        exits=(),
+        weight=4,
+    ),
+    hang(
+        "never-joins",
+        "time.sleep(3600)",
+        signal.SIGTERM,
+        moments=("before-init",),
+        verdicts=("hung", "interrupted", "failed"),
+    ),
+)

@@ -1,0 +1,68 @@
+"""The noun: one way in which a job fails."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ANY_STEP = ("first", "middle", "middle", "middle")
+ANYWHERE = ("before-init", "init", *ANY_STEP, "evaluation", "save", "after")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What somebody does to the job once a rank has come to the moment."""
+
+    signal: signal.Signals
+    target: str
+    """launcher, rank (the culprit's process), group (launcher and ranks) or ranks."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    family: str
+    categories: tuple[str, ...]
+    """All that an honest reader of the taxonomy may call it; the first is the best."""
+    at: str = ""
+    """Python text run by the culprits at the moment."""
+    key: str = ""
+    """Text that the culprit itself leaves; empty: it dies without a word."""
+    sample: str = ""
+    """Python text run while the culprits read a sample."""
+    top: str = ""
+    """Definitions at the top of the script."""
+    build: str = ""
+    """Run by the culprits before the network is built; may set `hidden`."""
+    moments: tuple[str, ...] = ANYWHERE
+    verdicts: tuple[str, ...] = ("failed",)
+    who: str = "one"
+    """one, all, first (rank 0) or nobody."""
+    exits: tuple[int, ...] = (1,)
+    """What a launcher that passes on the culprit's status exits with."""
+    workers: int = 0
+    """Loader workers it needs."""
+    least_ranks: int = 2
+    outside: Outside | None = None
+    is_endless: bool = False
+    """Whether the job would never end by itself."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    memory_mb: int | None = None
+    arguments: tuple[str, ...] = ()
+    """Further flags of the launcher."""
+    script: str = "train.py"
+    helper: str = ""
+    """Python text of a process that runs beside the job."""
+    launchers: tuple[str, ...] = ()
+    """Empty: any."""
+    needs_console: bool = False
+    may_name_nobody: bool = False
+    """Whether an answer without a rank is as good."""
+    weight: int = 10
+    limit: float = 75.0
+
+    @property
+    def is_silent(self) -> bool:
+        return not self.key

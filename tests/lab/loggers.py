@@ -1,0 +1,246 @@
+"""Twenty and more ways in which training scripts tell of their progress.
+
+Each is Python text that defines ``log_step(epoch, step, loss)``; what it does not define of
+``log_note``, ``log_eval``, ``log_saved`` and ``log_done`` is printed plainly.
+"""
+
+from __future__ import annotations
+
+PLAIN = """
+def log_note(text):
+    print(text, flush=True)
+
+def log_eval(epoch, metric):
+    log_note(f"eval epoch {epoch} acc {metric:.4f}")
+
+def log_saved(path):
+    log_note(f"saved model to {path}")
+
+def log_done():
+    log_note("training finished")
+"""
+
+LOGGERS: dict[str, str] = {
+    "print": """
+def log_step(epoch, step, loss):
+    print(f"epoch {epoch} step {step} loss {loss:.4f}", flush=True)
+""",
+    "logging": """
+import logging
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+LOG = logging.getLogger("train")
+
+def log_note(text):
+    LOG.info(text)
+
+def log_step(epoch, step, loss):
+    LOG.info("epoch %d, step %d, loss %.4f", epoch, step, loss)
+""",
+    "loguru": """
+def log_note(text):
+    now = time.strftime("%Y-%m-%d %H:%M:%S") + f".{int(time.time() * 1000) % 1000:03d}"
+    print(f"{now} | INFO     | __main__:train:87 - {text}", file=sys.stderr, flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"epoch={epoch} iter={step} loss={loss:.5f}")
+""",
+    "tqdm": """
+def log_step(epoch, step, loss):
+    done = int(20 * (step + 1) / STEPS)
+    bar = "█" * done + " " * (20 - done)
+    part = 100 * (step + 1) // STEPS
+    print(f"\\rEpoch {epoch}: {part:3d}%|{bar}| {step + 1}/{STEPS} [00:0{step % 10}<00:01, "
+          f" 9.{step % 10}1it/s, loss={loss:.3f}]", end="", file=sys.stderr, flush=True)
+    if step + 1 == STEPS:
+        print(file=sys.stderr, flush=True)
+""",
+    "json-lines": """
+def log_note(text):
+    print(json.dumps({"time": time.time(), "rank": RANK, "event": text}), flush=True)
+
+def log_step(epoch, step, loss):
+    print(json.dumps({"time": round(time.time(), 3), "epoch": epoch, "step": step,
+                      "loss": round(loss, 5)}), flush=True)
+""",
+    "csv": """
+print("time,epoch,step,loss,lr", flush=True)
+
+def log_step(epoch, step, loss):
+    print(f"{time.time():.3f},{epoch},{step},{loss:.6f},0.1", flush=True)
+""",
+    "glog": """
+def log_note(text):
+    now = time.strftime("%m%d %H:%M:%S") + f".{int(time.time() * 1e6) % 1000000:06d}"
+    print(f"I{now} {os.getpid():5d} trainer.cc:214] {text}", file=sys.stderr, flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"batch {epoch * STEPS + step} cost {loss:.4f}")
+    if step % 3 == 0:
+        log_note(f"memory pool: {1024 + step} KB in 3 chunks, 0 failed requests")
+""",
+    "ppcls": """
+def log_note(text):
+    print(f"[{time.strftime('%Y/%m/%d %H:%M:%S')}] ppcls INFO: {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"[Train][Epoch {epoch + 1}/{EPOCHS}][Iter: {step}/{STEPS}]lr(Constant): 0.10000000, "
+             f"top1: 0.25000, top5: 1.00000, CELoss: {loss:.5f}, loss: {loss:.5f}, "
+             f"batch_cost: 0.05150s, reader_cost: 0.00021, ips: 77.66990 samples/s, eta: 0:00:00")
+
+def log_eval(epoch, metric):
+    log_note(f"[Eval][Epoch {epoch + 1}][Avg]CELoss: 1.38, loss: 1.38, top1: {metric:.5f}")
+    log_note(f"[Eval][Epoch {epoch + 1}][best metric: {metric:.5f}]")
+
+def log_saved(path):
+    log_note(f"Already save model in {path}")
+""",
+    "ppdet": """
+def log_note(text):
+    print(f"[{time.strftime('%m/%d %H:%M:%S')}] ppdet.engine INFO: {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"Epoch: [{epoch}] [{step:>4}/{STEPS}] learning_rate: 0.100000 "
+             f"loss_cls: {loss / 2:.6f} loss: {loss:.6f} eta: 0:00:03 batch_cost: 0.0512 "
+             f"data_cost: 0.0003 ips: 78.1250 images/s")
+
+def log_eval(epoch, metric):
+    log_note("Eval iter: 0")
+    log_note(f"Total sample number: 64, average FPS: 31.2, AP {metric:.3f}")
+
+def log_saved(path):
+    log_note(f"Save checkpoint: {path}")
+""",
+    "ppocr": """
+def log_note(text):
+    print(f"[{time.strftime('%Y/%m/%d %H:%M:%S')}] ppocr INFO: {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"epoch: [{epoch + 1}/{EPOCHS}], global_step: {epoch * STEPS + step}, lr: 0.100000, "
+             f"acc: 0.250000, norm_edit_dis: 0.3, loss: {loss:.6f}, avg_reader_cost: 0.00021 s, "
+             f"avg_batch_cost: 0.05150 s, avg_samples: 4.0, ips: 77.66 samples/s, eta: 0:00:02")
+
+def log_eval(epoch, metric):
+    log_note(f"cur metric, acc: {metric:.6f}, norm_edit_dis: 0.41, fps: 312.2")
+
+def log_saved(path):
+    log_note(f"save model in {path}")
+""",
+    "ppseg": """
+def log_note(text):
+    print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [INFO]\\t{text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"[TRAIN] epoch: {epoch + 1}, iter: {epoch * STEPS + step + 1}/{EPOCHS * STEPS}, "
+             f"loss: {loss:.4f}, lr: 0.100000, batch_cost: 0.0512, reader_cost: 0.00021, "
+             f"ips: 78.1 samples/sec | ETA 00:00:02")
+
+def log_eval(epoch, metric):
+    log_note(f"[EVAL] #Images: 16 mIoU: {metric:.4f} Acc: 0.4012 Kappa: 0.1 Dice: 0.3")
+""",
+    "paddlenlp": """
+def log_note(text):
+    print(f"[{time.strftime('%Y-%m-%d %H:%M:%S')},{int(time.time() * 1000) % 1000:03d}] "
+          f"[    INFO] - {text}", file=sys.stderr, flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"loss: {loss:.8f}, learning_rate: 0.1, global_step: {epoch * STEPS + step + 1}, "
+             f"interval_runtime: 0.0512, interval_samples_per_second: 78.1, "
+             f"interval_steps_per_second: 19.5, progress_or_epoch: {epoch}.{step}")
+
+def log_eval(epoch, metric):
+    log_note("***** Running Evaluation *****")
+    log_note(f"eval_loss: 1.38, eval_accuracy: {metric:.4f}, eval_runtime: 0.1, epoch: {epoch}.0")
+
+def log_saved(path):
+    log_note(f"Saving model checkpoint to {path}")
+
+def log_done():
+    log_note("\\nTraining completed. \\n")
+""",
+    "hapi": """
+def log_step(epoch, step, loss):
+    if step == 0:
+        print(f"Epoch {epoch + 1}/{EPOCHS}", flush=True)
+    print(f"step {step + 1}/{STEPS} [{'=' * (step + 1):<{STEPS}}] - loss: {loss:.4f} - acc: 0.2500"
+          f" - 51ms/step", flush=True)
+
+def log_eval(epoch, metric):
+    print("Eval begin...", flush=True)
+    print(f"step 4/4 - loss: 1.3863 - acc: {metric:.4f} - 11ms/step\\nEval samples: 16", flush=True)
+
+def log_saved(path):
+    print(f"save checkpoint at {path}", flush=True)
+""",
+    "visualdl": """
+print("VisualDL: scalars are written to runs/vdl, open with visualdl --logdir runs", flush=True)
+
+def log_step(epoch, step, loss):
+    os.makedirs("runs/vdl", exist_ok=True)
+    with open(f"runs/vdl/rank{RANK}.log", "a") as scalars:
+        scalars.write(f"{epoch * STEPS + step}\\t{loss}\\n")
+""",
+    "rank-prefix": """
+def log_note(text):
+    print(f"[rank{RANK}] {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"iteration {epoch * STEPS + step}/{EPOCHS * STEPS} | loss {loss:.3e} | lr 1.0e-01")
+""",
+    "chinese": """
+def log_note(text):
+    print(text, flush=True)
+
+def log_step(epoch, step, loss):
+    print(f"第 {epoch} 轮 第 {step} 步 损失 {loss:.4f} 错误率 0.{step}", flush=True)
+
+def log_eval(epoch, metric):
+    print(f"第 {epoch} 轮 评估完成 准确率 {metric:.4f}", flush=True)
+
+def log_saved(path):
+    print(f"模型已保存到 {path}", flush=True)
+
+def log_done():
+    print("训练完成", flush=True)
+""",
+    "no-steps": """
+def log_step(epoch, step, loss):
+    print(f"{time.strftime('%H:%M:%S')} processed another batch, loss now {loss:.4f}", flush=True)
+""",
+    "nothing": """
+def log_note(text):
+    pass
+
+def log_step(epoch, step, loss):
+    pass
+""",
+    "key-value": """
+def log_note(text):
+    now = time.strftime("%Y-%m-%dT%H:%M:%S")
+    print(f'ts={now} level=info rank={RANK} msg="{text}"', flush=True)
+
+def log_step(epoch, step, loss):
+    print(f'ts={time.strftime("%Y-%m-%dT%H:%M:%S")} level=info rank={RANK} epoch={epoch} '
+          f'step={step} loss={loss:.5f}', flush=True)
+""",
+    "colours": """
+def log_note(text):
+    print(f"\\033[32m[INFO]\\033[0m {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"\\033[1mstep {step}\\033[0m of epoch {epoch} loss \\033[33m{loss:.4f}\\033[0m")
+""",
+    "epochs-only": """
+def log_step(epoch, step, loss):
+    if step + 1 == STEPS:
+        print(f"Epoch {epoch}: mean loss {loss:.4f}", flush=True)
+""",
+    "table": """
+print("| epoch | batch |   loss |   time |", flush=True)
+
+def log_step(epoch, step, loss):
+    print(f"| {epoch:5d} | {step:5d} | {loss:6.4f} | {time.time() % 1000:6.2f} |", flush=True)
+""",
+}
+
+MUTE = frozenset({"nothing", "visualdl", "epochs-only"})
+"""Those from which nothing can be seen of how far a rank came."""

@@ -1,0 +1,246 @@
+"""The training script of a drawn job, as text."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+from .draw import Job
+from .loggers import LOGGERS, PLAIN
+from .noise import NOISES
+
+REACHED = ".reached"
+"""A file by which the job says that the moment has come for what is done from outside."""
+
+_SCRIPT = '''\
+"""Trains a small network."""
+
+import json
+import os
+import sys
+import time
+
+RANK = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
+EPOCHS, STEPS, PACE, WORKERS = {epochs}, {steps}, {pace}, {workers}
+SAMPLE = 8
+{at_import}
+import numpy as np
+import paddle
+import paddle.distributed as dist
+{plain}{logger}{top}
+
+class Samples(paddle.io.Dataset):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+{sample}
+        return np.random.rand(SAMPLE).astype("float32"), np.int64(index % 4)
+
+
+def evaluate(epoch):
+{at_evaluation}
+    time.sleep(2 * PACE)
+    log_eval(epoch, 0.25 + epoch / 100)
+
+
+def save(network, epoch):
+{at_save}
+    if RANK == 0:
+        path = f"output/epoch_{{epoch}}/model.pdparams"
+        paddle.save(network.state_dict(), path)
+        log_saved(path)
+
+
+def build():
+    hidden = 16
+{build}
+    return paddle.nn.Sequential(
+        paddle.nn.Linear(SAMPLE, hidden), paddle.nn.ReLU(), paddle.nn.Linear(hidden, 4)
+    )
+
+
+def train_step(model, optimizer, features, labels, number):
+    loss = paddle.nn.functional.cross_entropy(model(features), labels)
+    loss.backward()
+{communicate}
+    optimizer.step()
+    optimizer.clear_grad()
+    return float(loss)
+
+
+def train():
+{at_before_init}
+    dist.init_parallel_env()
+    log_note(f"rank {{dist.get_rank()}} of {{dist.get_world_size()}} is ready")
+{at_init}
+    network = build()
+    model = {model}
+    optimizer = paddle.optimizer.SGD(learning_rate=0.1, parameters=model.parameters())
+    loader = paddle.io.DataLoader(Samples(4 * STEPS), batch_size=4, num_workers=WORKERS)
+{early_noise}
+    for epoch in range(EPOCHS):
+        for step, (features, labels) in enumerate(loader):
+            time.sleep(PACE)
+{at_step}
+            loss = train_step(model, optimizer, features, labels, epoch * STEPS + step)
+            log_step(epoch, step, loss)
+{late_noise}
+{phases}
+{at_after}
+{done}
+
+
+{main}
+'''
+
+_MAIN = {
+    "plain": """
+if __name__ == "__main__":
+    train()
+""",
+    "log-exit": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception:
+        import logging
+        logging.exception("training failed")
+        sys.exit(1)
+""",
+    "print-raise": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception as problem:
+        print(f"[rank {RANK}] training stopped: {problem!r}"[:300], flush=True)
+        raise
+""",
+    "term-0": """
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    train()
+""",
+    "term-143": """
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    train()
+""",
+    "term-line": """
+def leave(number, _frame):
+    print(f"rank {RANK}: received signal {number}, leaving", flush=True)
+    sys.exit(143)
+
+
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, leave)
+    train()
+""",
+}
+
+_COMMUNICATE = {
+    "data-parallel": "",
+    "all-reduce": """
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+""",
+    "barrier": """
+    dist.barrier()
+""",
+    "seldom": """
+    if number % 3 == 2:
+        total = paddle.to_tensor([1.0])
+        dist.all_reduce(total)
+""",
+}
+
+
+def rendered(job: Job) -> str:
+    """What the job runs as ``train.py``."""
+    fault = job.the_fault
+    return _SCRIPT.format(
+        epochs=job.epochs,
+        steps=job.steps,
+        pace=job.pace,
+        workers=job.workers,
+        at_import=_at(job, "import", 0),
+        plain=PLAIN,
+        logger=LOGGERS[job.logger],
+        top=f"\n{fault.top}" if fault else "",
+        sample=_sample(job),
+        at_evaluation=_at(job, "evaluation", 4),
+        at_save=_at(job, "save", 4),
+        build=_guarded(job, fault.build, 4) if fault else "",
+        communicate=_COMMUNICATE[job.communication],
+        at_before_init=_at(job, "before-init", 4),
+        at_init=_at(job, "init", 4),
+        model="paddle.DataParallel(network)" if job.communication == "data-parallel" else "network",
+        early_noise=_noise(job, early=True),
+        at_step=_at(job, "step", 12),
+        late_noise=_noise(job, early=False),
+        phases=_phases(job),
+        at_after=_at(job, "after", 4),
+        done="    log_done()" if job.says_done else "",
+        main=_MAIN[job.victims].strip("\n"),
+    )
+
+
+def _at(job: Job, place: str, columns: int) -> str:
+    """What the culprits do at a place of the script, if this is the moment."""
+    at_step = job.moment in ("first", "middle")
+    if place != ("step" if at_step else job.moment):
+        return ""
+    fault = job.the_fault
+    body = fault.at if fault else ""
+    if job.kind == "running" or (fault and fault.outside):
+        body = f'open("{REACHED}", "w").close()\n{body}'
+    if not body:
+        return ""
+    first = f"epoch == {job.epochs - 1 if job.epochs < 9 else 0} and step == {job.moment_step}"
+    return _guarded(job, body, columns, first if at_step else "")
+
+
+def _guarded(job: Job, body: str, columns: int, when: str = "") -> str:
+    if not body:
+        return ""
+    who = job.culprits or (0,)
+    test = f"RANK in {who}" if len(who) < job.ranks else ""
+    both = " and ".join(part for part in (test, when) if part)
+    text = f"if {both}:\n{indent(body, '    ')}" if both else body
+    return indent(text, " " * columns)
+
+
+def _sample(job: Job) -> str:
+    fault = job.the_fault
+    if not fault or not fault.sample:
+        return ""
+    return _guarded(job, fault.sample, 8, f"index == {4 * job.moment_step + 1}")
+
+
+def _noise(job: Job, early: bool) -> str:
+    parts = []
+    for noise in job.noises:
+        if (noise.step < 0) != early:
+            continue
+        tests = [] if early else [f"epoch == 0 and step == {noise.step}"]
+        if noise.rank is not None:
+            tests.append(f"RANK == {noise.rank}")
+        body = dedent(NOISES[noise.name]).strip("\n")
+        text = f"if {' and '.join(tests)}:\n{indent(body, '    ')}" if tests else body
+        parts.append(indent(text, " " * (4 if early else 12)))
+    return "\n".join(parts)
+
+
+def _phases(job: Job) -> str:
+    lines = []
+    if job.evaluates:
+        lines.append("        evaluate(epoch)")
+    if job.saves:
+        lines.append("        save(network, epoch)")
+    return "\n".join(lines)
