@@ -7,8 +7,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing it from typing would take longer than everything else here
 __version__ = "0.1.0"
 __all__ = [
     "NotAvailableError",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+
+_AT_CTRL_C = signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import would answer by a traceback
+
 import contextlib
 import sys
 from collections.abc import Sequence
@@ -10,6 +14,8 @@ from pdtriage import __version__
 from pdtriage.support import exit_codes, gc_pause, streams
 from pdtriage.support.errors import debugging, description_of
 from pdtriage.support.language import LANGUAGES, language_of_words
+
+signal.signal(signal.SIGINT, _AT_CTRL_C)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,29 @@ def test_version_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("at", ["pdtriage.support", "pdtriage.support.errors"])
+def test_ctrl_c_during_imports_shows_no_traceback(at: str) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {at!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "import pdtriage\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from pdtriage.__main__ import main\n"
+        "main(['--version'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_an_import_leaves_ctrl_c_as_it_was() -> None:
+    assert entry.main
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_help_speaks_the_language_of_the_locale(pdtriage: Command) -> None:
