@@ -28,7 +28,8 @@ class LiveAnalyst:
         self._attempts: dict[int, RunFacts] = {}
 
     def facts(self, record: RunRecord) -> PeerFacts:
-        report, run = self._judge(record)
+        # Of its own ranks only: what others told, they tell themselves.
+        report, run = self._judge(record._replace(peers=()))
         from pdtriage.runs.peer_ranks import facts_of
 
         return facts_of(run, report)

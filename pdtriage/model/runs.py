@@ -169,6 +169,10 @@ class RunFacts(NamedTuple):
     """What Kubernetes says of the job's pods: (file, event), the pod in the fields."""
     unanswered: tuple[int, ...] = ()
     """Nodes that had fallen silent before anything failed, by our own record."""
+    stopped_elsewhere: tuple[Text, ...] = ()
+    """Nodes that were told to stop before anything had failed here, as they told this one."""
+    stopped_by_hearsay: bool = False
+    """Of these it may be that nobody was: the job has no secret."""
     ended_by_cluster: Literal["completed", "failed", "running"] | None = None
     """How the pods ended, by the word of Kubernetes."""
     partial: bool = False

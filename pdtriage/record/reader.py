@@ -22,6 +22,7 @@ from pdtriage.support.language import Text
 from pdtriage.support.regular_files import open_binary
 
 MAX_BYTES = 32 << 20
+_LONGEST_HOST = 256
 
 
 def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
@@ -177,6 +178,7 @@ def _peer(builder: RunRecordBuilder, entry: Json) -> None:
             silent_seconds=number(entry, "silent_seconds"),
             facts=decode_facts(mapping(entry, "facts")),
             hearsay=entry.get("hearsay") is True,
+            host=text(entry, "host")[:_LONGEST_HOST],
         )
     )
 

@@ -87,14 +87,15 @@ class PeerFacts(NamedTuple):
     """How a node stands, whom it blames and what it saw; of the right shape, perhaps not true."""
 
     state: str = ""
-    """`running`, `trained` (its servers still serve others), `failed`, `stopped`, `done`."""
+    """`running`, `trained` (its servers still serve others), `interrupted` (it stops what it
+    started), `failed`, `stopped`, `done`."""
     role: str | None = None
     """Of the process it blames."""
     rank: int | None = None
     code: int | None = None
     signal: int | None = None
     interrupted: int | None = None
-    """The signal somebody stopped it with."""
+    """The signal that somebody told this node to stop with, or the one that told it of that."""
     ranks: tuple[PeerRank, ...] = ()
 
     @property
@@ -113,6 +114,14 @@ class PeerRecord(NamedTuple):
     facts: PeerFacts = PeerFacts()
     hearsay: bool = False
     """Not signed: it may come from anybody."""
+    host: str = ""
+    """As this node calls it."""
+
+
+def named_node(node: int, host: str) -> Text:
+    """A node with its address, as people know it."""
+    where = f" ({host})" if host else ""
+    return Text(f"node {node}{where}", f"节点 {node}{where} ")
 
 
 class RestartRecord(NamedTuple):

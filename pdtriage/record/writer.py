@@ -105,6 +105,8 @@ class Recorder:
                 fields["hearsay"] = True
         elif peer.silent_seconds is not None:
             fields["silent_seconds"] = peer.silent_seconds
+        if peer.host:
+            fields["host"] = peer.host
         with self._lock:
             self._known.peers.append(peer)
             self._append("peer", fields)

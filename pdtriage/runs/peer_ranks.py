@@ -7,6 +7,7 @@ rank whose log lies here. What of a message has the right shape at all, `record.
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import TYPE_CHECKING, cast, get_args
 
 from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Report, Role, RunFacts
@@ -22,7 +23,7 @@ from pdtriage.record.peer_facts import (
     PeerRank,
     encode_facts,
 )
-from pdtriage.record.schema import PeerFacts, PeerRecord, RunRecord
+from pdtriage.record.schema import PeerFacts, PeerRecord, RunRecord, named_node
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 48 << 10
 MOST_SERVERS = 65_536
+NEWS_TRAVEL = 3.0
+"""Seconds it may take until a node reads what another one wrote."""
 WORTH_TELLING = frozenset({"cause", "symptom", "victim", "end"})
 
 
@@ -70,7 +73,11 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
         # Where a rank can be reached is known here.
         ranks.append(rank if other is None else other._replace(endpoint=rank.endpoint))
     known = {node.rank for node in run.nodes}
-    nodes = {rank.node: rank.host for rank in remote.values() if rank.node not in known}
+    silent = [peer for peer in record.peers if peer.kind == "silent" and peer.host]
+    nodes: dict[int | None, str | None] = {peer.node: peer.host for peer in silent}
+    nodes |= {rank.node: rank.host for rank in remote.values()}
+    nodes = {node: host for node, host in nodes.items() if node not in known}
+    run = _with_stops(run, record)
     return run._replace(
         ranks=tuple(ranks),
         nodes=(*run.nodes, *(Node(node, host) for node, host in sorted(nodes.items(), key=str))),
@@ -188,6 +195,27 @@ def _event(told: PeerEvent, knowledge: Knowledge) -> Event | None:
     )
 
 
+def _with_stops(run: RunFacts, record: RunRecord) -> RunFacts:
+    """The run, where another node was told to stop before anything had failed here."""
+    failed = [death.time for death in record.deaths if death.code != 0 and not death.stopped]
+    told = {
+        peer.node: peer
+        for peer in record.peers
+        if peer.facts.interrupted is not None and peer.time - NEWS_TRAVEL < min(failed, default=inf)
+    }
+    if not told:
+        return run
+    signed = [peer for peer in told.values() if not peer.hearsay]
+    names = tuple(named_node(peer.node, peer.host) for peer in signed or told.values())
+    if signed:
+        return run._replace(
+            stopped_elsewhere=names, stopped_by_hearsay=False, ended_by_record="interrupted"
+        )
+    if run.stopped_elsewhere:
+        return run
+    return run._replace(stopped_elsewhere=names, stopped_by_hearsay=True)
+
+
 def _unanswered(record: RunRecord) -> set[int]:
     """Nodes that had fallen silent before anything failed here, and never came back."""
     failed = min((death.time for death in record.deaths if death.code != 0), default=None)
@@ -208,16 +236,17 @@ def _silences(record: RunRecord) -> list[Text]:
     for peer in record.peers:
         if peer.kind != "silent":
             continue
+        name = named_node(peer.node, peer.host)
         since = peer.time - (peer.silent_seconds or 0)
         before = failed[0] - since if failed else None
         if before is not None and before >= 0:
             notes.append(
                 Text(
-                    f"node {peer.node} stopped answering {before:.1f} s before the first failure "
+                    f"{name.en} stopped answering {before:.1f} s before the first failure "
                     "on this node",
-                    f"节点 {peer.node} 在本节点首个失败之前 {before:.1f} 秒停止响应",
+                    f"{name.zh}在本节点首个失败之前 {before:.1f} 秒停止响应",
                 )
             )
         else:
-            notes.append(Text(f"node {peer.node} stopped answering", f"节点 {peer.node} 停止响应"))
+            notes.append(Text(f"{name.en} stopped answering", f"{name.zh}停止响应"))
     return notes

@@ -36,13 +36,15 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     What may come from a stranger changes nothing that is known here: it can name a culprit only
     where something failed here and what is here does not prove why, and it proves nothing itself.
     """
-    if not any(rank.hearsay for rank in facts.ranks):
+    stopped = facts.stopped_by_hearsay
+    if not stopped and not any(rank.hearsay for rank in facts.ranks):
         return _judge(facts, knowledge)
-    own = _judge(facts._replace(ranks=tuple(map(_as_known_here, facts.ranks))), knowledge)
+    known = facts._replace(ranks=tuple(map(_as_known_here, facts.ranks)))
+    own = _judge(known._replace(stopped_elsewhere=()) if stopped else known, knowledge)
     proven = bool(own.causes) and own.causes[0].confidence == "proven"
     if proven or own.verdict in ("succeeded", "running", "interrupted"):
         return own
-    told = _judge(facts, knowledge)
+    told = _judge(facts._replace(ended_by_record="interrupted") if stopped else facts, knowledge)
     return told._replace(causes=tuple(map(_as_hearsay, told.causes)))
 
 

@@ -67,8 +67,9 @@ def _reason(reading: RankReading, launchers: frozenset[int] | None) -> VictimRea
     """`launchers` are the pids of those that may have stopped it, where that is known."""
     ending = reading.rank.exit
     if reading.stopped is not None or (ending and ending.stopped):
-        sender = reading.sender
-        return "stopped" if not launchers or sender in (*launchers, None) else "collateral"
+        if not launchers or (ending and ending.stopped):
+            return "stopped"  # by the launcher of its node, which may not be this one
+        return "stopped" if reading.sender in (*launchers, None) else "collateral"
     if reading.symptoms:
         return "peer"
     if ending and ending.code == 0:

@@ -224,6 +224,21 @@ def not_waiting(operation: str) -> Text:
     )
 
 
+def stopped_elsewhere(node: Text) -> Text:
+    return Text(
+        f"{node.en} was told to stop, before anything had failed here",
+        f"{node.zh}被要求停止，此前这里没有任何失败",
+    )
+
+
+def stopped_answering(node: int, host: str | None) -> Text:
+    where = f" ({host})" if host else ""
+    return Text(
+        f"node {node}{where} stopped answering before anything failed here",
+        f"节点 {node}{where} 在这里发生任何失败之前就停止了响应",
+    )
+
+
 def outsider(pid: int | None) -> Text:
     who = f" (pid {pid})" if pid is not None else ""
     return Text(

@@ -50,8 +50,8 @@ class Launch:
         path = self.log_dir / f"workerlog.{local_rank}"
         return path.read_text() if path.exists() else ""
 
-    def wait_for_log(self, text: str, ranks: int = 1) -> None:
-        assert wait_until(lambda: all(text in self.log(i) for i in range(ranks))), (
+    def wait_for_log(self, text: str, ranks: int = 1, seconds: float = 30) -> None:
+        assert wait_until(lambda: all(text in self.log(i) for i in range(ranks)), seconds), (
             f"{text!r} never came: {[self.log(i) for i in range(ranks)]}"
         )
 

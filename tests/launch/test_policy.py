@@ -142,7 +142,7 @@ def test_who_dies_of_our_signal_has_not_failed() -> None:
     assert launch.policy.stopping
     launch.tell(death(None, number=15, stopped=True), at=2)
     assert launch.policy.ending() == "interrupted"
-    assert launch.coordinated() == []
+    assert launch.coordinated() == [(1, "interrupted")], "the others are told at once"
 
 
 def test_nobody_is_stopped_before_all_that_came_at_once_is_taken_in() -> None:
@@ -239,6 +239,49 @@ def test_a_node_that_differs_ends_the_job_now() -> None:
     launch.tell(PeerDiffers(1, 4, 8), at=4)
     assert launch.signals() == [(4.0, Stop("refused"))]
     assert launch.policy.ending() == "refused"
+
+
+STOPPED_ELSEWHERE = PeerSpoke(1, PeerFacts("interrupted", interrupted=15), host="10.0.0.2")
+
+
+@pytest.mark.parametrize("before", [(), (FAILED_ELSEWHERE,)], ids=["", "after a failure"])
+def test_a_node_that_was_told_to_stop_takes_the_others_along(before: Sequence[PeerSpoke]) -> None:
+    launch = story()
+    launch.tell(*before, STOPPED_ELSEWHERE, at=3)
+    launch.until(3 + INTERRUPT_GRACE)
+    assert launch.signals() == [
+        (3.0, Stop("interrupt")),
+        (3 + INTERRUPT_GRACE, Kill("interrupt")),
+    ]
+    assert (launch.policy.ending(), launch.policy.stopped_elsewhere) == ("interrupted", 15)
+    assert launch.coordinated() == [], "nobody told this node"
+
+
+def test_who_tells_both_nodes_to_stop_has_not_lost_patience() -> None:
+    launch = story()
+    launch.tell(STOPPED_ELSEWHERE, at=3)
+    launch.tell(SIGINT, at=4)
+    assert not launch.policy.hurry
+    launch.tell(SIGINT, at=5)
+    assert launch.policy.hurry
+
+
+def test_what_failed_before_another_node_was_stopped_has_failed() -> None:
+    launch = story()
+    launch.tell(death(at=5.0), at=5)
+    launch.tell(STOPPED_ELSEWHERE, at=6)
+    assert launch.policy.ending() == "failed"
+
+
+def test_hearsay_and_leaving_nodes_of_elastic_jobs_stop_nobody() -> None:
+    for launch, message in (
+        (story(), STOPPED_ELSEWHERE._replace(hearsay=True)),
+        (story(elastic=True), STOPPED_ELSEWHERE),
+    ):
+        launch.tell(message, at=3)
+        launch.until(100)
+        assert launch.signals() == []
+        assert launch.policy.ending() == "completed"
 
 
 def test_news_of_another_world_ends_an_elastic_attempt_now() -> None:

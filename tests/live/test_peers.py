@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from typing import cast
 
+import pytest
+
 from pdtriage.analysis.job import Job
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import LiveEngine
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
 from pdtriage.record.fields import MAX_MESSAGE
 from pdtriage.record.peer_facts import decode_facts, encode_facts
-from pdtriage.record.schema import DeathRecord, PeerRecord, RunRecord
+from pdtriage.record.schema import DeathRecord, PeerFacts, PeerRecord, RunRecord
 from pdtriage.runs.peer_ranks import facts_of, ranks_of, with_peers
 
 CULPRIT = Event(
@@ -173,3 +175,55 @@ def test_hearsay_changes_nothing_that_is_known_here(engine: LiveEngine) -> None:
         report = Job([joint], knowledge).report("last", "en")
         top = next(((c.rank, c.confidence) for c in report.root_causes), None)
         assert (report.verdict, top) == expected
+
+
+LOST = Event(
+    signature="comm.gloo-pair-lost",
+    role="symptom",
+    category="comm.peer",
+    line=19,
+    offset=950,
+    text="[gloo/transport/tcp/pair.cc:584] TIMEOUT self_rank = 0 pair_rank = 2",
+    fields={"peer_rank": "2"},
+)
+
+
+@pytest.mark.parametrize("hearsay", [False, True])
+def test_who_broke_because_another_node_was_stopped_was_interrupted(
+    engine: LiveEngine, hearsay: bool
+) -> None:
+    knowledge = engine.engine.knowledge
+    here = run_of(rank(0, LOST), rank(1, LOST))._replace(ended_by_record="failed")
+    stopped = PeerRecord(
+        1, "facts", 102.0, None, PeerFacts("stopped", interrupted=15), hearsay, "10.0.0.2"
+    )
+    for died, verdict in ((101.0, "interrupted"), (90.0, "failed")):
+        death = DeathRecord(0, "worker", 0, 0, 1, died, 0.0, 1, None, False, False)
+        told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=(stopped,))
+        report = Job([with_peers(here, told_of, knowledge)], knowledge).report("last", "en")
+        assert report.verdict == verdict
+        if verdict == "interrupted":
+            (cause,) = report.root_causes
+            assert cause.confidence == ("likely" if hearsay else "proven")
+            assert cause.why[0].en.startswith("node 1 (10.0.0.2) was told to stop")
+
+
+def test_a_node_whose_ranks_are_missed_when_it_had_fallen_silent_is_lost(
+    engine: LiveEngine,
+) -> None:
+    knowledge = engine.engine.knowledge
+    here = run_of(rank(0, LOST), rank(1, LOST))._replace(ended_by_record="failed")
+    there = [r._replace(host="10.0.0.2") if not r.files else r for r in here.ranks]
+    death = DeathRecord(0, "worker", 0, 0, 1, 100.0, 0.0, 1, None, False, False)
+    silent = PeerRecord(1, "silent", 101.0, silent_seconds=4.1, host="10.0.0.2")
+    told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=(silent,))
+    run = with_peers(here._replace(ranks=tuple(there)), told_of, knowledge)
+    (cause,) = Job([run], knowledge).report("last", "en").root_causes
+    assert (cause.signature, cause.rank, cause.host) == ("verdict.launcher-gone", None, "10.0.0.2")
+    assert cause.why[0].en.startswith("node 1 (10.0.0.2) stopped answering")
+    # whoever misses a rank of a node that answers misses it for another reason
+    near = with_peers(
+        here._replace(ranks=tuple(r._replace(host="10.0.0.3") for r in there)), told_of, knowledge
+    )
+    (cause,) = Job([near], knowledge).report("last", "en").root_causes
+    assert cause.rank == 2

@@ -30,8 +30,10 @@ from pdtriage.launch.supervise.events import (
     Stopping,
     Trained,
 )
+from pdtriage.launch.supervise.policy import stopped_with
 from pdtriage.masking.arguments import masked_arguments, masked_value
 from pdtriage.masking.substitution import MASK
+from pdtriage.record.schema import named_node
 from pdtriage.support.language import Text
 
 Line = tuple[Level, Text | str]
@@ -128,12 +130,15 @@ def _lines_about_peer(event: PeerSpoke | PeerSilent | PeerDiffers | PeerBack) ->
             name = role if role in ("server", "heter", "coordinator") else "rank"
             who = "" if rank is None else f": {name} {rank}"
             yield "ERROR", Text(f"node {node} failed{who}", f"节点 {node} 失败{who}")
+        elif event.facts.state == "interrupted" and event.facts.interrupted is not None:
+            yield "WARNING", stopped_with(node, event.host, event.facts.interrupted)
     elif isinstance(event, PeerSilent):
+        silent = named_node(node, event.host)
         yield (
             "WARNING",
             Text(
-                f"node {node} stopped answering {event.seconds:.1f} s ago",
-                f"节点 {node} 已 {event.seconds:.1f} 秒没有响应",
+                f"{silent.en} stopped answering {event.seconds:.1f} s ago",
+                f"{silent.zh}已 {event.seconds:.1f} 秒没有响应",
             ),
         )
     elif isinstance(event, PeerDiffers):

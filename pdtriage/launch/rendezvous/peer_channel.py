@@ -77,6 +77,7 @@ class FactsChannel:
         # Without a secret anybody may have written it.
         self._hearsay = not isinstance(client, SignedExchange)
         self._ranks_of = _ranks_by_node(cluster)
+        self._hosts = cluster.nodes
         self._foreign = 0
         self._server = server
         self._hosting = hosting or server is not None
@@ -110,8 +111,7 @@ class FactsChannel:
         self._thread.start()
 
     def publish(self, state: str, facts: PeerFacts | None = None) -> None:
-        """Tell the others at once. `state`: `running`, `trained` (servers still serve others),
-        `failed`, `stopped`, `done`."""
+        """Tell the others at once; for `state` see `PeerFacts`."""
         with self._lock:
             self._state = state
             self._version += 1
@@ -212,7 +212,8 @@ class FactsChannel:
         if version != peer.version:
             peer.version = version
             facts = self._own_ranks(rank, decode_facts(mapping(message, "facts")))
-            self._deliver(PeerSpoke(rank, facts._replace(state=state), self._hearsay))
+            host = self._hosts[rank]
+            self._deliver(PeerSpoke(rank, facts._replace(state=state), self._hearsay, host))
         # Only now: who waits for the end of a peer must find its last words delivered.
         peer.over = peer.over or state in ("failed", "stopped", "done")
         peer.left = message.get("leaving") is True
@@ -245,7 +246,7 @@ class FactsChannel:
                 peer.silent = True
                 unheard = round(quiet + self._lease_seconds, 1)
                 since = peer.heard_wall - self._lease_seconds
-                self._deliver(PeerSilent(rank, unheard, since))
+                self._deliver(PeerSilent(rank, unheard, since, self._hosts[rank]))
 
 
 def open_static_channel(

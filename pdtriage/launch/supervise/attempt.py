@@ -12,7 +12,7 @@ from pdtriage.launch.plan.environment import child_environment, launched_environ
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.process_plan import Plan, backup_file, job_file, write_companions
 from pdtriage.launch.plan.start_refusals import not_started, refuse_too_few_files
-from pdtriage.launch.supervise.conclude import conclude, plan_head, tell_peers
+from pdtriage.launch.supervise.conclude import conclude, plan_head, tell_of_stop, tell_peers
 from pdtriage.launch.supervise.event_loop import EventLoop
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
@@ -128,6 +128,8 @@ class Attempt(NamedTuple):
     def _coordinate(self, action: Coordinate, recorder: Recorder) -> None:
         if action.what == "failed":
             tell_peers(self.channel, recorder, self.analyst)
+        elif action.what == "interrupted":
+            tell_of_stop(self.channel, action.signal)
         elif action.what == "trained" and self.channel is not None:
             self.channel.publish("trained")
         elif action.what == "leaving" and self.elastic is not None:

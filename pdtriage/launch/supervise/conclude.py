@@ -16,6 +16,7 @@ from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.events import Finished, Noted, Reforming, Restarting
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code
+from pdtriage.launch.supervise.policy import Policy
 from pdtriage.launch.supervise.restart import Restarts
 from pdtriage.launch.supervise.supervisor import Ending, Supervision
 from pdtriage.record.schema import PeerFacts, RestartRecord
@@ -79,6 +80,12 @@ def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analys
         channel.publish("failed", analyst.facts(recorder.record()))
 
 
+def tell_of_stop(channel: FactsChannel | None, number: int | None) -> None:
+    """Let the other nodes know that somebody told this one to stop, before anything breaks."""
+    if channel is not None:
+        channel.publish("interrupted", PeerFacts(interrupted=number))
+
+
 def conclude(
     supervision: Supervision,
     ending: Ending,
@@ -96,8 +103,7 @@ def conclude(
     recorder, observer = supervision.recorder, supervision.observer
     if channel is not None:
         _part(channel, supervision, ending, analyst, elastic_patience)
-    # A signal may have come while we listened to the others.
-    ending = ending._replace(interrupted_by=supervision.policy.interrupted_by)
+    ending = _ending_by_now(ending, supervision.policy)
     _record_sizes(supervision)
     reason = _REASONS.get(ending.reason, ending.reason)
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
@@ -132,6 +138,13 @@ def conclude(
     return Outcome(code, flags, recorder.record(), conclusion, decision=decision)
 
 
+def _ending_by_now(ending: Ending, policy: Policy) -> Ending:
+    """A signal may have come while we listened to the others, here or to one of them."""
+    if policy.stopped_elsewhere is not None and ending.reason in ("completed", "peer"):
+        ending = ending._replace(reason="interrupted")
+    return ending._replace(interrupted_by=policy.interrupted_by or policy.stopped_elsewhere)
+
+
 def _part(
     channel: FactsChannel,
     supervision: Supervision,
@@ -147,7 +160,9 @@ def _part(
         return
     patience = _PARTING if elastic_patience is None else elastic_patience
     if ending.reason == "interrupted":
-        channel.publish("failed", PeerFacts(interrupted=ending.interrupted_by))
+        facts = analyst.facts(recorder.record())
+        own = supervision.policy.interrupted_by
+        channel.publish("stopped", facts._replace(interrupted=own))
     elif ending.reason == "completed":
         channel.publish("done")
         patience = _PARTING

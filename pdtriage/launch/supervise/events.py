@@ -99,6 +99,7 @@ class PeerSpoke(NamedTuple):
     facts: PeerFacts
     hearsay: bool = False
     """Nothing shows that it was that node that said so: the job has no secret."""
+    host: str = ""
 
 
 class PeerSilent(NamedTuple):
@@ -108,6 +109,7 @@ class PeerSilent(NamedTuple):
     seconds: float
     since: float
     """Wall clock of the last sign of life."""
+    host: str = ""
 
 
 class PeerDiffers(NamedTuple):

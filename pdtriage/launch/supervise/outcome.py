@@ -147,12 +147,14 @@ def has_failed(death: DeathRecord) -> bool:
 
 def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
     interrupted = conclusion.verdict == "interrupted"
+    elsewhere = (peer.facts.interrupted for peer in record.peers)
+    number = record.interrupted_by or next(filter(None, elsewhere), None)
     return exit_codes.of_run(
         succeeded=conclusion.verdict == "succeeded",
         code=conclusion.code,
         signal=conclusion.signal,
         stopped=conclusion.stopped,
-        interrupted_by=record.interrupted_by if interrupted else None,
+        interrupted_by=number if interrupted else None,
     )
 
 

@@ -13,6 +13,7 @@ from pdtriage.launch.plan.addresses import split_endpoint
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.devices import KIND_OF_FLAG
 from pdtriage.launch.plan.environment import launched_environment
+from pdtriage.launch.supervise.conclude import tell_of_stop
 from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
@@ -114,7 +115,9 @@ class PaddleLauncher(Supervision):
             send(member, number)
 
     def pass_on(self, action: Forward | Coordinate) -> None:
-        if isinstance(action, Coordinate):
+        if isinstance(action, Coordinate) and action.what == "interrupted":
+            tell_of_stop(self.channel, action.signal)
+        elif isinstance(action, Coordinate):
             self.on_failure(self.channel)
         elif self._launcher in self.alive:
             send(self._launcher, action.signal)

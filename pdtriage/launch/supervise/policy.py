@@ -24,7 +24,7 @@ from pdtriage.launch.supervise.events import (
     Trained,
 )
 from pdtriage.launch.supervise.outcome import has_failed
-from pdtriage.record.schema import DeathRecord
+from pdtriage.record.schema import DeathRecord, named_node
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
@@ -87,9 +87,11 @@ class Forward(NamedTuple):
 class Coordinate(NamedTuple):
     """Something other nodes have to do with."""
 
-    what: Literal["failed", "trained", "leaving", "look"]
-    """Tell them that it failed here, that our trainers are done, that we leave; or look whether
-    they stopped before, and it failed here because of that."""
+    what: Literal["failed", "interrupted", "trained", "leaving", "look"]
+    """Tell them that it failed here, that we were told to stop, that our trainers are done, that we
+    leave; or look whether they stopped before, and it failed here because of that."""
+    signal: int | None = None
+    """Which told us to stop."""
 
 
 class Notify(NamedTuple):
@@ -129,6 +131,8 @@ class Policy:
         self.reason: str | None = None
         """Why the processes are to end, see `Ending.reason`; None while nothing is wrong."""
         self.interrupted_by: int | None = None
+        self.stopped_elsewhere: int | None = None
+        """The signal that told another node of this job to stop, and this one through it."""
         self.hurry = False
         """Somebody pressed Ctrl-C twice."""
         self.stopping = False
@@ -155,7 +159,7 @@ class Policy:
         if isinstance(happened, StartedAgain):
             self.reason = None
         elif isinstance(happened, (PeerSpoke, PeerSilent, PeerBack, PeerDiffers)):
-            self._after_message(now, happened)
+            return self._after_message(now, happened)
         else:
             self._after_news(now, happened)
         return []
@@ -210,6 +214,8 @@ class Policy:
                 self._stop_now(now)
             if self.elastic:
                 actions.append(Coordinate("leaving"))
+            elif self.reason in (None, "interrupted"):
+                actions.append(Coordinate("interrupted", number))
         elif number == signal.SIGINT and now - self._interrupted_at > DOUBLE:
             self.hurry = True
             self._kill_at = now
@@ -220,19 +226,33 @@ class Policy:
             actions.append(Forward(number))
         return actions
 
-    def _after_message(self, now: float, message: Message) -> None:
+    def _after_message(self, now: float, message: Message) -> list[Action]:
         if self.lifetime is not None:
             self.lifetime.learn(message)
-        if self.reason is not None or self.delegates:
-            return
         if isinstance(message, (PeerDiffers, PeerSpoke)) and message.hearsay:
-            return  # Anybody on the network may say so.
+            return []  # Anybody on the network may say so.
+        if isinstance(message, PeerSpoke) and message.facts.interrupted is not None:
+            return self._after_stop_elsewhere(now, message, message.facts.interrupted)
+        if self.reason is not None or self.delegates:
+            return []
         if isinstance(message, PeerDiffers):
             self.reason = "refused"
             self._stop_at = now
         elif isinstance(message, PeerSpoke) and message.facts.failed:
             self.reason = "peer"
             self._stop_at = now + self.patience.settle
+        return []
+
+    def _after_stop_elsewhere(self, now: float, peer: PeerSpoke, number: int) -> list[Action]:
+        """A node was told to stop: so is the job, and what breaks now breaks because of that."""
+        if self.stopped_elsewhere is not None or self.elastic:
+            return []
+        self.stopped_elsewhere = number
+        if self.reason in (None, "peer") and not self.delegates:
+            self.reason = "interrupted"
+            self.grace = self.patience.interrupt_grace
+            self._stop_now(now)
+        return [Note(stopped_with(peer.node, peer.host, number))]
 
     def _after_news(self, now: float, news: MembershipEvent) -> None:
         # Who fails while the others already stop, fails because they do.
@@ -291,8 +311,21 @@ class Policy:
         return [Coordinate("failed")]
 
 
+def stopped_with(node: int, host: str, number: int) -> Text:
+    """Another node was told to stop."""
+    name, by = named_node(node, host), _signal_name(number)
+    return Text(f"{name.en} was told to stop by {by}", f"{name.zh}收到 {by}，按要求停止")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _stopped_by(number: int) -> Text:
-    name = signal.Signals(number).name
+    name = _signal_name(number)
     return Text(f"told to stop by {name}", f"收到 {name}，按要求停止")
 
 

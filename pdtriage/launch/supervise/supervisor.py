@@ -144,7 +144,8 @@ class Supervision(ABC):
 
     def _note_hearsay(self, message: Message) -> None:
         if isinstance(message, PeerSpoke):
-            told = message.hearsay and message.facts.failed
+            facts = message.facts
+            told = message.hearsay and (facts.failed or facts.interrupted is not None)
         else:
             told = isinstance(message, PeerDiffers) and message.hearsay
         if told and not self._hearsay_noted:
@@ -233,7 +234,8 @@ class Supervisor(Supervision):
             self.policy.grace,
             lambda pid, number: self._record_signal(pid, None, number, "leftover"),
         )
-        return Ending(self.policy.ending(), self.policy.interrupted_by)
+        policy = self.policy
+        return Ending(policy.ending(), policy.interrupted_by or policy.stopped_elsewhere)
 
     def is_stopped(self, process: ProcessRecord, death: Death) -> bool:  # noqa: ARG002
         return self.policy.stopping
@@ -278,9 +280,14 @@ def _peer_record(message: Message) -> PeerRecord:
     time_of_day = now()["time"]
     if isinstance(message, PeerSpoke):
         return PeerRecord(
-            message.node, "facts", time_of_day, facts=message.facts, hearsay=message.hearsay
+            message.node,
+            "facts",
+            time_of_day,
+            facts=message.facts,
+            hearsay=message.hearsay,
+            host=message.host,
         )
     if isinstance(message, PeerSilent):
-        return PeerRecord(message.node, "silent", time_of_day, message.seconds)
+        return PeerRecord(message.node, "silent", time_of_day, message.seconds, host=message.host)
     kind = "differs" if isinstance(message, PeerDiffers) else "back"
     return PeerRecord(message.node, kind, time_of_day)

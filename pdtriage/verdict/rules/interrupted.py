@@ -49,7 +49,8 @@ def _words_of_a_stop(evidence: RunEvidence) -> list[Suspect]:
     if evidence.facts.ended_by_record != "interrupted":
         return []
     support = [reading.stopped for reading in evidence.readings if reading.stopped][:1]
-    why = wording.RECORDED_STOP
+    elsewhere = evidence.facts.stopped_elsewhere
+    why = wording.stopped_elsewhere(elsewhere[0]) if elsewhere else wording.RECORDED_STOP
     return [launcher_suspect(INTERRUPTED, "external.kill", support, why)._replace(certain=True)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pdtriage.model import Text, Vanished
+from pdtriage.model import Rank, Text, Vanished
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Accusation, RankKey
 from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
@@ -31,6 +31,8 @@ def stopped_by_outsiders(evidence: RunEvidence) -> list[Suspect]:
         launchers = launcher_pids(evidence.facts, here)
         for reading in here:
             own = (*launchers, *reading.rank.pids)
+            if _was_stopped_by_its_node(reading):
+                continue
             if launchers and reading.stopped and reading.sender not in own:
                 why = wording.outsider(reading.sender)
                 support = [reading.stopped]
@@ -38,6 +40,11 @@ def stopped_by_outsiders(evidence: RunEvidence) -> list[Suspect]:
                     silent_suspect(OUTSIDER, "external.kill", reading.rank, support, why)
                 )
     return suspects
+
+
+def _was_stopped_by_its_node(reading: RankReading) -> bool:
+    """By the record of the launcher that started it, which may be that of another node."""
+    return reading.rank.exit is not None and reading.rank.exit.stopped
 
 
 def interruption(evidence: RunEvidence) -> list[Suspect]:
@@ -63,7 +70,7 @@ def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
     """Killed, perhaps because somebody kept the others waiting; not because they miss its ranks."""
     facts = evidence.facts
     if not facts.vanished:
-        return []
+        return _lost_nodes(evidence)
     if len(facts.vanished) == len(facts.nodes) and (hung := reason_to_stop(evidence)):
         return hung  # no launcher was left that could have told of the others
     nodes = {gone.node for gone in facts.vanished}
@@ -80,6 +87,30 @@ def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
             first_to_fail=True,
         )
     ]
+
+
+def _lost_nodes(evidence: RunEvidence) -> list[Suspect]:
+    """Nodes that fell silent, and then ranks of other nodes lost theirs, and nobody else's."""
+    hosts = {node.rank: node.host for node in evidence.facts.nodes}
+    lost = [(node, hosts.get(node)) for node in evidence.facts.unanswered]
+    if not lost or not evidence.accusations:
+        return []
+    accusing = {accusation.accuser.rank.key for accusation in evidence.accusations}
+    for accused in (rank for a in evidence.accusations for rank in a.accused[:1]):
+        # Who complains itself only passes on what it lost.
+        of_lost = any(_is_on(accused, node, host) for node, host in lost)
+        if not of_lost and accused.key not in accusing:
+            return []
+    found = [accusation.found for accusation in evidence.accusations[:2]]
+    why = [wording.stopped_answering(node, host) for node, host in lost[:MOST_NAMED]]
+    suspect = launcher_suspect("verdict.launcher-gone", "external.kill", found, *why)
+    return [suspect._replace(host=lost[0][1], first_to_fail=True)]
+
+
+def _is_on(rank: Rank, node: int, host: str | None) -> bool:
+    if rank.node is not None:
+        return rank.node == node
+    return host is not None and rank.host == host and not rank.files
 
 
 def reason_to_stop(evidence: RunEvidence) -> list[Suspect]:

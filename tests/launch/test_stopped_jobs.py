@@ -1,0 +1,96 @@
+"""A job of two nodes that somebody stops, or of which one vanishes: both tell the same."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from .conftest import NO_SECRET, Launch, Launcher
+from .test_nodes import free_port
+
+SLEEPING = ("act.py", *(f"{rank}=sleep" for rank in range(4)))
+
+
+def meeting(how: str) -> list[tuple[str, ...]]:
+    """The flags of two nodes."""
+    port = free_port()
+    if how == "master":
+        common = (f"--master=127.0.0.1:{port}", "--nnodes=2", "--nproc_per_node=2")
+        return [(*common, f"--rank={node}") for node in (0, 1)]
+    hosts = ("127.0.0.1", "127.0.0.2")
+    common = (f"--ips={','.join(hosts)}", f"--start_port={free_port()}", f"--facts-port={port}")
+    return [(*common, "--nproc_per_node=2", f"--host={host}") for host in hosts]
+
+
+def start(
+    launcher: Launcher, tmp_path: Path, how: str, *script: str, env: dict[str, str] | None = None
+) -> list[Launch]:
+    return [
+        launcher.start(*flags, *script, log_dir=tmp_path / f"n{i}", module="pdtriage run", env=env)
+        for i, flags in enumerate(meeting(how))
+    ]
+
+
+@pytest.mark.parametrize("told", [(0,), (1,), (0, 1)], ids=["first", "second", "both"])
+@pytest.mark.parametrize("how", ["ips", "master"])
+def test_a_job_that_is_stopped_is_interrupted_on_every_node(
+    launcher: Launcher, tmp_path: Path, how: str, told: tuple[int, ...]
+) -> None:
+    number = signal.SIGTERM if len(told) > 1 else signal.SIGINT
+    nodes = start(launcher, tmp_path, how, *SLEEPING)
+    for node in nodes:
+        node.wait_for_log("sleep", 2)
+    for one in told:
+        nodes[one].signal(number)
+    for i, node in enumerate(nodes):
+        assert node.finish().code == 128 + number, node.err
+        assert "INTERRUPTED" in node.err
+        assert "FAILED" not in node.err
+        record = node.record()
+        assert (record.reason, record.interrupted_by) == ("interrupted", number)
+        assert all(death.stopped for death in record.deaths)
+        if i not in told:
+            address = "127.0.0.1" if how == "master" else f"127.0.0.{told[0] + 1}"
+            assert f"node {told[0]} ({address}) was told to stop by SIGINT" in node.err
+
+
+def test_a_node_that_is_slow_to_stop_does_not_keep_the_others_in_the_dark(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    """They are told when the signal comes, not when the last process has gone."""
+    script = ("act.py", "0=stubborn", "1=sleep", "2=sleep", "3=sleep")
+    nodes = start(launcher, tmp_path, "ips", "--grace=20", *script)
+    for node in nodes:
+        node.wait_for_log(" s", 2)
+    nodes[0].signal(signal.SIGTERM)
+    assert nodes[1].finish().code == 143, nodes[1].err
+    assert nodes[0].process.poll() is None
+    nodes[0].signal(signal.SIGINT)
+    assert nodes[0].finish().code == 143
+
+
+@pytest.mark.live
+def test_without_a_secret_the_others_break_and_know_why(launcher: Launcher, tmp_path: Path) -> None:
+    nodes = start(launcher, tmp_path, "ips", "gloo_steady.py", env=NO_SECRET)
+    for node in nodes:
+        node.wait_for_log("step 3", 2, seconds=90)
+    nodes[1].signal(signal.SIGTERM)
+    for node in nodes:
+        assert node.finish(90).code == 143, node.err[-3000:]
+        assert "INTERRUPTED" in node.err
+    assert "likely: node 1 (127.0.0.2) was told to stop" in " ".join(nodes[0].err.split())
+
+
+@pytest.mark.live
+def test_a_node_that_vanished_is_named_not_its_ranks(launcher: Launcher, tmp_path: Path) -> None:
+    nodes = start(launcher, tmp_path, "ips", "gloo_steady.py")
+    for node in nodes:
+        node.wait_for_log("step 3", 2, seconds=90)
+    nodes[1].process.kill()
+    left = nodes[0].finish(90)
+    assert left.code == 1
+    told = " ".join(left.err.split())
+    assert "the launcher, host 127.0.0.2" in told
+    assert "likely: node 1 (127.0.0.2) stopped answering" in told
