@@ -135,7 +135,7 @@ def job_of(seed: str, index: int) -> Job:
         ranks=ranks,
         logger=logger,
         says_done=lot.random() < 0.75,
-        communication=_one(lot, COMMUNICATION),
+        communication=(fault and fault.communication) or _one(lot, COMMUNICATION),
         workers=max(fault.workers if fault else 0, _one(lot, {0: 60, 1: 25, 2: 15})),
         epochs=1000 if endless else 1 if moment in ("evaluation", "save") else lot.randint(1, 2),
         steps=steps,

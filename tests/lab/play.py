@@ -45,9 +45,10 @@ def play(job: Job, into: Path) -> Played:
         signal.signal(number, signal.SIG_DFL)
     top = Path(tempfile.mkdtemp(prefix="pdtriage-lab-")).resolve()
     try:
-        with sandbox.no_leftovers(), sandbox.nodes(1, top) as nodes, ExitStack() as stack:
+        with sandbox.nodes(1, top) as nodes, ExitStack() as stack:
             node = _prepared(job, nodes[0], stack)
-            return _launch(job, node, into)
+            with sandbox.no_leftovers():
+                return _launch(job, node, into)
     finally:
         shutil.rmtree(top, ignore_errors=True)
 
@@ -88,7 +89,7 @@ def _launch(job: Job, node: Node, into: Path) -> Played:
     left = _living(job.name)
     if job.kind != "running":
         _copy(node.home, into)
-        problem = problem or _missing_words(job, into)
+        problem = problem or _missing_words(job, into) or _missing_end(job, process.poll())
     return Played(process.poll(), round(seconds, 1), len(left), problem)
 
 
@@ -99,6 +100,12 @@ def _missing_words(job: Job, whole: Path) -> str:
     if key and not any(key.encode() in file.read_bytes() for file in files):
         return f"no file says {key!r}"
     return ""
+
+
+def _missing_end(job: Job, exit_code: int | None) -> str:
+    """Where the culprit merely leaves, the others may have needed nothing of it any more."""
+    leaves = job.fault in ("exit-0-early", "fewer-steps", "other-network")
+    return "nobody missed the culprit" if leaves and exit_code == 0 else ""
 
 
 def _command(job: Job) -> list[str]:

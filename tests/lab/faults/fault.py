@@ -41,6 +41,8 @@ class Fault:
     """one, all, first (rank 0) or nobody."""
     exits: tuple[int, ...] = (1,)
     """What a launcher that passes on the culprit's status exits with."""
+    communication: str = ""
+    """The only one with which it strikes; empty: any."""
     workers: int = 0
     """Loader workers it needs."""
     least_ranks: int = 2

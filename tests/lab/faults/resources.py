@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .fault import ANY_STEP, ANYWHERE, Fault
+from .fault import ANY_STEP, Fault
 
 HOST = ("memory.host",)
 
@@ -11,9 +11,8 @@ FAULTS = (
         "memory-numpy",
         "memory",
         HOST,
-        "np.ones(1 << 50)",
-        "Unable to allocate",
-        moments=tuple(moment for moment in ANYWHERE),
+        "np.ones(3 << 48)",
+        "Unable to allocate 6.00 PiB",
     ),
     Fault(
         "memory-plain",
@@ -38,7 +37,7 @@ FAULTS = (
         "memory",
         HOST,
         "paddle.ones([1 << 18, 1 << 18], dtype='float64')",
-        "memory",
+        "Fail to alloc memory of 549755813888",
         moments=ANY_STEP,
     ),
     Fault(
@@ -55,7 +54,7 @@ FAULTS = (
         "shm-full",
         "storage",
         ("memory.shm", "data.worker", "storage.disk"),
-        key="DataLoader",
+        key="DataLoader worker",
         top="SAMPLE = 400000\n",
         moments=("first",),
         workers=1,
@@ -104,7 +103,7 @@ FAULTS = (
         "checkpoint",
         ("checkpoint",),
         "paddle.load('output/best_model/model.pdparams')",
-        "model.pdparams",
+        "(output/best_model/model.pdparams) to load model not exists",
         moments=("before-init", "init"),
     ),
     Fault(
@@ -112,7 +111,7 @@ FAULTS = (
         "checkpoint",
         ("checkpoint",),
         "paddle.load('output/best_model/model.pdparams')",
-        "model.pdparams",
+        "(output/best_model/model.pdparams) to load model not exists",
         moments=("before-init", "init"),
         who="all",
     ),
