@@ -11,9 +11,9 @@ from pathlib import Path
 
 from .draw import Job, as_json, from_json, job_of
 from .keep import keep
-from .play import play, played_of, write_played
-from .score import Answer, Result, agree, answer_of, from_report, judged
-from .truth import knowable, truth_of
+from .play import Played, play, played_of, write_played
+from .score import Answer, Claims, Result, agree, answer_of, from_report, judged
+from .truth import Truth, knowable, truth_of
 
 LIVE_REPORT = Path("log", "pdtriage", "report.json")
 
@@ -46,18 +46,29 @@ def result_of(folder: Path) -> Result | None:
     claims = judged(truth, answer, job)
     if not job.is_ours or job.kind == "running" or not (folder / "whole").is_dir():
         return Result(job, truth, answer, claims=claims)
+    whole = answer_of(folder / "whole")
     full = knowable(job, truth_of(job), folder / "whole")
-    whole, live = answer_of(folder / "whole"), _live_answer(folder / "whole")
-    live_claims = judged(full, live, job) if live else {}
-    if live:
-        live_claims["live and later agree"] = agree(live, whole)
-    if full.exits:
-        live_claims["exit code"] = played.exit_code in full.exits
+    live = [_live_answer(folder / "whole" / job.home_of(node)) for node in range(job.nodes)]
+    live_claims = _live_claims(job, full, played, whole, [one for one in live if one])
+    return Result(job, truth, answer, whole, live[0], played.exit_code, claims, live_claims)
+
+
+def _live_claims(
+    job: Job, truth: Truth, played: Played, whole: Answer, live: list[Answer]
+) -> Claims:
+    """What `pdtriage run` said at the end, on every node, how it exited, what it left."""
+    claims: Claims = {}
+    for answer in live:
+        for claim, right in judged(truth, answer, job).items():
+            claims[claim] = claims.get(claim, True) and right
+        claims["live and later agree"] = claims.get("live and later agree", True) and agree(
+            answer, whole
+        )
+    if truth.exits:
+        claims["exit code"] = played.exit_code in truth.exits
     if job.fault != "kill-all":
-        live_claims["nothing left behind"] = played.leftovers == 0
-    return Result(
-        job, truth, answer, whole, live, played.exit_code, played.leftovers, claims, live_claims
-    )
+        claims["nothing left behind"] = played.leftovers == 0
+    return claims
 
 
 def cases_below(top: Path) -> list[Path]:

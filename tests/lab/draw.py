@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from random import Random
 from typing import TypeVar
 
@@ -36,6 +37,7 @@ KEPT = {
     "logs": 6,
 }
 HEALTHY, RUNNING = 0.15, 0.05
+TWO_NODES, EARLIER, RESTARTS = 0.08, 0.12, 0.15
 FAMILIES = {
     "checkpoint": 6,
     "data": 14,
@@ -96,6 +98,13 @@ class Job:
     kept: str
     lost_victim: int
     """Whose log is gone where a victim's is."""
+    nodes: int = 1
+    kept_node: int | None = None
+    """The only node of two whose files were kept."""
+    earlier: tuple[str, ...] = ()
+    """What happened in runs that went into the same folder before: a fault, or healthy."""
+    restarts: str = ""
+    """always: the fault strikes again after the one restart; once: it does not."""
 
     @property
     def name(self) -> str:
@@ -104,6 +113,19 @@ class Job:
     @property
     def the_fault(self) -> Fault | None:
         return FAULTS[self.fault] if self.fault else None
+
+    @property
+    def per_node(self) -> int:
+        return self.ranks // self.nodes
+
+    def home_of(self, node: int) -> Path:
+        """Where the files of a node lie."""
+        return Path(f"node{node}") if self.nodes > 1 else Path()
+
+    def log_of(self, rank: int) -> Path:
+        """The log of a rank: its number is the local one."""
+        node, local = divmod(rank, self.per_node)
+        return self.home_of(node) / "log" / f"workerlog.{local}"
 
     @property
     def is_ours(self) -> bool:
@@ -121,6 +143,11 @@ def job_of(seed: str, index: int) -> Job:
     launcher = _one(lot, fault.launchers if fault and fault.launchers else LAUNCHERS)
     if fault:
         ranks = max(ranks, fault.least_ranks)
+    nodes, kept_node, earlier, restarts = _surroundings(
+        Random(f"{seed}:{index}:around"), launcher, kind, fault
+    )
+    if nodes > 1 and ranks % nodes:
+        ranks += 1
     logger = lot.choice(list(LOGGERS))
     steps = lot.randint(6, 12)
     moment = lot.choice(fault.moments) if fault else "middle"
@@ -152,6 +179,10 @@ def job_of(seed: str, index: int) -> Job:
         patience=_patience(lot, kind, fault),
         kept=_kept(lot, kind, fault),
         lost_victim=lot.choice(victims_left),
+        nodes=nodes,
+        kept_node=kept_node,
+        earlier=earlier,
+        restarts=restarts,
     )
 
 
@@ -162,7 +193,24 @@ def as_json(job: Job) -> str:
 def from_json(text: str) -> Job:
     fields = json.loads(text)
     noises = tuple(Noise(**noise) for noise in fields.pop("noises"))
-    return Job(**fields | {"noises": noises, "culprits": tuple(fields["culprits"])})
+    lists = {name: tuple(fields.get(name, ())) for name in ("culprits", "earlier")}
+    return Job(**fields | lists | {"noises": noises})
+
+
+def _surroundings(
+    lot: Random, launcher: str, kind: str, fault: Fault | None
+) -> tuple[int, int | None, tuple[str, ...], str]:
+    """Nodes, the node that was kept, earlier runs, restarts: at most one of these is unusual."""
+    chance = lot.random()
+    is_plain = fault is None or fault.is_plain
+    if chance < TWO_NODES and launcher != "legacy" and is_plain and kind != "running":
+        return 2, lot.choice((None, None, None, 0, 1)), (), ""
+    if TWO_NODES <= chance < TWO_NODES + EARLIER:
+        before = ("healthy", "healthy", "value-error", "key-error", "segfault", "exit-3")
+        return 1, None, tuple(lot.choice(before) for _ in range(lot.randint(1, 2))), ""
+    if chance > 1 - RESTARTS and launcher == "run" and fault and is_plain and fault.who == "one":
+        return 1, None, (), lot.choice(("always", "once"))
+    return 1, None, (), ""
 
 
 def _fault(lot: Random) -> Fault:

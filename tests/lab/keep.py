@@ -31,7 +31,9 @@ def keep(job: Job, whole: Path, into: Path) -> None:
 
 
 def is_kept(job: Job, name: Path) -> bool:
-    if name.parts[0] == "console.log":
+    if job.kept_node is not None and name.parts[0] != f"node{job.kept_node}":
+        return False
+    if name.name == "console.log":
         return job.kept in ("both", "console", "no-culprit", "no-victim") and not (
             job.kept.startswith("no-") and job.index % 2
         )
@@ -44,7 +46,7 @@ def is_kept(job: Job, name: Path) -> bool:
         lost = job.culprits
     elif job.kept == "no-victim":
         lost = (job.lost_victim,)
-    return not (is_log(name) and name.name in {f"workerlog.{rank}" for rank in lost})
+    return name not in {job.log_of(rank) for rank in lost}
 
 
 def is_log(name: Path) -> bool:

@@ -39,16 +39,19 @@ class Played:
 
 
 def play(job: Job, into: Path) -> Played:
-    """Run the job and leave its files in ``into``: ``log/`` and ``console.log``."""
+    """Run the job and leave its files in ``into``: ``log/`` and ``console.log`` of every node."""
     # Whoever starts this in the background is deaf to Ctrl-C, and so would the job be.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     top = Path(tempfile.mkdtemp(prefix="pdtriage-lab-")).resolve()
     try:
-        with sandbox.nodes(1, top) as nodes, ExitStack() as stack:
-            node = _prepared(job, nodes[0], stack)
+        with sandbox.nodes(job.nodes, top) as nodes, ExitStack() as stack:
+            for before in job.earlier:
+                with sandbox.no_leftovers():
+                    _launch(_earlier(job, before), nodes, into=None)
+            here = [_equipped(job, node, stack) for node in nodes]
             with sandbox.no_leftovers():
-                return _launch(job, node, into)
+                return _launch(job, here, into)
     finally:
         shutil.rmtree(top, ignore_errors=True)
 
@@ -61,9 +64,16 @@ def write_played(played: Played, folder: Path) -> None:
     (folder / "played.json").write_text(json.dumps(asdict(played)) + "\n")
 
 
-def _prepared(job: Job, node: Node, stack: ExitStack) -> Node:
+def _earlier(job: Job, before: str) -> Job:
+    """A run of the same people in the same folder."""
+    if before == "healthy":
+        return replace(job, kind="healthy", fault=None, epochs=1, culprits=(), restarts="")
+    plain = {"moment": "middle", "moment_step": 2, "culprits": (0,), "epochs": 1, "restarts": ""}
+    return replace(job, kind="fault", fault=before, **plain)  # type: ignore[arg-type]
+
+
+def _equipped(job: Job, node: Node, stack: ExitStack) -> Node:
     fault = job.the_fault
-    (node.home / "train.py").write_text(rendered(job), encoding="utf-8")
     if fault is None:
         return node
     if fault.memory_mb:
@@ -72,25 +82,29 @@ def _prepared(job: Job, node: Node, stack: ExitStack) -> Node:
     return replace(node, mounts=dict(fault.mounts))
 
 
-def _launch(job: Job, node: Node, into: Path) -> Played:
+def _launch(job: Job, nodes: list[Node], into: Path | None) -> Played:
+    """One launch on every node; its files are copied unless it is an earlier one."""
     fault = job.the_fault
-    env = {**sandbox.clean_environment(node.home), MARK: job.name}
-    if fault:
-        env |= fault.env
-    if fault and fault.helper:
-        (node.home / "helper.py").write_text(fault.helper)
-        node.spawn(["python", "helper.py"], {**env, MARK: ""}, node.home / "helper.out")
-        time.sleep(0.5)
-    started = time.monotonic()
-    process = node.spawn(_command(job), env, node.home / "console.log")
-    problem = _attend(job, node, process, into)
+    started, processes = time.monotonic(), []
+    for node in nodes:
+        (node.home / "train.py").write_text(rendered(job), encoding="utf-8")
+        env = {**sandbox.clean_environment(node.home), MARK: job.name}
+        if job.nodes > 1:
+            env["GLOO_SOCKET_IFNAME"] = sandbox.DEVICE
+        if fault and fault.helper:
+            (node.home / "helper.py").write_text(fault.helper)
+            node.spawn(["python", "helper.py"], {**env, MARK: ""}, node.home / "helper.out")
+            time.sleep(0.5)
+        processes.append(node.spawn(_command(job, node), env, node.home / "console.log"))
+    problem = _attend(job, nodes, processes, into)
     seconds = time.monotonic() - started
     time.sleep(0.3)
     left = _living(job.name)
-    if job.kind != "running":
-        _copy(node.home, into)
-        problem = problem or _missing_words(job, into) or _missing_end(job, process.poll())
-    return Played(process.poll(), round(seconds, 1), len(left), problem)
+    code = processes[job.culprits[0] // job.per_node if job.culprits else 0].poll()
+    if job.kind != "running" and into:
+        _copy(job, nodes, into)
+        problem = problem or _missing_words(job, into) or _missing_end(job, code)
+    return Played(code, round(seconds, 1), len(left), problem)
 
 
 def _missing_words(job: Job, whole: Path) -> str:
@@ -108,39 +122,48 @@ def _missing_end(job: Job, exit_code: int | None) -> str:
     return "nobody missed the culprit" if leaves and exit_code == 0 else ""
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: Job, node: Node) -> list[str]:
     fault = job.the_fault
-    more = fault.arguments if fault else ()
+    more = [*fault.arguments] if fault else []
     script = fault.script if fault else "train.py"
-    count = [] if "--nproc_per_node" in more else ["--nproc_per_node", str(job.ranks)]
-    words = [*count, *more, script]
+    if "--nproc_per_node" not in more:
+        more = ["--nproc_per_node", str(job.per_node), *more]
+    if job.nodes > 1:
+        meet = ["--nnodes", "2", "--master", f"{sandbox.HOSTS[0]}:49178"]
+        more += [*meet, "--rank", str(node.index), "--host", sandbox.HOSTS[node.index]]
+    if job.restarts:
+        more += ["--restart_on", "always", "--max_restart", "1", "--restart_delay", "0.5"]
     module = {"new": "paddle.distributed.launch", "legacy": "paddle.distributed.fleet.launch"}
     if job.launcher in module:
-        return ["python", "-m", module[job.launcher], *words]
+        return ["python", "-m", module[job.launcher], *more, script]
     own = ["--launcher", "paddle"] if job.launcher == "run-paddle" else []
-    return ["pdtriage", "run", *own, *words]
+    return ["pdtriage", "run", *own, *more, script]
 
 
-def _attend(job: Job, node: Node, process: subprocess.Popen[bytes], into: Path) -> str:
+def _attend(
+    job: Job, nodes: list[Node], processes: list[subprocess.Popen[bytes]], into: Path | None
+) -> str:
     """Wait for the end, doing at the moment what was drawn; returns what went wrong with that."""
     fault = job.the_fault
     outside = fault.outside if fault else None
     waits = outside is not None or job.kind == "running"
-    deadline = time.monotonic() + (fault.limit if fault else LIMIT)
-    while process.poll() is None:
+    limit = (fault.limit if fault else LIMIT) * (2 if job.restarts else 1)
+    deadline = time.monotonic() + limit
+    while any(process.poll() is None for process in processes):
         if time.monotonic() > deadline:
-            return f"not over after {fault.limit if fault else LIMIT:.0f} s"
-        if waits and (node.home / REACHED).exists():
+            return f"not over after {limit:.0f} s"
+        if waits and (nodes[0].home / REACHED).exists():
             waits = False
             time.sleep(job.patience)
             if job.kind == "running":
-                _copy(node.home, into)
+                assert into is not None
+                _copy(job, nodes, into)
                 return ""
             assert outside is not None
-            if problem := _send(outside, job, node, process):
+            if problem := _send(outside, job, nodes[0], processes[0]):
                 return problem
             if outside.signal == signal.SIGKILL and outside.target == "launcher":
-                process.wait()
+                processes[0].wait()
                 time.sleep(3)
                 return ""
         time.sleep(0.05)
@@ -182,16 +205,17 @@ def _is_zombie(process: Path) -> bool:
     return (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def _copy(home: Path, into: Path) -> None:
+def _copy(job: Job, nodes: list[Node], into: Path) -> None:
     """The files as they are now, with their times; this machine's places have other names."""
-    for source in (home / "console.log", *sorted(home.glob("log/**/*"))):
-        if not source.is_file():
-            continue
-        target = into / source.relative_to(home)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        times = source.stat()
-        target.write_bytes(neutral(source.read_bytes(), home))
-        os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for node in nodes:
+        for source in (node.home / "console.log", *sorted(node.home.glob("log/**/*"))):
+            if not source.is_file():
+                continue
+            target = into / job.home_of(node.index) / source.relative_to(node.home)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            times = source.stat()
+            target.write_bytes(neutral(source.read_bytes(), node.home))
+            os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def neutral(content: bytes, home: Path) -> bytes:

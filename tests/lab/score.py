@@ -31,6 +31,7 @@ class Answer:
     named: tuple[int, ...] = ()
     """All ranks that any cause names."""
     confidence: str | None = None
+    runs: int = 1
     problem: str = ""
 
     def __str__(self) -> str:
@@ -49,7 +50,6 @@ class Result:
     whole: Answer | None = None
     live: Answer | None = None
     exit_code: int | None = None
-    leftovers: int = 0
     claims: Claims = field(default_factory=dict)
     live_claims: Claims = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ def answer_of(folder: Path) -> Answer:
 def from_report(report: dict[str, Any]) -> Answer:
     causes = report.get("root_causes") or []
     if not causes:
-        return Answer(report["verdict"])
+        return Answer(report["verdict"], runs=len(report["runs"]))
     top = causes[0]
     return Answer(
         report["verdict"],
@@ -74,14 +74,20 @@ def from_report(report: dict[str, Any]) -> Answer:
         _ranks([top]),
         _ranks(causes),
         top.get("confidence"),
+        len(report["runs"]),
     )
 
 
 def judged(truth: Truth, answer: Answer, job: Job) -> Claims:
     """Which claims hold; what cannot be known only counts where too much is claimed."""
+    claims = _judged_quiet(truth, answer) if truth.is_quiet else _judged(truth, answer, job)
+    if truth.runs > 1 and job.kept in ("folder", "both", "gz"):
+        claims["runs"] = answer.runs == truth.runs
+    return claims
+
+
+def _judged(truth: Truth, answer: Answer, job: Job) -> Claims:
     fault = job.the_fault
-    if truth.is_quiet:
-        return _judged_quiet(truth, answer)
     claims: Claims = {}
     right_verdict = answer.verdict in truth.verdicts
     if truth.tells_verdict:
@@ -106,6 +112,8 @@ def judged(truth: Truth, answer: Answer, job: Job) -> Claims:
 def _judged_quiet(truth: Truth, answer: Answer) -> Claims:
     calm = answer.category is None and answer.verdict not in ("failed", "hung", "interrupted")
     claims = {"no alarm": calm and answer.verdict != "crashed"}
+    if not truth.tells_category:
+        claims = {"no overclaim": calm or answer.confidence != "proven"}
     if truth.tells_verdict:
         claims["verdict"] = answer.verdict in truth.verdicts
     if answer.confidence:
@@ -154,8 +162,11 @@ DIMENSIONS: dict[str, Callable[[Job], object]] = {
     "communication": lambda job: job.communication,
     "workers": lambda job: job.workers,
     "noise": lambda job: len(job.noises),
+    "nodes": lambda job: f"{job.nodes}{'' if job.kept_node is None else ', one kept'}",
+    "earlier runs": lambda job: len(job.earlier),
+    "restarts": lambda job: job.restarts or "none",
 }
-CLAIMS = ("verdict", "rank", "category", "victim spared", "no overclaim", "no alarm")
+CLAIMS = ("verdict", "rank", "category", "victim spared", "no overclaim", "no alarm", "runs")
 CONFIDENCES = ("proven", "likely", "guess")
 RUN_CLAIMS = ("live and later agree", "exit code", "nothing left behind")
 

@@ -22,7 +22,7 @@ import time
 RANK = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
 EPOCHS, STEPS, PACE, WORKERS = {epochs}, {steps}, {pace}, {workers}
 SAMPLE = 8
-{at_import}
+{struck}{at_import}
 import numpy as np
 import paddle
 import paddle.distributed as dist
@@ -97,6 +97,11 @@ def train():
 {main}
 '''
 
+_STRUCK = """
+HAS_STRUCK = os.path.exists(f".attempt.{RANK}")
+open(f".attempt.{RANK}", "w").close()
+"""
+
 _MAIN = {
     "plain": """
 if __name__ == "__main__":
@@ -169,6 +174,7 @@ def rendered(job: Job) -> str:
         steps=job.steps,
         pace=job.pace,
         workers=job.workers,
+        struck=_STRUCK if job.restarts == "once" else "",
         at_import=_at(job, "import", 0),
         plain=PLAIN,
         logger=LOGGERS[job.logger],
@@ -198,6 +204,8 @@ def _at(job: Job, place: str, columns: int) -> str:
         return ""
     fault = job.the_fault
     body = fault.at if fault else ""
+    if job.restarts == "once" and body:
+        body = f"if not HAS_STRUCK:\n{indent(body, '    ')}"
     if job.kind == "running" or (fault and fault.outside):
         body = f'open("{REACHED}", "w").close()\n{body}'
     if not body:
@@ -220,7 +228,10 @@ def _sample(job: Job) -> str:
     fault = job.the_fault
     if not fault or not fault.sample:
         return ""
-    return _guarded(job, fault.sample, 8, f"index == {4 * job.moment_step + 1}")
+    body = fault.sample
+    if job.restarts == "once":
+        body = f"if not HAS_STRUCK:\n{indent(body, '    ')}"
+    return _guarded(job, body, 8, f"index == {4 * job.moment_step + 1}")
 
 
 def _noise(job: Job, early: bool) -> str:

@@ -34,6 +34,8 @@ class Truth:
     """Right exit codes of `pdtriage run`; empty: any."""
     is_quiet: bool = False
     """Nothing is wrong: to name a cause is an alarm."""
+    runs: int = 1
+    """Runs in the folder, attempts counted."""
     tells_verdict: bool = True
     tells_rank: bool = True
     tells_category: bool = True
@@ -42,44 +44,59 @@ class Truth:
 def truth_of(job: Job) -> Truth:
     """What happened, as if everything had been kept."""
     fault = job.the_fault
+    runs = 1 + len(job.earlier) + bool(job.restarts)
     if fault is None:
         verdicts = ("succeeded",) if job.kind == "healthy" else ("running", "unknown")
-        return Truth(verdicts, exits=(0,), is_quiet=True)
+        return Truth(verdicts, exits=(0,), is_quiet=True, runs=runs)
+    if job.restarts == "once":
+        return Truth(("succeeded",), exits=(0,), is_quiet=True, runs=runs)
     categories = fault.categories
     if fault.name == "term-rank" and job.victims in HANDLED:
         categories = (*categories, "comm.peer", "code.python")
     victims = tuple(rank for rank in range(job.ranks) if rank not in job.culprits)
     if fault.who == "nobody" and fault.family == "launch":
         victims = ()
-    return Truth(fault.verdicts, categories, job.culprits, victims, fault.exits)
+    return Truth(fault.verdicts, categories, job.culprits, victims, fault.exits, runs=runs)
 
 
 def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
     """The same, and which of it the kept files tell."""
     texts = _texts(kept)
-    has_record = any("/pdtriage/" in f"/{name}" for name in texts)
-    has_console = "console.log" in texts
+    saw = _has_record(texts) or any(Path(name).name == "console.log" for name in texts)
     fault = job.the_fault
-    if fault is None:
-        return _marked(truth, has_record or has_console or job.kind == "running", True, True)
+    if fault is None or truth.is_quiet:
+        if job.kind == "running":
+            return _marked(truth, not _ends_in_noise(job), True, not _ends_in_noise(job))
+        return _marked(truth, saw, True, saw or not _ends_in_noise(job))
     if fault.family == "stopped":
-        told = has_record or has_console
-        return _marked(truth, told and fault.name not in ("kill-launcher", "kill-all"), True, told)
-    own = {name: texts[name] for name in texts if _is_of(name, job.culprits)}
-    speaks = bool(fault.key) and any(fault.key.encode() in text for text in own.values())
-    echoed = bool(fault.key) and any(fault.key.encode() in text for text in texts.values())
-    everybody = _has_all(job, texts)
+        said = saw and fault.name not in ("kill-launcher", "kill-all")
+        return _marked(truth, said, True, said)
+    return _knowable_failure(job, truth, texts, saw)
+
+
+def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool) -> Truth:
+    fault = job.the_fault
+    assert fault is not None
+    key = fault.key.encode()
+    own = [text for name, text in texts.items() if _is_of(job, name)]
+    speaks = bool(key) and any(key in text for text in own)
+    echoed = bool(key) and any(key in text for text in texts.values())
+    everybody = _has_all(job, texts) and not _ends_in_noise(job)
     trouble = any(_TROUBLE.search(text) for text in texts.values())
+    record = _has_record(texts)
+    verdict = speaks or (saw and job.kept_node is None) or record or (trouble and bool(own))
     return _marked(
         truth,
-        verdict=has_record or has_console or speaks or (trouble and bool(own)),
-        rank=speaks or has_record or (everybody and not _looks_alike(job)),
-        category=speaks or echoed if fault.key else has_record or everybody,
+        verdict=verdict,
+        rank=verdict and (speaks or record or (everybody and not _looks_alike(job))),
+        category=verdict and (speaks or echoed if key else record or everybody),
     )
 
 
 def _marked(truth: Truth, verdict: bool, rank: bool, category: bool) -> Truth:
-    honest = truth.categories if category else (*truth.categories, *SYMPTOMS)
+    honest = truth.categories
+    if not category and not truth.is_quiet:
+        honest = tuple(dict.fromkeys((*honest, *SYMPTOMS)))
     return replace(
         truth,
         categories=honest,
@@ -101,15 +118,24 @@ def _texts(kept: Path) -> dict[str, bytes]:
     return texts
 
 
-def _is_of(name: str, ranks: tuple[int, ...]) -> bool:
-    """Whether a file holds the words of one of these ranks; rank 0's are shown on the console."""
-    logs = {f"workerlog.{rank}" for rank in ranks}
-    return Path(name).name in logs or (name == "console.log" and 0 in ranks)
+def _has_record(texts: dict[str, bytes]) -> bool:
+    return any(Path(name).parent.name == "pdtriage" for name in texts)
+
+
+def _is_of(job: Job, name: str) -> bool:
+    """Whether a file holds words of a culprit; the console of a node shows its first rank."""
+    shown = {job.home_of(node) / "console.log": node * job.per_node for node in range(job.nodes)}
+    path = Path(name)
+    return path in {job.log_of(rank) for rank in job.culprits} or shown.get(path) in job.culprits
 
 
 def _has_all(job: Job, texts: dict[str, bytes]) -> bool:
-    names = {Path(name).name for name in texts}
-    return all(f"workerlog.{rank}" in names for rank in range(job.ranks))
+    return all(str(job.log_of(rank)) in texts for rank in range(job.ranks))
+
+
+def _ends_in_noise(job: Job) -> bool:
+    """Whether something alarming may be the last that a script without a word says."""
+    return bool(job.noises) and job.logger in MUTE
 
 
 def _looks_alike(job: Job) -> bool:

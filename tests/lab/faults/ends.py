@@ -38,7 +38,8 @@ def hang(name: str, at: str, number: signal.Signals | None, **more: object) -> F
         "exits": (128 + number,) if number else (1,),
         "may_name_nobody": number is not None,
     }
-    return Fault(name, "hang", HANG, at, **settings | more)  # type: ignore[arg-type]
+    settings |= {"categories": HANG} | more
+    return Fault(name, "hang", at=at, **settings)  # type: ignore[arg-type]
 
 
 FAULTS = (
@@ -194,5 +195,6 @@ FAULTS = (
         signal.SIGTERM,
         moments=("before-init",),
         verdicts=("hung", "interrupted", "failed"),
+        categories=("comm.init", *HANG),
     ),
 )

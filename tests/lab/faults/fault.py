@@ -66,5 +66,7 @@ class Fault:
     limit: float = 75.0
 
     @property
-    def is_silent(self) -> bool:
-        return not self.key
+    def is_plain(self) -> bool:
+        """Whether it needs nothing of its surroundings, and strikes on several nodes as on one."""
+        wants = self.outside or self.helper or self.mounts or self.memory_mb or self.arguments
+        return not wants and self.who != "first" and self.script == "train.py"
