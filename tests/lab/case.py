@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from .draw import Job, as_json, from_json, job_of
@@ -59,7 +60,8 @@ def _live_claims(
     """What `pdtriage run` said at the end, on every node, how it exited, what it left."""
     claims: Claims = {}
     for answer in live:
-        for claim, right in judged(truth, answer, job).items():
+        # A live report knows of its own launch only.
+        for claim, right in judged(replace(truth, runs=1), answer, job).items():
             claims[claim] = claims.get(claim, True) and right
         claims["live and later agree"] = claims.get("live and later agree", True) and agree(
             answer, whole

@@ -116,7 +116,7 @@ def _judged_quiet(truth: Truth, answer: Answer) -> Claims:
         claims = {"no overclaim": calm or answer.confidence != "proven"}
     if truth.tells_verdict:
         claims["verdict"] = answer.verdict in truth.verdicts
-    if answer.confidence:
+    if answer.confidence and (truth.tells_category or answer.confidence == "proven"):
         claims[answer.confidence] = False
     return claims
 
