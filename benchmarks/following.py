@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import selectors
 import statistics
 import subprocess
@@ -149,6 +150,7 @@ def write(folder: str, files: int, lines: int, seconds: float) -> None:
 
 def listen(folder: str, files: int) -> None:
     """As `pdtriage run` listens, until standard input is closed."""
+    from pdtriage.live.file_watch import Pace
     from pdtriage.live.log_follower import LogFollower
     from pdtriage.record.schema import ProcessRecord
 
@@ -161,9 +163,10 @@ def listen(folder: str, files: int) -> None:
         follower.follow(record, folder)
     follower.read_on()  # loads what it follows with
     follower.alerts = _Meter(delays)  # type: ignore[assignment]
-    follower.start()
     print("ready", flush=True)
-    sys.stdin.buffer.read()
+    pace = Pace()
+    while not select.select([sys.stdin], [], [], pace.pause(follower.read_on()))[0]:
+        pass
     follower.read_on()  # what comes this late is late
     follower.close()
     print(json.dumps(delays))

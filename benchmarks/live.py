@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -29,10 +28,10 @@ import following
 from following import cpu_of
 from results import keep
 
+from pdtriage.launch.supervise.processes import running_processes
 from pdtriage.record.reader import read_records
 
 RUN = [sys.executable, "-m", "pdtriage", "run", "--log_level", "ERROR"]
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 STEADY = """
 import sys, time
@@ -100,15 +99,20 @@ def main() -> None:
 
 
 def measure_load(seconds: int) -> dict[str, object]:
-    """After five seconds, when everything is loaded, until shortly before the end."""
+    """After five seconds, when everything is loaded, until shortly before the end.
+
+    Of the launcher and all processes it keeps for itself; memory that several of them share is
+    counted once.
+    """
     with script(STEADY) as (path, logs):
         process = start(path, logs, 8, str((seconds + 8) * 100))
         time.sleep(5)
-        before, began = cpu_of(process.pid), time.monotonic()
-        first = memory_of(process.pid)
+        ours = own_processes(process.pid)
+        before, began = sum(map(cpu_of, ours)), time.monotonic()
+        first = sum(map(share_of_memory, ours))
         time.sleep(seconds)
-        share = (cpu_of(process.pid) - before) / (time.monotonic() - began)
-        last = memory_of(process.pid)
+        share = (sum(map(cpu_of, ours)) - before) / (time.monotonic() - began)
+        last = sum(map(share_of_memory, ours))
         process.wait()
     return {"cpu_percent": round(100 * share, 2), "memory_mb": [first, last]}
 
@@ -120,7 +124,7 @@ def measure_flood(lines: int) -> dict[str, object]:
         process = start(path, logs, 1, str(lines))
         samples: list[int] = []
         while process.poll() is None:
-            samples.append(memory_of(process.pid))
+            samples.append(sum(map(share_of_memory, own_processes(process.pid))))
             time.sleep(0.5)
         took = time.monotonic() - began
     kept = samples[:: max(1, len(samples) // 8)]
@@ -172,11 +176,25 @@ def start(path: Path, logs: Path, ranks: int, *arguments: str) -> subprocess.Pop
     )
 
 
-def memory_of(pid: int) -> int:
+def own_processes(pid: int) -> list[int]:
+    """The launcher, its guardian, and whoever reads logs for it."""
+    ours = [pid]
+    for entry in running_processes():
+        with contextlib.suppress(OSError):
+            name = Path(f"/proc/{entry.pid}/comm").read_text()
+            if entry.parent == pid and name.startswith("pdtriage-"):
+                ours.append(entry.pid)
+    return ours
+
+
+def share_of_memory(pid: int) -> int:
+    """In MB; what n processes share counts a n-th."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE >> 20
-    except (OSError, IndexError):
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
         return 0
+    found = re.search(r"^Pss:\s+(\d+)", rollup, re.M)
+    return round(int(found[1]) / 1024) if found else 0
 
 
 @contextlib.contextmanager

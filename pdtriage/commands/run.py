@@ -5,11 +5,13 @@ Not a typer command: its flags are those of Paddle's launcher, and a launcher ha
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pdtriage.commands.launch_checks import launch_checks
 from pdtriage.launch import run as launch
@@ -18,12 +20,12 @@ from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.live.analyst import LiveAnalyst
 from pdtriage.live.observer import LiveObserver
+from pdtriage.live.wire import Published
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text, language_of
 
-if TYPE_CHECKING:
-    # A launcher starts without the nouns of the analysis.
-    from pdtriage.model import Report
+_GLANCE = 0.01
+"""Seconds between looks at whether the report has come."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -32,8 +34,10 @@ def run(arguments: Sequence[str]) -> int:
     _refuse_unusable(flags)
     language = flags.answer_language(language_of())
     parsers = (Path(flags.parsers),) if flags.parsers else ()
-    observer = LiveObserver(language, parsers=parsers)
-    analyst = LiveAnalyst(observer.follower, flags.log_dir, language)
+    observer = LiveObserver(
+        language, folder=flags.log_dir, parsers=parsers, budget=flags.analysis_budget
+    )
+    analyst = LiveAnalyst(observer.reader, flags.log_dir)
     try:
         outcome = launch(
             flags,
@@ -42,13 +46,12 @@ def run(arguments: Sequence[str]) -> int:
             language=language,
             checks=launch_checks,
         )
+        # All is decided: who wants to go now gets the code of the job, and no more words.
+        with contextlib.suppress(_Enough), _signals_are_enough():
+            observer.close_view()
+            _publish(analyst.publish(outcome.decisions, flags.report, _wait), language)
     finally:
         observer.close()
-    report = analyst.report
-    if outcome.record is not None:
-        report = analyst.report_on_launch(outcome.decisions)
-    if report is not None:
-        _publish(report, flags, language)
     return outcome.exit_code
 
 
@@ -107,15 +110,37 @@ def _is_ranks(text: str) -> bool:
     return text.strip() == "all" or all(part.strip().isdecimal() for part in text.split(","))
 
 
-def _publish(report: Report, flags: LaunchFlags, language: Language) -> None:
-    from pdtriage.live import publish
+def _publish(published: Published | None, language: Language) -> None:
+    if published is None:
+        return
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it
+        sys.stderr.write(published.shown)
+        sys.stderr.flush()
+    if published.trouble is not None:
+        print(f"pdtriage run: {published.trouble.in_(language)}", file=sys.stderr)
 
-    if report.verdict != "succeeded" or report.root_causes or report.attempts:
-        publish.show(report, sys.stderr, flags.log_dir)
+
+class _Enough(Exception):  # noqa: N818 (not an error)
+    """A signal came while only words were left."""
+
+
+@contextlib.contextmanager
+def _signals_are_enough() -> Iterator[None]:
+    def leave(number: int, frame: object) -> None:  # noqa: ARG001 (given to all)
+        raise _Enough
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # nohup and background shells ask us to ignore some of these.
+    heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = [(number, signal.signal(number, leave)) for number in heeded]
     try:
-        publish.store(report, flags.log_dir)
-        if flags.report is not None:
-            publish.write_to(report, Path(flags.report))
-    except OSError as error:
-        problem = Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
-        print(f"pdtriage run: {problem.in_(language)}", file=sys.stderr)
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _wait(is_over: Callable[[], bool]) -> bool:
+    while not is_over():
+        time.sleep(_GLANCE)
+    return True

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import FollowedLog
 from pdtriage.model import Rank, Role
 from pdtriage.record.schema import PeerRecord
-from pdtriage.runs.peer_ranks import ranks_of
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
-from pdtriage.verdict.rank_reading import Observation, read_rank
-from pdtriage.verdict.suspects import CONSEQUENCES
+
+if TYPE_CHECKING:
+    # Most jobs give no reason to judge anybody: what that needs is imported with the first one.
+    from pdtriage.verdict.rank_reading import Observation
 
 PATIENCE = 0.5
 """Seconds without a step after which an error that ended nothing yet was not survived."""
@@ -24,27 +26,27 @@ MOST_PEERS = 1 << 20
 ROLES: dict[str, Role] = {"server": "server", "heter": "heter", "coordinator": "coordinator"}
 
 
-@dataclass
-class _Undecided:
+class _Undecided(NamedTuple):
     """An error that its process may yet survive."""
 
     error: Observation
     since: float
 
 
-@dataclass
 class Alerts:
     """Looks at suspicious logs and decides what is worth a line."""
 
-    knowledge: Knowledge
-    only: frozenset[int] | None = None
-    """Set when the job is being stopped: what a process writes while it is ended is no news."""
-    _undecided: dict[str, _Undecided] = field(default_factory=dict)
-    _alerted: dict[str, set[str]] = field(default_factory=dict)
-    """By signature: logs whose cause of that kind was told of."""
-    _same: dict[str, list[str]] = field(default_factory=dict)
-    """By signature: further ranks with that cause, to be told of together."""
-    _together_at: float = 0.0
+    def __init__(self, knowledge: Knowledge, only: frozenset[int] | None = None) -> None:
+        """`only` is set when the job is being stopped: what a process writes while it is ended is
+        no news."""
+        self.knowledge = knowledge
+        self.only = only
+        self._undecided: dict[str, _Undecided] = {}
+        self._alerted: dict[str, set[str]] = {}
+        """By signature: logs whose cause of that kind was told of."""
+        self._same: dict[str, list[str]] = {}
+        """By signature: further ranks with that cause, to be told of together."""
+        self._together_at = 0.0
 
     def in_logs(self, logs: Iterable[FollowedLog], dead: Collection[int] = ()) -> list[Text]:
         """The alerts that are due; processes that are `dead` did not survive their errors."""
@@ -63,6 +65,8 @@ class Alerts:
 
     def of_peer(self, peer: PeerRecord) -> list[Text]:
         """What another node saw, in our own words and with its evidence."""
+        from pdtriage.runs.peer_ranks import ranks_of
+
         ranks = ranks_of(peer.node, peer.facts, self.knowledge, MOST_PEERS)
         alerts = []
         for rank in ranks:
@@ -122,6 +126,9 @@ class Alerts:
 
     def _error_of(self, rank: Rank) -> Observation | None:
         """What this process failed of, unless it only followed another one."""
+        from pdtriage.verdict.rank_reading import read_rank
+        from pdtriage.verdict.suspects import CONSEQUENCES
+
         error = read_rank(rank, self.knowledge).primary
         return None if error is None or error.category in CONSEQUENCES else error
 

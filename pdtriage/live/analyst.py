@@ -1,151 +1,80 @@
-"""Judges a launch with the same pipeline as `pdtriage analyze`."""
+"""Has a launch judged by the process that reads its logs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
-from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
-from pdtriage.live.log_follower import LogFollower
+from pdtriage.launch.supervise.outcome import (
+    AnswerWait,
+    Conclusion,
+    ExitOrderAnalyst,
+    NotJudged,
+)
+from pdtriage.live import wire
+from pdtriage.live.reader_link import NotAnswered, ReaderLink
 from pdtriage.record.schema import PeerFacts, RunRecord
-from pdtriage.support.language import Language, Text
+from pdtriage.support.language import Text
 
-if TYPE_CHECKING:
-    # A launcher starts without the nouns of the analysis.
-    from pdtriage.launch.supervise.restart import Decision
-    from pdtriage.model import Cause, Exit, Report, RunFacts
+FACTS_PATIENCE = 5.0
+"""Seconds the other nodes wait at most to hear why it failed here."""
 
 
 class LiveAnalyst:
-    """Judges what the follower has read, which is every log by the time somebody wants to know."""
+    """Asks the reader; judges by exit order where the reader has nothing to say."""
 
-    def __init__(self, follower: LogFollower, folder: str, language: Language) -> None:
-        self._follower = follower
+    def __init__(self, link: ReaderLink, folder: str) -> None:
+        self._link = link
         self._folder = folder
-        self._language = language
-        self.report: Report | None = None
-        """The last judgement."""
-        self._attempts: dict[int, RunFacts] = {}
+        self._judged: RunRecord | None = None
+        """What the last judgement was made of."""
 
-    def facts(self, record: RunRecord) -> PeerFacts:
-        # Of its own ranks only: what others told, they tell themselves.
-        report, run = self._judge(record._replace(peers=()))
-        from pdtriage.runs.peer_ranks import facts_of
+    def facts(self, record: RunRecord, tell: Callable[[PeerFacts], None]) -> None:
+        def take(answer: PeerFacts | None) -> None:
+            if answer is None:
+                ExitOrderAnalyst().facts(record, tell)
+            else:
+                tell(answer)
 
-        return facts_of(run, report)
+        self._link.ask_later("facts", record, FACTS_PATIENCE, take)
 
-    def conclude(self, record: RunRecord) -> Conclusion:
-        self.report = None  # that of an earlier attempt, should this one not be understood
-        report, run = self._judge(record)
-        self.report = report
-        self._remember(record.attempt, run)
-        if record.reason == "interrupted":
-            return Conclusion("interrupted")
-        if not report.root_causes:
-            return Conclusion(report.verdict)
-        cause = report.root_causes[0]
-        ending = _exit_of(run, cause.role, cause.rank)
-        return Conclusion(
-            report.verdict,
-            cause.ranks,
-            code=ending.code if ending else None,
-            signal=ending.signal if ending else None,
-            stopped=bool(ending and ending.stopped),
-            role=cause.role,
-            failure=self._failure(cause, run),
-        )
+    def conclude(self, record: RunRecord, wait: AnswerWait) -> Conclusion:
+        self._judged = None  # that of an earlier attempt, should this one not be understood
+        try:
+            conclusion: Conclusion = self._link.ask("conclude", record, wait)
+        except NotAnswered as refusal:
+            raise NotJudged(_not_judged(refusal, self._folder)) from None
+        self._judged = record
+        return conclusion
 
-    def report_on_launch(self, decisions: Mapping[int, Decision]) -> Report | None:
-        """The report on the last attempt, which knows of the others and what followed them."""
-        from pdtriage.analysis.job import Job
-        from pdtriage.model import Restart
-        from pdtriage.verdict.attempt_comparison import furthest
-
-        if self.report is None or (len(self._attempts) < 2 and not decisions):
-            return self.report
-        runs = [
-            facts._replace(
-                run=facts.run._replace(index=index, attempt=attempt),
-                restart=Restart(*decisions[attempt]) if attempt in decisions else None,
-                reached=furthest(facts),  # heard to the end, whatever came after it
+    def publish(
+        self, decisions: Mapping[int, tuple[bool, Text]], files: str | None, wait: AnswerWait
+    ) -> wire.Published | None:
+        """Write the report on the last attempt; None where there is none, and that was said."""
+        if self._judged is None:
+            return None
+        try:
+            published: wire.Published = self._link.ask(
+                "publish", self._judged, wait, decisions=decisions, files=files
             )
-            for index, (attempt, facts) in enumerate(sorted(self._attempts.items()), 1)
-        ]
-        return Job(runs, self._follower.engine.knowledge).report("last", self._language)
+        except NotAnswered as refusal:
+            return wire.Published("", _not_judged(refusal, self._folder))
+        return published
 
-    def _remember(self, attempt: int, run: RunFacts) -> None:
-        from pdtriage.verdict.attempt_comparison import MOST
 
-        self._attempts[attempt] = run
-        while len(self._attempts) > MOST:
-            del self._attempts[min(self._attempts)]
-
-    def _failure(self, cause: Cause, run: RunFacts) -> Failure:
-        from pdtriage.knowledge.retry import worth_of
-
-        workers = [rank for rank in run.ranks if rank.role == cause.role]
-        worth = worth_of(
-            cause.signature,
-            cause.category,
-            self._follower.engine.knowledge,
-            on_all_ranks=1 < len(workers) <= len(cause.ranks),
+def _not_judged(refusal: NotAnswered, folder: str) -> Text:
+    later = f"`pdtriage analyze {folder}`"
+    if refusal.told:
+        return Text(
+            "told to stop while the logs were being read: judging by exit order alone; "
+            f"{later} reads them",
+            f"读取日志时收到停止信号：仅按退出顺序判断；可用 {later} 读取日志",
         )
-        return Failure(_titled(cause), cause.fingerprint, *worth, _reached(run))
-
-    def _judge(self, record: RunRecord) -> tuple[Report, RunFacts]:
-        """The report on what was written and recorded so far."""
-        facts, started_over = self._follower.snapshot()
-        # Only now: the follower imports all of this under its lock, perhaps in its own thread, and
-        # two threads that import parts of one package may each see the other's half.
-        from pdtriage.analysis.job import Job
-        from pdtriage.model import Run
-        from pdtriage.runs import assemble
-        from pdtriage.sources.display_path import display_roots, join
-
-        knowledge = self._follower.engine.knowledge
-        root = display_roots([self._folder])[0]
-        placed = [
-            own._replace(file=own.file._replace(path=join(root, own.file.path), folder=root))
-            for own in facts
-        ]
-        runs = assemble(placed, [(root, _from_the_top(record, started_over))], knowledge)
-        # Only this launch was followed, so its attempts are all there is to tell of.
-        launch = [run for run in runs if run.run.launch == runs[-1].run.launch]
-        attempts = [
-            run._replace(run=Run(index, 1, index - 1, run.run.started, run.run.ended))
-            for index, run in enumerate(launch, 1)
-        ]
-        return Job(attempts, knowledge).report("last", self._language), attempts[-1]
-
-
-def _titled(cause: Cause) -> Text:
-    from pdtriage.report.words import numbers
-
-    if cause.rank is None:
-        return cause.title
-    many = len(cause.ranks) > 1
-    role = f"rank{'s' * many}" if cause.role == "worker" else cause.role
-    who = f"{role} {numbers(cause.ranks) if many else cause.rank}"
-    return Text(f"{who}: {cause.title.en}", f"{who.replace('ranks', 'rank')}：{cause.title.zh}")
-
-
-def _reached(run: RunFacts) -> Reached | None:
-    from pdtriage.verdict.attempt_comparison import furthest
-
-    reached = furthest(run)
-    return None if reached is None else Reached(step=reached[1], epoch=reached[0])
-
-
-def _exit_of(run: RunFacts, role: str, rank: int | None) -> Exit | None:
-    return next((r.exit for r in run.ranks if r.role == role and r.rank == rank), None)
-
-
-def _from_the_top(record: RunRecord, logs: set[str | None]) -> RunRecord:
-    """The record for logs that began anew: the place where the run began is gone with the rest."""
-    if not logs:
-        return record
-    processes = tuple(
-        process._replace(offset=0, end_offset=None) if process.log in logs else process
-        for process in record.processes
+    if why := str(refusal):
+        return Text(
+            f"the analysis failed ({why}); judging by exit order alone",
+            f"分析失败（{why}）；仅按退出顺序判断",
+        )
+    return Text(
+        f"the logs could not be read in time: judging by exit order alone; {later} reads them",
+        f"未能及时读完日志：仅按退出顺序判断；可用 {later} 读取日志",
     )
-    return record._replace(processes=processes)

@@ -1,4 +1,4 @@
-"""Log files while they grow: what was appended, what came or went, and who writes.
+"""Log files while they grow: what was appended, what came or went.
 
 What is appended to open files is read on a beat, because modify events cost a whole core and
 network file systems send none. For the same reason a folder is looked at now and then even when no
@@ -12,8 +12,6 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pdtriage.launch.supervise.processes import process_entry
-from pdtriage.support.open_files import writers_of
 from pdtriage.support.regular_files import open_file
 
 if TYPE_CHECKING:
@@ -53,6 +51,18 @@ class Tail:
             chunk = self._start_over(most)
         self.position += len(chunk)
         return chunk
+
+    def skip_to_last(self, most: int) -> int:
+        """Go on at the first whole line of the last `most` bytes; how many are left out."""
+        if self._descriptor is None and not self._open():
+            return 0
+        assert self._descriptor is not None
+        begin = os.fstat(self._descriptor).st_size - most
+        if begin <= self.position:
+            return 0
+        begin += os.pread(self._descriptor, most, begin).find(b"\n") + 1
+        skipped, self.position = begin - self.position, begin
+        return skipped
 
     def check_name(self) -> None:
         """See whether the name still means this file; an old one is read to its end first."""
@@ -141,34 +151,6 @@ class Pace:
         return BUSY if self._quiet < 10 else IDLE
 
 
-class Writers:
-    """Processes that have one of the logs open for writing, found once and then only counted."""
-
-    def __init__(self) -> None:
-        self.seen = False
-        """There was one at some time."""
-        self._births: dict[int, int] = {}
-
-    def add(self, pids: list[int]) -> None:
-        """Processes that belong to the job whatever they have open, its launcher for one."""
-        for pid in pids:
-            birth = _birth_of(pid)
-            if birth:
-                self._births.setdefault(pid, birth)
-                self.seen = True
-
-    def alive(self) -> int:
-        """How many of those found are still there."""
-        self._births = {
-            pid: birth for pid, birth in self._births.items() if _birth_of(pid) == birth
-        }
-        return len(self._births)
-
-    def search(self, paths: set[str]) -> None:
-        """Add those that write into `paths`, of all processes that we may look into."""
-        self.add(writers_of(paths))
-
-
 def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObserver | None:
     from watchdog.events import (
         DirCreatedEvent,
@@ -197,9 +179,3 @@ def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObse
     except OSError:
         return None  # no more inotify watches to be had, or no such folder yet
     return observer
-
-
-def _birth_of(pid: int) -> int:
-    """0 for a process that is gone, or only waits to be collected."""
-    entry = process_entry(pid)
-    return entry.born if entry is not None and entry.state not in "ZX" else 0

@@ -20,6 +20,7 @@ from pdtriage.record.schema import ProcessRecord
 from pdtriage.scan import Engine, FileScanner, scan
 from pdtriage.scan.detect import STRUCTURE, Detector
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
 from pdtriage.support.regular_files import open_binary
 
 PIECE = 1 << 17
@@ -126,6 +127,10 @@ class FollowedLog:
         self._tail = Tail(path, self.begin)
         self._generation = 0
         self._scanner = self._new_scanner()
+        self._before: FileFacts | None = None
+        """What stands before a part that was not read."""
+        self.unread = 0
+        """Bytes of that part."""
         self._pending: list[bytes] = []
         self._pending_size = 0
         self._seam = b""
@@ -141,6 +146,7 @@ class FollowedLog:
             self._generation = self._tail.generation
             self.begin, self.news_from, self._window, self._seam = 0, 0, b"", b""
             self._pending, self._pending_size = [], 0
+            self._before, self.unread = None, 0
             self._scanner = self._new_scanner()
         self._prescan.add(self._seam, chunk, self.mark_suspicious)
         self._seam = (self._seam + chunk[-self._prescan.reach :])[-self._prescan.reach :]
@@ -175,9 +181,31 @@ class FollowedLog:
         self._suspicious = False
         self._feed()
         facts = self._scanner.facts()
+        if self._before is not None:
+            facts = _joined(self._before, facts, self.unread)
         rest = REST_FACTOR * (time.thread_time() - began)
         self._rest_until = time.monotonic() + min(LONGEST_REST, rest)
         return facts._replace(file=self._stamped())
+
+    def skip_to_last(self, most: int) -> None:
+        """Leave out all but the last `most` bytes of what was not read yet."""
+        begin = self._tail.position
+        unread = self._tail.skip_to_last(most)
+        if unread:
+            self._feed()
+            facts = self._scanner.facts()
+            self._before = _joined(self._before, facts, 0) if self._before else facts
+            self.unread += unread
+            self._seam = self._window = b""
+            self._scanner = FileScanner(
+                self.file,
+                self._engine,
+                begin=begin + unread,
+                first_line=facts.lines + 1,
+                piece=PIECE,
+            )
+        while self.read_on() and self._tail.position < begin + unread + 2 * most:
+            pass
 
     def read_step(self) -> None:
         """Read the newest step counter, if anything was written since the last time."""
@@ -221,6 +249,32 @@ class FollowedLog:
         except OSError:
             return self.file
         return self.file._replace(size=status.st_size, modified=status.st_mtime)
+
+
+def _joined(before: FileFacts, after: FileFacts, unread: int) -> FileFacts:
+    """The facts of a log, a part of which was left out."""
+    notes = [*before.notes, *after.notes]
+    if unread:
+        name = after.file.path.rpartition("/")[2]
+        notes.append(
+            Text(
+                f"{name}: {_amount(unread)} in its middle were not read, for want of time; what "
+                "stands behind them is numbered as if they were not there",
+                f"{name}：因时间不够，中间 {_amount(unread)} 没有读取；其后的行号未计入这一部分",
+            )
+        )
+    return after._replace(
+        events=(*before.events, *after.events),
+        progress=(*before.progress, *after.progress),
+        stamps=(*before.stamps, *after.stamps),
+        echoes=(*before.echoes, *after.echoes),
+        environments=(*before.environments, *after.environments),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _amount(size: int) -> str:
+    return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{max(1, size >> 20)} MB"
 
 
 def _alert_literals(knowledge: Knowledge) -> set[str]:

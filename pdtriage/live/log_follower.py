@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,8 @@ STEPS_BUDGET = 0.004
 """Seconds of one beat that may go into counting steps."""
 BUDGET = 0.1
 """Seconds of one beat that may go into reading."""
-WARM_UP = 0.4
-"""Seconds the job gets to itself before we load what we follow it with."""
+LAST_BYTES = 1 << 20
+"""Of a log that there is no time to read: its end, where most causes stand."""
 
 
 class ProcessStatus(NamedTuple):
@@ -43,7 +43,7 @@ class ProcessStatus(NamedTuple):
 
 
 class LogFollower:
-    """Used by two threads: its own reads on, the one that launches adds logs and asks."""
+    """Reads on when it is told to, and knows what the logs it was given say."""
 
     def __init__(
         self, on_alert: Callable[[Text], None], parsers: Sequence[Path] = (), *, events: bool = True
@@ -58,19 +58,11 @@ class LogFollower:
         self._dead: set[int] = set()
         self._peers: list[PeerRecord] = []
         self._only_of: frozenset[int] | None = None
-        self._lock = threading.RLock()
-        self._no_warm_up = threading.Event()
-        self._leaving = False
         self._engine: LiveEngine | None = None
         self.alerts: Alerts | None = None
         self._watch: FolderWatch | None = None
-        self._thread: threading.Thread | None = None
         self._steps_read_at = 0.0
         self._stale_steps: list[FollowedLog] = []
-
-    def start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="log-follower", daemon=True)
-        self._thread.start()
 
     def follow(self, process: ProcessRecord, folder: str) -> None:
         """Follow the log of a process that was just started."""
@@ -97,12 +89,10 @@ class LogFollower:
     def add_peer(self, peer: PeerRecord) -> None:
         """Another node failed and says what it saw."""
         self._peers.append(peer)
-        self._no_warm_up.set()
 
     def mark_dead(self, pid: int) -> None:
         """This process will write no more: what its log says last was not survived."""
         self._dead.add(pid)
-        self._no_warm_up.set()
 
     def mute(self) -> None:
         """From now on, only those that died before this may still be told of."""
@@ -111,90 +101,70 @@ class LogFollower:
         if self.alerts is not None:
             self.alerts.only = self._only_of
 
-    def _run(self) -> None:
-        """Read on until `close`; what goes wrong in here must not harm the job."""
-        from pdtriage.live.file_watch import Pace
-
-        pace = Pace()
-        self._no_warm_up.wait(WARM_UP)
-        try:
-            while not self._leaving or self._peers:  # what a peer told is never left untold
-                time.sleep(pace.pause(self.read_on()))
-        except Exception as trouble:
-            what = f"{type(trouble).__name__}: {trouble}"
-            self._on_alert(
-                Text(
-                    f"logs are no longer followed ({what}); the job goes on",
-                    f"不再跟踪日志（{what}）；作业继续运行",
-                )
-            )
-
     def read_on(self) -> bool:
         """Take what is new in all logs; True if there was something."""
-        with self._lock:
-            self._open()
-            news = self._read_logs()
-            if self._watch is not None and self._watch.is_due():
-                for log in self._logs.values():
-                    log.check_name()
-            self._read_steps()
-            assert self.alerts is not None
-            alerts = self.alerts.in_logs(self._logs.values(), self._dead)
-            while self._peers:
-                alerts += self.alerts.of_peer(self._peers.pop(0))
+        self._open()
+        news = self._read_logs()
+        if self._watch is not None and self._watch.is_due():
+            for log in self._logs.values():
+                log.check_name()
+        self._read_steps()
+        assert self.alerts is not None
+        alerts = self.alerts.in_logs(self._logs.values(), self._dead)
+        while self._peers:
+            alerts += self.alerts.of_peer(self._peers.pop(0))
         for text in alerts:
             self._on_alert(text)
         return news
 
-    def snapshot(self) -> tuple[list[FileFacts], set[str | None]]:
+    def snapshot(self, seconds: float = inf) -> tuple[list[FileFacts], set[str | None]]:
         """The facts of every log, and the names of logs that began anew during this run."""
-        with self._lock:
-            facts = list(self.facts().values())
-            logs = self._logs.values()
-            return facts, {log.process.log for log in logs if log.process and log.is_restarted()}
+        facts = list(self.facts(seconds).values())
+        logs = self._logs.values()
+        return facts, {log.process.log for log in logs if log.process and log.is_restarted()}
 
-    def facts(self) -> dict[str, FileFacts]:
-        """All that stands in every log now, by path."""
-        with self._lock:
-            self._open()
-            for log in self._logs.values():
-                log.check_name()
-                while log.read_on():
-                    pass
-            return {path: log.facts() for path, log in self._logs.items()}
+    def facts(self, seconds: float = inf) -> dict[str, FileFacts]:
+        """All that stands in every log now, by path; of what takes longer, the end alone."""
+        deadline = time.monotonic() + seconds
+        self._open()
+        for log in self._logs.values():
+            log.check_name()
+        growing = list(self._logs.values())
+        while growing and time.monotonic() < deadline:  # in turn: all of them get their share
+            growing = [log for log in growing if log.read_on()]
+        for log in growing:
+            log.skip_to_last(LAST_BYTES)
+        return {path: log.facts() for path, log in self._logs.items()}
+
+    def has_unread(self) -> bool:
+        """There was no time to read all of it."""
+        return any(log.unread for log in self._logs.values())
 
     @property
     def engine(self) -> Engine:
         return self._load().engine
 
     def close(self) -> None:
-        self._leaving = True
-        self._no_warm_up.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
         if self._watch is not None:
             self._watch.close()
-        with self._lock:
-            for log in self._logs.values():
-                log.close()
+            self._watch = None
+        for log in self._logs.values():
+            log.close()
 
-    def reset(self) -> None:
-        """After `close`: ready for the processes of another attempt."""
-        with self._lock:
-            self._leaving = False
-            self._no_warm_up.clear()
-            self._thread = self._watch = None
-            self._added.clear()
-            self._logs.clear()
-            self._stale_steps.clear()
-            self._dead.clear()
-            self._peers.clear()
-            self._only_of = None
-            self.statuses = ()
-            if self.alerts is not None:
-                from pdtriage.live.alerts import Alerts
+    def start_over(self) -> None:
+        """The next attempt writes into the same files; what this one wrote is judged."""
+        self.close()
+        self._added.clear()
+        self._logs.clear()
+        self._stale_steps.clear()
+        self._dead.clear()
+        self._peers.clear()
+        self._only_of = None
+        self.statuses = ()
+        if self.alerts is not None:
+            from pdtriage.live.alerts import Alerts
 
-                self.alerts = Alerts(self.alerts.knowledge)
+            self.alerts = Alerts(self.alerts.knowledge)
 
     def _read_logs(self) -> bool:
         """Read on while logs grow faster than one piece a beat, but not without a pause."""
@@ -231,22 +201,14 @@ class LogFollower:
                 self._watch = FolderWatch(folder, events=self._events)
 
     def _load(self) -> LiveEngine:
-        """Import and compile what we follow and judge with, once, in whichever thread is first.
+        """Compile what we follow and judge with, once."""
+        if self._engine is None:
+            from pdtriage.live.alerts import Alerts
+            from pdtriage.live.followed_log import LiveEngine
 
-        All of it here, under the lock: two threads that import parts of one package at the same
-        time may each see the other's half.
-        """
-        with self._lock:
-            if self._engine is None:
-                import pdtriage.analysis.pipeline
-                import pdtriage.masking.redact
-                import pdtriage.runs.peer_ranks  # noqa: F401 (the first report must not wait)
-                from pdtriage.live.alerts import Alerts
-                from pdtriage.live.followed_log import LiveEngine
-
-                self._engine = LiveEngine.load(self._parsers)
-                self.alerts = Alerts(self._engine.engine.knowledge, only=self._only_of)
-            return self._engine
+            self._engine = LiveEngine.load(self._parsers)
+            self.alerts = Alerts(self._engine.engine.knowledge, only=self._only_of)
+        return self._engine
 
     def _read_steps(self) -> None:
         """All logs every second; of many, a few each beat, so that no beat is late for it."""

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from pdtriage.launch.console.console import Console
-from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.flags import ANALYSIS_BUDGET, LaunchFlags
 from pdtriage.launch.supervise.events import (
     AllStarted,
     Configured,
     Died,
-    Finished,
     Interrupted,
     LaunchEvent,
     Noted,
@@ -26,7 +25,8 @@ from pdtriage.launch.supervise.events import (
     Started,
     Stopping,
 )
-from pdtriage.live.log_follower import LogFollower
+from pdtriage.live.reader_link import ReaderLink
+from pdtriage.live.wire import Setup
 from pdtriage.record.schema import PeerRecord, ProcessRecord
 from pdtriage.support.language import Language, Text
 
@@ -51,12 +51,15 @@ class LiveObserver:
         self,
         language: Language = "en",
         *,
+        folder: str = "log",
         parsers: tuple[Path, ...] = (),
+        budget: float = ANALYSIS_BUDGET,
         out: BinaryIO | None = None,
         err: TextIO | None = None,
     ) -> None:
         self.language = language
-        self.follower = LogFollower(self._alert, parsers)
+        setup = Setup(tuple(map(str, parsers)), folder, language)
+        self.reader = ReaderLink(self._alert, setup, budget)
         self._out = sys.stdout.buffer if out is None else out
         self._err = sys.stderr if err is None else err
         self._console = Console(language, lines=_TextTo(self._print))
@@ -80,15 +83,13 @@ class LiveObserver:
             self._console.debug(event)
             return
         elif isinstance(event, (Stopping, Interrupted)):
-            self.follower.mute()
+            self.reader.mute()
             self._impatient |= isinstance(event, Interrupted) and event.again
         elif isinstance(event, Died):
             self._dead += 1
-            self.follower.mark_dead(event.death.pid)
+            self.reader.mark_dead(event.death.pid)
         elif isinstance(event, (PeerSilent, PeerDiffers)):
             self._warnings += 1
-        elif isinstance(event, Finished):
-            self.close()
         elif isinstance(event, (Restarting, Reforming)):
             self._start_over()
         self._console.notice(event)
@@ -99,23 +100,27 @@ class LiveObserver:
     def beat(self) -> None:
         """Not needed, see `beat_seconds`."""
 
-    def close(self) -> None:
-        """Also when the launch ended without a word: leave no thread and no status line behind."""
-        self._close(1.0 if self._impatient else PATIENCE)
+    def close_view(self) -> None:
+        """Show the rest, and leave no thread and no status line behind."""
+        self._close_view(1.0 if self._impatient else PATIENCE)
 
-    def _close(self, patience: float) -> None:
-        self.follower.close()
+    def close(self) -> None:
+        """Leave nothing behind, at once."""
+        self._close_view(0.5)
+        self.reader.close()
+
+    def _close_view(self, patience: float) -> None:
         if self._view is not None:
             self._view.close(patience)
             self._view = None
 
     def _started(self, started: Started) -> None:
         self._processes.append((started.process, started.folder))
-        self.follower.follow(started.process, started.folder)
+        self.reader.follow(started.process, started.folder)
         if self._flags.launcher == "paddle":
             # It shows its first log itself, on the same terminal; we only alert.
             if len(self._processes) == 1:
-                self.follower.start()
+                self.reader.start()
         elif self._view is not None:
             self._show(self._view, started.process, started.folder)
 
@@ -125,19 +130,20 @@ class LiveObserver:
 
         flags = self._flags
         status = StatusLine(
-            lambda: self.follower.statuses,
+            lambda: self.reader.statuses,
             self._counts,
             self._hint,
             hang_after=flags.hang_after,
             language=self.language,
         )
         screen = screen_for(self._out, self._err)
-        view = View(screen, status.text, parse_ranks(flags.ranks), quiet=flags.quiet)
+        ranks = parse_ranks(flags.ranks)
+        view = View(screen, status.text, ranks, quiet=flags.quiet, language=self.language)
         for process, folder in self._processes:
             self._show(view, process, folder)
         self._view = view
         view.start()
-        self.follower.start()
+        self.reader.start()
 
     def _show(self, view: View, process: ProcessRecord, folder: str) -> None:
         alone = len(self._processes) == 1
@@ -146,15 +152,15 @@ class LiveObserver:
 
     def _start_over(self) -> None:
         """The next attempt writes into the same files; what this one wrote is judged."""
-        self._close(BETWEEN)
-        self.follower.reset()
+        self._close_view(BETWEEN)
+        self.reader.start_over()
         self._processes.clear()
         self._dead = 0
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
         if spoke.facts.failed or spoke.facts.ranks:
             peer = PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts, hearsay=spoke.hearsay)
-            self.follower.add_peer(peer)
+            self.reader.add_peer(peer)
 
     def _alert(self, text: Text) -> None:
         self._warnings += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import TextIO
@@ -24,11 +25,18 @@ NAME = "report.json"
 
 def show(report: Report, stream: TextIO, folder: str = "log") -> None:
     """For people, after the last line of the log in `folder`."""
+    stream.write(text_for(report, stream, folder))
+    stream.flush()
+
+
+def text_for(report: Report, stream: TextIO, folder: str) -> str:
+    """What `show` writes to `stream`."""
     asked = asked_again([folder])
     options = surroundings(shown_width(stream), _colored(stream), asked=asked)
-    stream.write("\n")
-    reporter_named(usual_format(os.environ)).write(report, stream, options)
-    stream.flush()
+    text = io.StringIO()
+    text.write("\n")
+    reporter_named(usual_format(os.environ)).write(report, text, options)
+    return text.getvalue()
 
 
 def store(report: Report, folder: str) -> Path:

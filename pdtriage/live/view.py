@@ -7,13 +7,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from math import inf
 
 from pdtriage.live.file_watch import Pace, Tail
 from pdtriage.live.hang import HangWatch, Hint
 from pdtriage.live.log_follower import ProcessStatus
 from pdtriage.live.screen import LineSplitter, PlainScreen, Screen
 from pdtriage.record.schema import ProcessRecord
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
 
 ALL = "all"
@@ -34,11 +35,10 @@ def parse_ranks(text: str | None) -> Ranks:
     return frozenset(int(part) for part in text.split(","))
 
 
-@dataclass
-class _ViewedLog:
+class _ViewedLog(NamedTuple):
     tail: Tail
     prefix: bytes
-    lines: LineSplitter = field(default_factory=LineSplitter)
+    lines: LineSplitter
 
 
 class View:
@@ -51,8 +51,10 @@ class View:
         ranks: Ranks = None,
         *,
         quiet: bool = False,
+        language: Language = "en",
     ) -> None:
         """`quiet`: show no logs."""
+        self._language = language
         self._screen = screen
         self._status = status
         self._ranks = ranks
@@ -60,6 +62,7 @@ class View:
         self._texts: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._logs: list[_ViewedLog] = []
         self._leaving = False
+        self._show_until = inf
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._checked_at = self._drawn_at = time.monotonic()
@@ -85,7 +88,7 @@ class View:
             return
         several = ranks is not None and (ranks == ALL or len(ranks) > 1)
         prefix = self._prefix(process) if several else b""
-        self._logs.append(_ViewedLog(Tail(path, process.offset), prefix))
+        self._logs.append(_ViewedLog(Tail(path, process.offset), prefix, LineSplitter()))
 
     def refresh(self) -> bool:
         """Show what is new; True if there was something."""
@@ -104,15 +107,21 @@ class View:
         return news
 
     def close(self, timeout: float | None = None) -> None:
-        """Show the rest and take the status line away."""
+        """Show the rest, as far as that takes no longer, and take the status line away."""
+        self._show_until = inf if timeout is None else time.monotonic() + 0.8 * timeout
         self._leaving = True
         self._wake.set()
-        if self._thread is not None:
+        if self._thread is None:
+            self._finish()
+        else:
+            # Where the terminal does not take anything, what it holds is its own.
             self._thread.join(timeout)
-            if self._thread.is_alive():
-                return  # the terminal does not take anything; what it holds is its own
+
+    def _finish(self) -> None:
         while self._copy_logs():
-            pass
+            if time.monotonic() > self._show_until:
+                self._tell_hidden()
+                break
         for log in self._logs:
             for line in log.lines.flush() if log.prefix else ():
                 self._screen.log(log.prefix + line + b"\n")
@@ -127,6 +136,7 @@ class View:
             rest = pace.pause(self.refresh())
             self._wake.wait(rest)
             self._wake.clear()
+        self._finish()
 
     def _copy_logs(self) -> bool:
         news = False
@@ -141,7 +151,20 @@ class View:
                     chunk = b"".join(log.prefix + line + b"\n" for line in lines)
                 if chunk:
                     self._screen.log(chunk)
+                if time.monotonic() > self._show_until:
+                    break
         return news
+
+    def _tell_hidden(self) -> None:
+        for log in self._logs:
+            if hidden := log.tail.skip_to_last(0):
+                name = os.path.basename(log.tail.path)
+                amount = f"{hidden >> 10} kB"
+                text = Text(
+                    f"{name}: the last {amount} are not shown, for want of time",
+                    f"{name}：因时间不够，最后 {amount} 没有显示",
+                )
+                self._screen.line(f"pdtriage: {text.in_(self._language)}\n")
 
     def _prefix(self, process: ProcessRecord) -> bytes:
         name = f"{'' if process.role == 'worker' else process.role + ' '}{process.rank}"

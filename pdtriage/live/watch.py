@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from pdtriage.analysis.job import Job
-from pdtriage.live.file_watch import FolderWatch, Pace, Writers
+from pdtriage.live.file_watch import FolderWatch, Pace
 from pdtriage.live.log_follower import LogFollower
 from pdtriage.live.screen import screen_for
 from pdtriage.live.view import Ranks, StatusLine, View
+from pdtriage.live.writers import Writers
 from pdtriage.model import KINDS, FileFacts, Rank, Report, RunFacts
 from pdtriage.reading.local import read_sources
 from pdtriage.record.schema import ProcessRecord, RunRecord
@@ -72,7 +73,9 @@ class Watcher:
             hang_after=options.hang_after,
             language=options.language,
         )
-        self._view = View(screen, status.text, options.ranks, quiet=options.quiet)
+        self._view = View(
+            screen, status.text, options.ranks, quiet=options.quiet, language=options.language
+        )
         self._watch = FolderWatch(options.folder, recursive=True)
         self._writers = Writers()
         self._paths: dict[str, str] = {}

@@ -181,3 +181,5 @@ class RunFacts(NamedTuple):
     """When somebody looked whether its logs still grow: the newest run only, on disk, if asked."""
     writers_gone: bool = False
     """By that look no process writes them any more."""
+    unread: bool = False
+    """There was no time to read all of its logs: what they do not show, they may hold."""

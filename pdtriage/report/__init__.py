@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
-from pdtriage.model import Report
 from pdtriage.support.fast_namedtuple import NamedTuple
+
+if TYPE_CHECKING:
+    # A launcher shows logs with the rules of this room, and has no report yet.
+    from pdtriage.model import Report
 
 FORMATS: tuple[str, ...] = (
     "text",

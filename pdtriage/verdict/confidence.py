@@ -53,7 +53,8 @@ def with_reasons(suspect: Suspect, lineup: Lineup, evidence: RunEvidence) -> Sus
         return suspect.because(wording.LAUNCHER_ITSELF, certain=True)
     if suspect.named:
         return suspect  # many wrote into one console
-    return _among_others(suspect, lineup, alone=evidence.is_one_process)
+    suspect = _among_others(suspect, lineup, alone=evidence.is_one_process)
+    return suspect.because(wording.NOT_ALL_READ) if evidence.facts.unread else suspect
 
 
 def _by_death(suspect: Suspect, evidence: RunEvidence) -> Suspect:
@@ -104,7 +105,8 @@ def _was_seen_once(suspect: Suspect) -> bool:
 
 def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     """How sure it is that this suspect is the culprit, and of this."""
-    if suspect.certain and _is_stated(suspect, evidence) and not _is_disputed(suspect, evidence):
+    stated = suspect.certain and _is_stated(suspect, evidence)
+    if stated and not evidence.facts.unread and not _is_disputed(suspect, evidence):
         return "proven"
     if suspect.found is not None and suspect.found.event.role == "cause":
         return "likely"

@@ -64,9 +64,9 @@ def test_an_analysis_that_breaks_leaves_the_exit_order(tmp_path: Path, debugging
         tmp_path,
         """
         class Broken:
-            def facts(self, record):
+            def facts(self, record, tell):
                 raise ValueError("a")
-            def conclude(self, record):
+            def conclude(self, record, wait):
                 raise ValueError("bad log")
         go("act.py", "0=exit:6", analyst=Broken())
         """,
@@ -82,7 +82,7 @@ def test_the_analyst_decides_who_is_to_blame(tmp_path: Path) -> None:
         tmp_path,
         """
         class Judge(ExitOrderAnalyst):
-            def conclude(self, record):
+            def conclude(self, record, wait):
                 return Conclusion("failed", (0,), signal=15, stopped=True)
         go("--nproc_per_node=2", "act.py", "0=sleep", "1=exit:6", analyst=Judge())
         """,

@@ -16,7 +16,6 @@ from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.language import Text
 from pdtriage.support.text_width import columns
 
-from ..running import wait_until
 from .conftest import Command, Desk
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
@@ -107,13 +106,12 @@ def test_the_next_attempt_is_listened_to_from_where_it_begins(tmp_path: Path) ->
         follower.follow(process, str(tmp_path))
         follower.mark_dead(pid)
         said.clear()
-        follower.start()
-        assert wait_until(lambda: bool(said)), "it was not announced"
+        follower.read_on()
+        assert said, "it was not announced"
         follower.mute()
         (facts,) = follower.facts().values()
         assert [event.offset >= begin for event in facts.events] == [True]
-        follower.close()
-        follower.reset()
+        follower.start_over()
 
 
 def test_watch_stays_for_the_next_attempt(desk: Desk) -> None:

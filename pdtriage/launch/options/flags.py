@@ -19,6 +19,7 @@ DEFAULT_START_PORT = 6070
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
 HANG_AFTER = 600.0
+ANALYSIS_BUDGET = 30.0
 
 
 class LaunchFlags(NamedTuple):
@@ -226,6 +227,13 @@ class LaunchFlags(NamedTuple):
         "own",
         "warn when no process has written a line for so many seconds ({default}; 0: never)",
         "所有进程超过这么多秒没有输出时警告（{default}；0 表示从不）",
+    )
+    analysis_budget: float = flag(
+        ANALYSIS_BUDGET,
+        "own",
+        "seconds for the analysis when the job has ended ({default}); what could not be read in "
+        "that time is named in the report",
+        "作业结束后用于分析的秒数（{default}）；未能读完的内容会在报告中说明",
     )
     report: str | None = flag(
         None,

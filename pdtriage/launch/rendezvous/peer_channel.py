@@ -102,6 +102,7 @@ class FactsChannel:
         self._state = "running"
         self._facts = PeerFacts()
         self._version = 0
+        self._promised = 0
         self._wake = threading.Event()
         self._leaving = False
         self._closing = False
@@ -117,6 +118,22 @@ class FactsChannel:
             self._version += 1
             self._facts = (self._facts if facts is None else facts)._replace(state=state)
         self._wake.set()
+
+    def publish_later(self, state: str) -> Callable[[PeerFacts], None]:
+        """The same for facts that are still being found out: call the result with them."""
+        with self._lock:
+            self._promised += 1
+
+        def publish(facts: PeerFacts) -> None:
+            self.publish(state, facts)
+            with self._lock:
+                self._promised -= 1
+
+        return publish
+
+    def has_told(self) -> bool:
+        """Nothing that was to be published is still being found out."""
+        return self._promised == 0
 
     def is_alive(self, rank: int) -> bool:
         """A node that has been heard of and has not fallen silent since."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _PARTING = 4.0
 """Seconds a node that has ended waits for what the others saw: long enough to notice that one has
 fallen silent for good."""
+_ANSWERING = 30.0
+"""Seconds at most until what is to be told is known; the analyst has its own, shorter patience."""
 _REASONS = {"peer": "failed", "refused": "failed", "reform": "interrupted"}
 """As the record has it; what makes an elastic job re-form stands in its notes."""
 
@@ -77,7 +79,7 @@ def plan_head(
 def tell_peers(channel: FactsChannel | None, recorder: Recorder, analyst: Analyst) -> None:
     """Let the other nodes know that it failed here, and what was seen of it."""
     if channel is not None:
-        channel.publish("failed", analyst.facts(recorder.record()))
+        analyst.facts(recorder.record(), channel.publish_later("failed"))
 
 
 def tell_of_stop(channel: FactsChannel | None, number: int | None) -> None:
@@ -109,7 +111,7 @@ def conclude(
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
     recorder.end(end)
     record = recorder.record()
-    conclusion = analyst.conclude(record)
+    conclusion = analyst.conclude(record, supervision.wait_until)
     refused = ending.reason == "refused"
     code = exit_codes.USAGE if refused else exit_code(conclusion, record)
     judged = {"exit_code": code, "verdict": conclusion.verdict, **_reached(conclusion)}
@@ -160,15 +162,16 @@ def _part(
         return
     patience = _PARTING if elastic_patience is None else elastic_patience
     if ending.reason == "interrupted":
-        facts = analyst.facts(recorder.record())
         own = supervision.policy.interrupted_by
-        channel.publish("stopped", facts._replace(interrupted=own))
+        publish = channel.publish_later("stopped")
+        analyst.facts(recorder.record(), lambda facts: publish(facts._replace(interrupted=own)))
     elif ending.reason == "completed":
         channel.publish("done")
         patience = _PARTING
     elif ending.reason != "failed":
         # The culprit may be here although somebody else died first of it.
-        channel.publish("stopped", analyst.facts(recorder.record()))
+        analyst.facts(recorder.record(), channel.publish_later("stopped"))
+    supervision.listen(_ANSWERING, channel.has_told)
     supervision.listen(patience, channel.all_over)
     for ignored in channel.ignored():
         recorder.note(ignored)

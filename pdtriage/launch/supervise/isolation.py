@@ -6,7 +6,13 @@ import sys
 from collections.abc import Callable
 
 from pdtriage.launch.supervise.events import LaunchEvent, Noted, Observer
-from pdtriage.launch.supervise.outcome import Analyst, Conclusion, ExitOrderAnalyst
+from pdtriage.launch.supervise.outcome import (
+    Analyst,
+    AnswerWait,
+    Conclusion,
+    ExitOrderAnalyst,
+    NotJudged,
+)
 from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.support.errors import debugging
 from pdtriage.support.language import Text, language_of
@@ -50,19 +56,21 @@ class IsolatedAnalyst:
         self._observer = observer
         self._plain = ExitOrderAnalyst()
 
-    def facts(self, record: RunRecord) -> PeerFacts:
+    def facts(self, record: RunRecord, tell: Callable[[PeerFacts], None]) -> None:
         try:
-            return self._analyst.facts(record)
+            self._analyst.facts(record, tell)
         except Exception as error:
             self._report(error)
-            return self._plain.facts(record)
+            self._plain.facts(record, tell)
 
-    def conclude(self, record: RunRecord) -> Conclusion:
+    def conclude(self, record: RunRecord, wait: AnswerWait) -> Conclusion:
         try:
-            return self._analyst.conclude(record)
+            return self._analyst.conclude(record, wait)
+        except NotJudged as refusal:
+            self._observer.notice(Noted(refusal.why, "ERROR"))
         except Exception as error:
             self._report(error)
-            return self._plain.conclude(record)
+        return self._plain.conclude(record, wait)
 
     def _report(self, error: Exception) -> None:
         text = Text(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pdtriage.model import VerdictWord
 
 
+AnswerWait = Callable[[Callable[[], bool]], bool]
+"""Passes the time until something is true; False if we were told to stop before that."""
 Retry = Literal["yes", "no", "once"]
 """Whether another attempt may go better."""
 
@@ -93,25 +95,37 @@ class LaunchChecks(Protocol):
 class Analyst(Protocol):
     """Judges a run from its record and the logs beside it."""
 
-    def facts(self, record: RunRecord) -> PeerFacts:
-        """What the other nodes should know, asked for right after a failure on this one."""
+    def facts(self, record: RunRecord, tell: Callable[[PeerFacts], None]) -> None:
+        """What the other nodes should know, asked for right after a failure on this one.
+
+        Nobody waits for it: it is told once, a little later, perhaps by another thread.
+        """
         ...
 
-    def conclude(self, record: RunRecord) -> Conclusion:
-        """Who is to blame, asked for when all processes have ended."""
+    def conclude(self, record: RunRecord, wait: AnswerWait) -> Conclusion:
+        """Who is to blame, asked for when all processes have ended; raises `NotJudged`."""
         ...
+
+
+class NotJudged(Exception):  # noqa: N818 (there is another way to judge)
+    """The logs could not be read, or not in time."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(why.en)
+        self.why = why
 
 
 class ExitOrderAnalyst:
     """Judges by exit order alone: whoever failed first is to blame."""
 
-    def facts(self, record: RunRecord) -> PeerFacts:
+    def facts(self, record: RunRecord, tell: Callable[[PeerFacts], None]) -> None:
         first = first_failure(attempts_in(record)[-1])
         if first is None:
-            return PeerFacts()
-        return PeerFacts("", first.role, first.rank, first.code, first.signal)
+            tell(PeerFacts())
+        else:
+            tell(PeerFacts("", first.role, first.rank, first.code, first.signal))
 
-    def conclude(self, record: RunRecord) -> Conclusion:
+    def conclude(self, record: RunRecord, wait: AnswerWait) -> Conclusion:  # noqa: ARG002
         record = attempts_in(record)[-1]
         if record.reason == "interrupted":
             return Conclusion("interrupted")

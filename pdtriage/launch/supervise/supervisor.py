@@ -43,6 +43,9 @@ from pdtriage.record.writer import Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
+_GLANCE = 0.01
+"""Seconds between looks at what is waited for."""
+
 
 class Ending(NamedTuple):
     """How it came to an end, as far as this node knows."""
@@ -81,6 +84,7 @@ class Supervision(ABC):
         self.deaths: list[DeathRecord] = []
         self._next_beat = time.monotonic()
         self._hearsay_noted = False
+        self._signal_since: int | None = None
 
     def listen(self, seconds: float, until: Callable[[], bool]) -> None:
         """Stay open for what other nodes have to say, after all processes have ended."""
@@ -95,8 +99,19 @@ class Supervision(ABC):
 
     def signal_since(self) -> int | None:
         """The signal that came for us since supervision has ended."""
-        came = self.loop.wait(0)
-        return next((one.signal for one in came if isinstance(one, SignalReceived)), None)
+        self.wait_until(lambda: True)
+        return self._signal_since
+
+    def wait_until(self, is_over: Callable[[], bool]) -> bool:
+        """After the end, until something is known; False if a signal came for us before that."""
+        while self._signal_since is None:
+            over = is_over()
+            came = self.loop.wait(0 if over else _GLANCE)
+            numbers = (one.signal for one in came if isinstance(one, SignalReceived))
+            self._signal_since = next(numbers, None)
+            if over:
+                return True
+        return False
 
     def watch(self, process: ProcessRecord, born: int) -> None:
         """It was started and may die from now on."""

@@ -1,0 +1,40 @@
+"""Who writes the logs of a job that something else started."""
+
+from __future__ import annotations
+
+from pdtriage.launch.supervise.processes import process_entry
+from pdtriage.support.open_files import writers_of
+
+
+class Writers:
+    """Processes that have one of the logs open for writing, found once and then only counted."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        """There was one at some time."""
+        self._births: dict[int, int] = {}
+
+    def add(self, pids: list[int]) -> None:
+        """Processes that belong to the job whatever they have open, its launcher for one."""
+        for pid in pids:
+            birth = _birth_of(pid)
+            if birth:
+                self._births.setdefault(pid, birth)
+                self.seen = True
+
+    def alive(self) -> int:
+        """How many of those found are still there."""
+        self._births = {
+            pid: birth for pid, birth in self._births.items() if _birth_of(pid) == birth
+        }
+        return len(self._births)
+
+    def search(self, paths: set[str]) -> None:
+        """Add those that write into `paths`, of all processes that we may look into."""
+        self.add(writers_of(paths))
+
+
+def _birth_of(pid: int) -> int:
+    """0 for a process that is gone, or only waits to be collected."""
+    entry = process_entry(pid)
+    return entry.born if entry is not None and entry.state not in "ZX" else 0
