@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pdtriage.masking.variables import ALLOWED
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
 from pdtriage.scan.lines import clean, visible_part
+from pdtriage.scan.peer_list import MOST_PEERS, is_peer_list, peers_in
 from pdtriage.support.errors import assert_never
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -42,12 +43,14 @@ CONFIGURATION = frozenset(
     }
 )
 """Settings of a launch that its console tells, and which matter."""
+LONGEST_NUMBER = 40
+"""Digits; names and keys may have many, no rank and no port."""
 TABLE = 4_000
 """Bytes; a table on a console is no longer."""
 
 _ASSIGNMENT = lazy_compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _ENDPOINT = lazy_compile(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
-_PEERS = lazy_compile(r"^\[\{.*\}\]\s*$")
+_LONG_NUMBER = lazy_compile(rf"\d{{{LONGEST_NUMBER + 1}}}")
 _PEER_KEYS = frozenset({"name", "rank", "replicas", "dtype", "candidate", "endpoints"})
 _ROW = (
     lazy_compile(  # what may be blank is told in one place only: a page of blanks must cost no time
@@ -136,20 +139,29 @@ def _backup_env(text: str) -> EnvBlock:
 
 def _pod_blocks(text: str) -> Iterator[EnvBlock]:
     """Every line that is a peer list: one block per pod of the job, in the order of the list."""
-    import ast  # as above
-
+    left = MOST_PEERS
     for number, line in enumerate(text.splitlines(), 1):
-        if not _PEERS.match(line):
+        if not is_peer_list(line):
             continue
-        peers = ast.literal_eval(line)
-        for place, peer in enumerate(peers):
-            if isinstance(peer, dict):
-                values = {str(k): str(v) for k, v in peer.items() if k in _PEER_KEYS}
-                yield EnvBlock(number, {**values, "place": str(place)})
+        for place, peer in enumerate(peers_in(line)):
+            left -= 1
+            if left < 0:
+                raise ValueError("more pods than any job has")
+            values = {name: value for name, value in peer.items() if name in _PEER_KEYS}
+            yield EnvBlock(number, {**_with_short_numbers(values), "place": str(place)})
 
 
 def _allowed(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in values.items() if name in ALLOWED}
+    return _with_short_numbers({name: value for name, value in values.items() if name in ALLOWED})
+
+
+def _with_short_numbers(values: dict[str, str]) -> dict[str, str]:
+    """Without those that hold a number no one counted: Python refuses to read them."""
+    return {
+        name: value
+        for name, value in values.items()
+        if len(value) <= LONGEST_NUMBER or _LONG_NUMBER.search(value) is None
+    }
 
 
 def console_blocks(raw: bytes) -> list[EnvBlock]:
@@ -182,7 +194,7 @@ def _table(region: bytes) -> dict[str, str]:
         name, value = found[1].decode("ascii", "replace"), clean(visible_part(found[2])).strip()
         if name in ALLOWED and value and not value.startswith("..."):
             values[name] = value
-    return values
+    return _with_short_numbers(values)
 
 
 def _settings(region: bytes) -> dict[str, str]:
@@ -191,4 +203,4 @@ def _settings(region: bytes) -> dict[str, str]:
         name, value = found[1].decode("ascii", "replace"), clean(found[2]).strip()
         if name in CONFIGURATION and value not in ("", "None"):
             values["--" + name] = value
-    return values
+    return _with_short_numbers(values)

@@ -4,14 +4,16 @@ and damage costs no time."""
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pdtriage.model import FileKind, LogFile
-from pdtriage.scan import side_facts
+from pdtriage.scan import launcher_output, side_facts
 from pdtriage.scan.launcher_output import console_blocks
+from pdtriage.scan.peer_list import peers_in
 
 RULE = b"=" * 60
 TABLE = b"\n".join(
@@ -91,3 +93,50 @@ def test_a_page_of_nothing_costs_no_time(before: bytes, blank: bytes) -> None:
     began = time.process_time()
     console_blocks(b"Distributed Envs  Value\n" + before + blank * 4000 + b"|x\n")
     assert time.process_time() - began < 2
+
+
+PLAIN = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False))
+
+
+@given(st.lists(st.dictionaries(st.text(), PLAIN, max_size=6), min_size=1, max_size=4))
+def test_peers_are_read_as_python_prints_them(peers: list[dict[str, object]]) -> None:
+    assert list(peers_in(repr(peers))) == [
+        {name: str(value) for name, value in peer.items()} for peer in peers
+    ]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"[{'a': " + b"[" * 7_000_000 + b"]" * 7_000_000 + b"}]",
+        b"[{" + b"'a': 1, " * 1_000_000 + b"'b': 2}]",
+        b"[{'a': '" + b"\\'" * 4_000_000 + b"'}]",
+    ],
+    ids=["nested", "long", "escapes"],
+)
+def test_a_list_of_pods_takes_no_more_memory_than_its_text(raw: bytes) -> None:
+    tracemalloc.start()
+    facts = side_facts(LogFile("default.aaa.log", "pod", "log"), raw)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "damaged" in facts.notes[0].en
+    assert most < 8 * len(raw) + (100 << 20)
+
+
+@pytest.mark.parametrize("raw", [b"[" + b"{}," * 30 + b"{}]", b"[{'name': 'a'}]\n" * 30])
+def test_more_pods_than_any_job_has(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher_output, "MOST_PEERS", 20)
+    facts = side_facts(LogFile("default.aaa.log", "pod", "log"), raw)
+    assert not facts.environments
+    assert "damaged" in facts.notes[0].en
+
+
+def test_numbers_that_nobody_counted_are_not_believed() -> None:
+    nines = "9" * 5000
+    facts = side_facts(
+        LogFile("envlog.0", "env", "log", 0),
+        f"PADDLE_TRAINER_ID={nines}\nPADDLE_TRAINERS_NUM=2\n".encode(),
+    )
+    assert [dict(b.values) for b in facts.environments] == [{"PADDLE_TRAINERS_NUM": "2"}]
+    (block,) = console_blocks(TABLE.replace(b"2         ", b"2" * 5000))
+    assert "PADDLE_TRAINERS_NUM" not in block.values
