@@ -34,6 +34,7 @@ from pdtriage.scan.lines import clean, shorten
 from pdtriage.sources import Source
 from pdtriage.sources.chained import pieces_of
 from pdtriage.support.errors import assert_never
+from pdtriage.support.whole_files import whole_file
 
 OWN = "pdtriage"
 MEGABYTE = 1 << 20
@@ -241,7 +242,7 @@ def _pack(contents: Contents, output: Path) -> None:
 def _open_archive(output: Path) -> Iterator[IO[bytes]]:
     """Compressed as the name says."""
     name = output.name.lower()
-    with output.open("wb") as raw:
+    with whole_file(output) as raw:
         if name.endswith(".tar"):
             yield raw
         elif name.endswith((".gz", ".tgz")):

@@ -25,6 +25,7 @@ from pdtriage.scan.kubernetes.documents import (
 )
 from pdtriage.scan.kubernetes.pods import pod_of
 from pdtriage.support.language import Text
+from pdtriage.support.whole_files import whole_text
 
 MANIFEST = "pdtriage-k8s.json"
 JOB, EVENTS, PODS, POD = "paddlejob.json", "events.json", "pods", "pod.json"
@@ -264,4 +265,5 @@ def _fetch_log(
 
 
 def _write(path: Path, document: object) -> None:
-    path.write_text(as_text(document), encoding="utf-8", errors="replace")
+    with whole_text(path) as stream:
+        stream.write(as_text(document))

@@ -14,6 +14,7 @@ from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 from pdtriage.support.text_width import pad
+from pdtriage.support.whole_files import whole_file
 
 Name = Annotated[str, Option((), metavar="ID", help=Text("Id of a signature.", "特征的 id。"))]
 CategoryOption = Annotated[
@@ -140,8 +141,9 @@ def new(name: Name, sample: Sample = None, output: Output = None) -> None:
         return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        with output.open("a", encoding="utf-8") as file:
-            file.write(text if file.tell() == 0 else "\n" + text)
+        before = output.read_bytes() if output.is_file() else b""
+        with whole_file(output) as file:
+            file.write(before + (b"\n" if before else b"") + text.encode())
     except OSError as error:
         raise UserError(Text(str(error), str(error))) from error
     added = Text(

@@ -18,7 +18,8 @@ from pdtriage.report.delivery import (
     targets_named,
     usual_format,
 )
-from pdtriage.support.private_files import private_opener
+from pdtriage.support.private_files import PRIVATE, make_own_folder
+from pdtriage.support.whole_files import whole_text
 
 NAME = "report.json"
 
@@ -42,11 +43,9 @@ def text_for(report: Report, stream: TextIO, folder: str) -> str:
 def store(report: Report, folder: str) -> Path:
     """As `pdtriage/report.json` in the log folder: whole or not at all."""
     target = Path(folder) / FOLDER / NAME
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{NAME}.{os.getpid()}")
-    with open(draft, "w", encoding="utf-8", errors="replace", opener=private_opener) as stream:
+    make_own_folder(str(target.parent))
+    with whole_text(target, PRIVATE) as stream:
         reporter_named("json").write(report, stream, Options())
-    draft.replace(target)
     return target
 
 

@@ -16,6 +16,7 @@ from pdtriage.sources.remote.url import public_url
 from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.gc_pause import gc_paused
+from pdtriage.support.whole_files import whole_text
 
 Color = Literal["auto", "always", "never"]
 FILE_WIDTH = 80
@@ -40,7 +41,7 @@ def deliver(
             shown = surroundings(shown_width(sys.stdout), _colored(sys.stdout, color), quiet, asked)
             _write(target.reporter, reports, all_runs, sys.stdout, shown)
             continue
-        with target.path.open("w", encoding="utf-8", errors="replace") as stream:
+        with whole_text(target.path) as stream:
             stored = surroundings(FILE_WIDTH, _colored(stream, color), quiet, asked)
             _write(target.reporter, reports, all_runs, stream, stored)
 
@@ -67,9 +68,17 @@ def surroundings(width: int, color: bool, quiet: bool = False, asked: str = "") 
         color=color,
         quiet=quiet,
         asked=asked,
-        repository=repository_around(Path.cwd(), os.environ),
+        repository=repository_around(_here(), os.environ),
         summary=Path(summary) if summary else None,
     )
+
+
+def _here() -> Path:
+    """The working folder; one that was removed has nothing around it."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path(os.sep)
 
 
 def asked_again(paths: Sequence[str]) -> str:

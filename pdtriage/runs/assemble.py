@@ -35,9 +35,9 @@ from pdtriage.runs.node_runs import node_runs
 from pdtriage.runs.numbering import Numbering, numbers_that_are_ranks, self_rank
 from pdtriage.runs.pod_runs import (
     ended_by_cluster,
-    is_partial,
     missing_notes,
     mode_of,
+    partial_ones,
     pods_world,
     ranks_of_pod,
     signs_of_run,
@@ -69,6 +69,7 @@ def assemble(
     job = sort_files(facts, records)
     grouped = aligned_runs([runs for runs in map(node_runs, job.nodes) if runs])
     apart = notes_on_separate_jobs(grouped)
+    partial = partial_ones(grouped)
     found = []
     for index, (launch, group) in enumerate(zip(launches_of(grouped), grouped, strict=True), 1):
         newest = index == len(grouped)
@@ -79,7 +80,7 @@ def assemble(
                 from pdtriage.runs.peer_ranks import with_peers  # one node has no peers
 
                 facts_of_run = with_peers(facts_of_run, record, knowledge)
-        found.append(facts_of_run._replace(partial=is_partial(group, grouped)))
+        found.append(facts_of_run._replace(partial=partial[index - 1]))
     keep_until_exit(job, grouped)
     return found or _machine_alone(job)
 

@@ -136,9 +136,11 @@ def mode_of(group: Sequence[NodeRun]) -> Mode | None:
     return "collective" if "worker" in roles and len(group) > 1 else None
 
 
-def is_partial(group: Sequence[NodeRun], groups: Sequence[Sequence[NodeRun]]) -> bool:
-    """Fewer trainers than in another attempt: the others were never started again."""
-    return _trainers(group) < max(_trainers(other) for other in groups)
+def partial_ones(groups: Sequence[Sequence[NodeRun]]) -> list[bool]:
+    """Which have fewer trainers than another attempt: the others were never started again."""
+    counts = [_trainers(group) for group in groups]
+    most = max(counts, default=0)
+    return [count < most for count in counts]
 
 
 def missing_notes(group: Sequence[NodeRun]) -> list[Text]:

@@ -28,7 +28,11 @@ class Limits(NamedTuple):
 
     def allows(self, taken: int, given: int) -> bool:
         """Whether `taken` packed bytes may have become `given` bytes."""
-        return given <= self.expanded or given <= min(taken * self.ratio, self.most)
+        return given <= self.most_of(taken)
+
+    def most_of(self, taken: int) -> int:
+        """Bytes that `taken` packed bytes may become."""
+        return max(self.expanded, min(taken * self.ratio, self.most))
 
 
 class Room:

@@ -89,17 +89,11 @@ def unseal(stored: bytes, key: str) -> bytes | None:
 
 def write(path: Path, content: bytes) -> None:
     """All or nothing, in a folder of the user's own."""
-    import tempfile  # what is cached is read far more often than written
+    from pdtriage.support.whole_files import whole_file  # what is cached is seldom written
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False)  # noqa: SIM115
-    try:
-        with file:
-            file.write(content)
-        os.replace(file.name, path)
-    except OSError:
-        os.unlink(file.name)
-        raise
+    with whole_file(path, 0o600) as file:
+        file.write(content)
 
 
 def folder() -> Path:

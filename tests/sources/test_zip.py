@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import pickle
 import shutil
@@ -120,13 +121,21 @@ def test_archives_without_a_byte(tmp_path: Path, name: str) -> None:
     assert "Damaged or incomplete archive" in told(found)
 
 
-def test_a_member_that_expands_too_far_is_cut(tmp_path: Path) -> None:
-    archive = put(tmp_path, as_zip({"workerlog.0": b"\0" * (4 << 20)}))
+def test_a_member_that_expands_too_far_is_read_in_part_as_a_gz_is(tmp_path: Path) -> None:
+    text = b"step 1, loss 0.5\n" * (1 << 18)
+    limits = Limits(expanded=1 << 20, ratio=10)
+    archive = put(tmp_path, as_zip({"workerlog.0": text, "workerlog.1": text}))
+    (tmp_path / "workerlog.0.gz").write_bytes(gzip.compress(text))
 
-    found = find([archive], limits=Limits(expanded=1 << 20, ratio=10))
+    found = find([archive], limits=limits)
+    packed = one(find([tmp_path / "workerlog.0.gz"], limits=limits))
 
-    assert found.sources == ()
-    assert "Expands far more" in told(found)
+    assert content(one(found)) == text[: 1 << 20]
+    assert content(packed) == text[: len(content(packed))]
+    assert (1 << 19) < len(content(packed)) <= 1 << 20
+    assert "Expands far more than a log does, reading was stopped early: a.zip/worker" in told(
+        found
+    )
 
 
 def test_a_member_that_lies_about_its_size_gives_no_more_than_it_said(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
         notes.add("archive", archive.path)
         return
     with file:
-        total = 0
+        left = limits.most_of(size)
         for member in _members(file, size, archive.path, limits, notes):
             parts = member_parts(member.name)
             if not parts or not is_interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
@@ -73,10 +73,13 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
             elif member.method not in CODECS:
                 notes.add("method", shown)
             else:
-                total += member.packed if member.unpacked is None else member.unpacked
-                if not limits.allows(size, total):
-                    notes.add("bomb", archive.path)
-                    return
+                given = member.packed if member.unpacked is None else member.unpacked
+                if given > left:  # as of one stream: what comes before is read
+                    notes.add("bomb", shown)
+                    if left <= 0:
+                        return
+                    member = member._replace(unpacked=left, crc=None)
+                left -= given
                 origin = _origin_of(archive, member, file, room)
                 if origin is None:
                     notes.add("large", archive.path)
