@@ -11,8 +11,6 @@ from pdtriage.support.lazy_regex import lazy_compile
 
 SPAWNED_LINES = 200
 MOST_RANKS = 200_000
-SAME_START = 2.0
-"""Seconds: the double loggers of the legacy launcher print a start twice."""
 _PATH = lazy_compile(r"(workerlog|serverlog|heterlog|coordinator)\.(\d+)\s*$")
 _ROLE_OF: dict[str, Role] = {"workerlog": "worker", "serverlog": "server", "heterlog": "heter"}
 
@@ -74,38 +72,6 @@ def has_launcher(console: FileFacts) -> bool:
     return any(is_launcher_event(e) for e in console.events)
 
 
-def split_console(console: FileFacts) -> list[Segment]:
-    """One segment per launch: a start that was already seen in this one opens the next."""
-    seen: dict[str, Event] = {}
-    cuts: list[int] = []
-    failed = False
-    for event in console.events:
-        if event.role != "start" or not is_launcher_event(event):
-            failed = failed or _is_failed_launch(event)
-            continue
-        name = f"{event.signature} {event.fields.get('mode', '')}"
-        earlier = seen.get(name)
-        opens = "opens-launch" in event.says or "started" in event.says
-        # a script may print its arguments in the launcher's manner
-        again = opens and earlier is not None and not _same_start(earlier, event)
-        if again or ("opens-launch" in event.says and seen and not earlier):
-            cuts.append(event.offset)
-            seen, failed = {}, False
-        elif failed and opens and not seen:  # the one before had not even begun
-            cuts.append(event.offset)
-            failed = False
-        seen[name] = event
-    begins = [0, *cuts]
-    return [(Span(console, b, e),) for b, e in zip(begins, [*cuts, None], strict=True)]
-
-
-def _is_failed_launch(event: Event) -> bool:
-    """Whether it says that a launch is over, or never began."""
-    if event.role not in ("cause", "end"):
-        return False
-    return is_launcher_event(event) or event.category == "config.launch"
-
-
 def read_console(segments: Iterable[Segment]) -> ConsoleFacts:
     facts = ConsoleFacts()
     for segment in segments:
@@ -148,12 +114,6 @@ def _take_over_report(facts: ConsoleFacts, path: str) -> None:
 def _merge(values: dict[str, str], block: EnvBlock) -> None:
     for name, value in block.values.items():
         values.setdefault(name, value)
-
-
-def _same_start(earlier: Event, later: Event) -> bool:
-    if earlier.time is not None and later.time is not None:
-        return abs(later.time - earlier.time) < SAME_START
-    return later.line - earlier.line < 30
 
 
 def _learn(facts: ConsoleFacts, event: Event) -> None:

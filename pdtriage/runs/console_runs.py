@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from pdtriage.model import Event, FileFacts
-from pdtriage.runs.console_ranks import has_launcher, read_console, split_console
+from pdtriage.runs.console_launches import split_console
+from pdtriage.runs.console_ranks import has_launcher, read_console
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.matching import PROOF, Trace, affinity, aligned, strongest
 from pdtriage.runs.node_run import NodeRun

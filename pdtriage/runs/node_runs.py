@@ -12,7 +12,8 @@ from operator import itemgetter
 from pdtriage.model import EnvBlock, Role
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import ProcessRecord, RunRecord
-from pdtriage.runs.console_ranks import read_console, split_console
+from pdtriage.runs.console_launches import split_console
+from pdtriage.runs.console_ranks import read_console
 from pdtriage.runs.console_runs import with_consoles
 from pdtriage.runs.endpoints_log import told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder

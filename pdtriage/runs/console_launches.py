@@ -1,0 +1,90 @@
+"""Where on a captured console one launch ends and the next begins."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pdtriage.model import Event, FileFacts, Says
+from pdtriage.runs.console_ranks import is_launcher_event
+from pdtriage.runs.run_boundaries import Segment, Span
+
+SAME_START = 2.0
+"""Seconds: the double loggers of the legacy launcher print a start twice."""
+_GENERATIONS: Final[tuple[Says, ...]] = ("paddle-launcher", "legacy-launcher")
+
+
+def split_console(console: FileFacts) -> list[Segment]:
+    """One segment per launch, or per attempt of one that starts its processes again."""
+    launches = _Launches()
+    for event in console.events:
+        launches.take(event)
+    begins = [0, *launches.cuts]
+    return [(Span(console, b, e),) for b, e in zip(begins, [*launches.cuts, None], strict=True)]
+
+
+class _Launches:
+    """Follows the launchers that wrote to one console, one after the other."""
+
+    def __init__(self) -> None:
+        self.cuts: list[int] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._seen: dict[str, Event] = {}
+        """The starts it told, by kind."""
+        self._generation: Says | None = None
+        self._is_over = False
+        """It had failed or ended, or could not begin."""
+
+    def take(self, event: Event) -> None:
+        if self._is_of_the_next(event):
+            self.cuts.append(event.offset)
+            self._begin()
+        if is_launcher_event(event):
+            self._generation = self._generation or _generation_of(event)
+            if event.role == "start":
+                self._seen[_kind_of(event)] = event
+        self._is_over = self._is_over or _ends_launch(event)
+
+    def _is_of_the_next(self, event: Event) -> bool:
+        if "launcher-failed" in event.says:  # no launcher that has started anything fails that way
+            return any("started" in start.says for start in self._seen.values())
+        if event.role != "start" or not is_launcher_event(event):
+            return False
+        generation = _generation_of(event)
+        if generation and self._generation and generation != self._generation:
+            return True
+        if "opens-launch" not in event.says and "started" not in event.says:
+            return False
+        earlier = self._seen.get(_kind_of(event))
+        if earlier is not None:  # a script may print its arguments in the launcher's manner
+            return not _is_same_start(earlier, event)
+        if "opens-launch" in event.says and self._seen:
+            return True
+        return self._is_over and not self._has_opened
+
+    @property
+    def _has_opened(self) -> bool:
+        """What it tells of its arguments may come late, when it ends."""
+        return any("opens-launch" in start.says for start in self._seen.values())
+
+
+def _kind_of(start: Event) -> str:
+    return f"{start.signature} {start.fields.get('mode', '')}"
+
+
+def _generation_of(event: Event) -> Says | None:
+    return next((each for each in _GENERATIONS if each in event.says), None)
+
+
+def _ends_launch(event: Event) -> bool:
+    """Whether it says that a launch is over, or never began."""
+    if event.role not in ("cause", "end"):
+        return False
+    return is_launcher_event(event) or event.category == "config.launch"
+
+
+def _is_same_start(earlier: Event, later: Event) -> bool:
+    if earlier.time is not None and later.time is not None:
+        return abs(later.time - earlier.time) < SAME_START
+    return later.line - earlier.line < 30
