@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pdtriage.runs.folders import Log
-from pdtriage.runs.matching import PROOF, STRONG, Trace, affinity, aligned, strongest
+from pdtriage.runs.matching import (
+    PROOF,
+    STRONG,
+    Trace,
+    affinity,
+    aligned,
+    has_ended_before,
+    strongest,
+)
 from pdtriage.runs.run_boundaries import Segment, empty_part, split
 
 MOST_COMPARED = 8
@@ -83,7 +91,7 @@ def side_by_side(
         newest = rows[-1] if rows and _is_barred(own, barred) else None
         rows = [
             [*(row or ()), *((part,) if part else ())]
-            for row, part in aligned(rows, own, _Comparison(newest))
+            for row, part in aligned(rows, own, _Comparison(newest), _precedes)
         ]
     for row in rows:
         row.sort(key=lambda part: part.log.key)
@@ -112,6 +120,10 @@ class _Comparison:
     def __call__(self, row: list[Part], part: Part) -> float:
         score = strongest(affinity(known.trace, part.trace) for known in row[:MOST_COMPARED])
         return score if row is not self._barred or score >= STRONG else -PROOF
+
+
+def _precedes(row: list[Part], part: Part) -> bool:
+    return has_ended_before((known.trace for known in row), [part.trace])
 
 
 def _is_barred(parts: Sequence[Part], stale: set[tuple[str, int]]) -> bool:

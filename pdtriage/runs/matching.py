@@ -110,11 +110,15 @@ def affinity(some: Trace, other: Trace) -> float:
 
 
 def aligned(
-    earlier: Sequence[_Item], later: Sequence[_Other], score: Callable[[_Item, _Other], float]
+    earlier: Sequence[_Item],
+    later: Sequence[_Other],
+    score: Callable[[_Item, _Other], float],
+    precedes: Callable[[_Item, _Other], bool] | None = None,
 ) -> list[tuple[_Item | None, _Other | None]]:
     """Both in their order, those side by side that belong together; what is left stands alone.
 
-    Where nothing tells, they are counted from the newest.
+    Where nothing tells, they are counted from the newest. `precedes` says of two that stand alone
+    whether the first is the older one.
     """
     rows, columns = len(earlier), len(later)
     scores = [[score(one, other) + WEAK / 2 for other in later] for one in earlier]
@@ -132,7 +136,10 @@ def aligned(
                 row, column = row - 1, column - 1
                 pairs.append((earlier[row], later[column]))
                 continue
-        if row and (not column or best[row][column] == best[row - 1][column]):
+        left = bool(row) and (not column or best[row][column] == best[row - 1][column])
+        if left and column and precedes and best[row][column] == best[row][column - 1]:
+            left = not precedes(earlier[row - 1], later[column - 1])
+        if left:
             row -= 1
             pairs.append((earlier[row], None))
         else:
@@ -148,6 +155,17 @@ def strongest(scores: Iterable[float]) -> float:
         return 0.0
     low, high = min(found), max(found)
     return high if high >= STRONG or -low <= high else low
+
+
+def has_ended_before(some: Iterable[Trace], other: Iterable[Trace]) -> bool:
+    """By when their files were written last, else by the last times they tell."""
+    older, newer = list(some), list(other)
+    written = [[t.modified for t in own if t.modified is not None] for own in (older, newer)]
+    told = [[t.times[1] for t in own if t.times] for own in (older, newer)]
+    for left, right in (written, told):
+        if left and right and max(left) != max(right):
+            return max(left) < max(right)
+    return False
 
 
 def _begin_of(segment: Segment) -> float | None:

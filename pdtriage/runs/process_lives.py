@@ -57,6 +57,8 @@ class _Lives:
         self._last: float | None = None
         self._anew: Echo | None = None
         """Where the file begins anew, after the last step."""
+        self._is_done = False
+        """It says that its training is done, and makes no step any more."""
 
     def take(self, item: _Item) -> None:
         end = self._end
@@ -65,7 +67,7 @@ class _Lives:
                 self._start(item.line, item.offset)
             else:
                 self._start((end.last_line or end.line) + 1, end.ends_at)
-        elif isinstance(item, Event) and (self._is_again(item) or self._is_stillborn(item)):
+        elif isinstance(item, Event) and self._is_of_another(item):
             first = self._anew or item
             self._start(first.line, first.offset)
         self._learn(item)
@@ -104,6 +106,15 @@ class _Lives:
             item.time is not None and self._last is not None and item.time > self._last + LAST_WORDS
         )
 
+    def _is_of_another(self, item: Event) -> bool:
+        """Whether it tells of a process that begins, while no end of the one before it is seen."""
+        return self._is_again(item) or self._is_stillborn(item) or self._is_after_all(item)
+
+    def _is_after_all(self, item: Event) -> bool:
+        """Whether a process starts where the one before it had done what it had to do."""
+        new = "process-starts" in item.says and (item.pid is None or item.pid not in self._pids)
+        return self._is_done and new
+
     def _is_again(self, item: Event) -> bool:
         """Whether it says of another process what only its own start makes a process say."""
         if "process-starts" not in item.says or item.pid is None or item.pid in self._pids:
@@ -132,9 +143,12 @@ class _Lives:
         if isinstance(item, Progress):
             self._reached = max(self._reached, (item.epoch or 0, item.step))
             self._end, self._anew = None, None  # it was caught: training goes on
+            self._is_done = False
         elif isinstance(item, Stamp):
             if item.pid is not None and self._end is None:
                 self._pids.add(item.pid)
+        elif "training-done" in item.says:
+            self._is_done = True
         elif item.ends_at:
             if not self._is_child(item):
                 self._end, self._has_more_to_say = item, False

@@ -254,21 +254,36 @@ def _boundaries(facts: FileFacts) -> list[_Boundary]:
     for sign in sorted(signs):
         twice = sign[2] == "process" and any(other[2] == "process" for other in group)
         if group and (twice or not _same_place(group[-1][0], sign[0], ends, steps)):
-            found.append(_boundary(group, ends, steps))
+            found.append(_boundary(facts, group, ends, steps))
             group = []
         group.append(sign)
     if group:
-        found.append(_boundary(group, ends, steps))
+        found.append(_boundary(facts, group, ends, steps))
     return [boundary for boundary in found if boundary.offset > 0]
 
 
-def _boundary(group: list[_Sign], ends: list[int], steps: list[int]) -> _Boundary:
+def _boundary(
+    facts: FileFacts, group: list[_Sign], ends: list[int], steps: list[int]
+) -> _Boundary:
     first = group[0]
     weights = {reason: weight for _, _, reason, weight in group}
     earlier = bisect_left(ends, first[0])
     if earlier and not _any_between(steps, ends[earlier - 1], first[0]):
-        weights["end before"] = 1
+        # one process that trains several times, for each fold of its data, has one pid
+        anew = "counter" in weights and _is_done_at(facts, ends[earlier - 1])
+        weights["end before"] = 2 if anew and not _has_one_writer(facts, first[1]) else 1
     return _Boundary(first[1], first[0], sum(weights.values()), "echo" in weights)
+
+
+def _is_done_at(facts: FileFacts, line: int) -> bool:
+    return any(event.line == line and "training-done" in event.says for event in facts.events)
+
+
+def _has_one_writer(facts: FileFacts, offset: int) -> bool:
+    """Whether the same process speaks on both sides of a place."""
+    before = {stamp.pid for stamp in facts.stamps if stamp.offset < offset}
+    behind = {stamp.pid for stamp in facts.stamps if stamp.offset >= offset}
+    return bool((before & behind) - {None})
 
 
 def _same_place(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
