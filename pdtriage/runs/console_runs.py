@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
@@ -16,6 +17,8 @@ from pdtriage.runs.run_boundaries import Segment, split
 TOGETHER = 60.0
 """Seconds in which processes that write to one console say that they start."""
 MOST_COMPARED = 8
+MOST_PROCESSES = 256
+"""On one node."""
 
 
 def with_consoles(node: NodeFolder, runs: list[NodeRun]) -> list[NodeRun]:
@@ -36,6 +39,24 @@ def with_consoles(node: NodeFolder, runs: list[NodeRun]) -> list[NodeRun]:
     for run in runs:
         run.console = read_console(told.get(id(run), []))
     return runs
+
+
+def launches_told(node: NodeFolder) -> dict[tuple[str, int], int]:
+    """How many times, by a console, each process of the node was started; by role and number."""
+    most: Counter[tuple[str, int]] = Counter()
+    for console in node.consoles:
+        own: Counter[tuple[str, int]] = Counter()
+        for segment in split_console(console) if has_launcher(console) else ():
+            events = [event for span in segment for event in span.events]
+            started = {
+                (event.fields.get("mode", "worker"), number)
+                for event in events
+                if "started" in event.says and event.fields.get("replicas", "").isdecimal()
+                for number in range(min(int(event.fields["replicas"]), MOST_PROCESSES))
+            }
+            own.update(started)
+        most |= own
+    return most
 
 
 class _Launch:

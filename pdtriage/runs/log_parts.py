@@ -14,13 +14,23 @@ from pdtriage.runs.matching import (
     has_ended_before,
     strongest,
 )
-from pdtriage.runs.run_boundaries import Segment, empty_part, split
+from pdtriage.runs.run_boundaries import Others, Segment, empty_part, split
+from pdtriage.support.fast_namedtuple import NamedTuple
 
 MOST_COMPARED = 8
 """Parts of a run that another one is compared with; a node has hundreds of logs at most."""
 UNTOLD: Mapping[str, str] = {}
-Start = tuple[int, int, Mapping[str, str]]
-"""One start of a process: which launch, which attempt of it, and with which environment."""
+
+
+class Start(NamedTuple):
+    """One start of a process, as a side file tells it."""
+
+    launch: int
+    attempt: int
+    values: Mapping[str, str]
+    """Its environment."""
+    written: float | None = None
+    """When that file was written last, if this start stands at its end."""
 
 
 class Part:
@@ -31,51 +41,63 @@ class Part:
     def __init__(self, log: Log, segment: Segment, start: Start | None = None) -> None:
         self.log = log
         self.segment = segment
-        self.values = start[2] if start else UNTOLD
-        self.launch = start[:2] if start else None
+        self.values = start.values if start else UNTOLD
+        self.launch = (start.launch, start.attempt) if start else None
         """And the attempt, where a side file tells them."""
         written = log.modified if segment and segment[-1].is_last else None
         self.trace = Trace(segment, self.values, self.launch, written)
 
 
 def parts_of_logs(
-    logs: Sequence[Log], starts: Mapping[tuple[str, int], Sequence[Start]] | None = None
+    logs: Sequence[Log],
+    starts: Mapping[tuple[str, int], Sequence[Start]] | None = None,
+    launches: Mapping[tuple[str, int], int] | None = None,
 ) -> list[list[Part]]:
-    """The runs in each of these logs, oldest first; `starts` are what side files tell of them."""
-    told = starts or {}
+    """The runs in each of these logs, oldest first; `starts` are what side files tell of them,
+    `launches` how many a console tells of."""
+    told, counted = starts or {}, launches or {}
     parts = [_parts_of(log, told.get(log.key, ())) for log in logs]
-    if all(len(own) == 1 for own in parts):
+    most = max((len(own) for own in parts), default=1)
+    if most == 1 and all(counted.get(log.key, 1) == 1 for log in logs):
         return parts
     # the ranks of a node are split together
     begun = [[part.trace.begun for part in own if part.trace.begun is not None] for own in parts]
-    return [
-        _parts_of(
-            log, told.get(log.key, ()), [t for other in begun if other is not own for t in other]
-        )
-        for log, own in zip(logs, begun, strict=True)
-    ]
+    again: list[list[Part]] = []
+    for log, own in zip(logs, begun, strict=True):
+        moments = [moment for other in begun if other is not own for moment in other]
+        others = Others(moments, most, counted.get(log.key, 1))
+        again.append(_parts_of(log, told.get(log.key, ()), others))
+    return again
 
 
-def _parts_of(log: Log, starts: Sequence[Start], begun: Sequence[float] = ()) -> list[Part]:
+def _parts_of(log: Log, starts: Sequence[Start], others: Others | None = None) -> list[Part]:
     """Its runs with the environments they were started in: by their ports, else counted from the
     newest, as logs may be lost or rotated away at the old end.
 
     A process that was started after the last one that wrote may not have written a word.
     """
-    segments = split(log, len(starts) or None, begun)
+    segments = split(log, len(starts) or None, others)
     if not starts:
         return [Part(log, segment) for segment in segments]
-    if len(starts) == len(segments) == 1:
+    if len(starts) == len(segments) == 1 and others is None:
         return [Part(log, segments[0], starts[0])]
-    told = [(segment, Trace(segment)) for segment in segments]
-    known = [(start, Trace(values=start[2])) for start in starts]
+    told = [Part(log, segment) for segment in segments]
+    known = [(start, Trace(values=start.values, modified=start.written)) for start in starts]
     parts: list[Part] = []
-    for start, found in aligned(known, told, lambda one, other: affinity(one[1], other[1])):
+    for start, found in aligned(known, told, _fits_start, _is_older_start):
         if found is not None:
-            parts.append(Part(log, found[0], start[0] if start else None))
+            parts.append(Part(log, found.segment, start[0] if start else None))
         elif start is not None and parts:
             parts.append(Part(log, empty_part(log), start[0]))
     return parts
+
+
+def _fits_start(known: tuple[Start, Trace], part: Part) -> float:
+    return affinity(known[1], part.trace)
+
+
+def _is_older_start(known: tuple[Start, Trace], part: Part) -> bool:
+    return has_ended_before([known[1]], [part.trace])
 
 
 def side_by_side(

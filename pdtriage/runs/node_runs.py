@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 
 from pdtriage.model import EnvBlock, Role
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs.console_launches import split_console
 from pdtriage.runs.console_ranks import read_console
-from pdtriage.runs.console_runs import with_consoles
+from pdtriage.runs.console_runs import launches_told, with_consoles
 from pdtriage.runs.endpoints_log import told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import (
@@ -108,7 +108,7 @@ def _from_environments(node: NodeFolder) -> list[NodeRun]:
     """Every launch appends a block to envlog.N; its pod name tells the launches apart."""
     pods, starts_of = _starts_by_process(node)
     names = {number: name for name, number in pods.items()}
-    rows = side_by_side(parts_of_logs(node.logs, starts_of))
+    rows = side_by_side(parts_of_logs(node.logs, starts_of, launches_told(node)))
     runs = _runs_of(node, rows)
     for row, run in zip(rows, runs, strict=True):
         told = next((part.launch[0] for part in row if part.launch), -1)
@@ -139,12 +139,17 @@ def _starts_by_process(
     for found in sorted(node.environments, key=lambda f: f.file.index or 0):
         for pod, listed in groupby(found.environments, key=_pod):
             launch = pods.setdefault(pod, len(pods))
-            attempts = [(launch, attempt, block.values) for attempt, block in enumerate(listed)]
-            role = role_of(attempts[0][2])
+            blocks = list(listed)
+            newest = blocks[-1] is found.environments[-1]
+            attempts = [
+                Start(launch, attempt, block.values, found.file.modified if newest else None)
+                for attempt, block in enumerate(blocks)
+            ]
+            role = role_of(attempts[0].values)
             starts.setdefault((role, placed[pod, role]), []).extend(attempts)
             placed[pod, role] += 1
     for own in starts.values():
-        own.sort(key=itemgetter(0))
+        own.sort(key=attrgetter("launch"))
     return pods, starts
 
 
@@ -166,7 +171,8 @@ def _pod(block: EnvBlock) -> str:
 
 def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
     """By what the logs themselves tell."""
-    return _runs_of(node, side_by_side(parts_of_logs(logs), _stale_indexes(node)))
+    told = {} if node.records else launches_told(node)
+    return _runs_of(node, side_by_side(parts_of_logs(logs, launches=told), _stale_indexes(node)))
 
 
 def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:

@@ -24,15 +24,42 @@ def starts_after_ends(facts: FileFacts) -> list[Sign]:
     return lives.starts
 
 
-def has_life_after_end(facts: FileFacts) -> bool:
+def may_hold_several(facts: FileFacts) -> bool:
     """Whether anything that may be another process stands behind the end of one."""
     ends = [event.ends_at for event in facts.events if event.ends_at]
-    return bool(ends) and (min(ends) <= facts.last_offset or bool(facts.progress))
+    if ends and (min(ends) <= facts.last_offset or facts.progress):
+        return True
+    done = False
+    for event in facts.events:
+        if done and "process-starts" in event.says:
+            return True
+        done = done or "training-done" in event.says
+    return False
+
+
+def second_imports(facts: FileFacts) -> list[Event]:
+    """Where Paddle says once more what it says when it is imported, and made steps before."""
+    first_step = facts.progress[0].offset if facts.progress else facts.bytes
+    starts = [e for e in _by_themselves(facts) if "process-starts" in e.says and e.pid is None]
+    before = {event.signature for event in starts if event.offset < first_step}
+    return [e for e in starts if e.offset > first_step and e.signature in before]
 
 
 def _in_order(facts: FileFacts) -> Iterator[_Item]:
-    items: list[_Item] = [*facts.echoes, *facts.events, *facts.progress, *facts.stamps]
+    events = _by_themselves(facts)
+    items: list[_Item] = [*facts.echoes, *events, *facts.progress, *facts.stamps]
     return iter(sorted(items, key=lambda item: (item.offset, _is_plain(item))))
+
+
+def _by_themselves(facts: FileFacts) -> list[Event]:
+    """Events; a start on a line without a stamp was given time and pid of whoever spoke before."""
+    stamped = {stamp.offset for stamp in facts.stamps}
+    return [
+        event._replace(time=None, pid=None)
+        if "process-starts" in event.says and event.offset not in stamped
+        else event
+        for event in facts.events
+    ]
 
 
 def _is_plain(item: _Item) -> bool:
@@ -127,7 +154,7 @@ class _Lives:
             return False
         frame = item.frame
         imports = item.category == "code.import" and frame and frame.function == "<module>"
-        return "process-ends" in item.says or bool(imports)
+        return "process-ends" in item.says or bool(imports) or _is_uncompiled(item)
 
     def _is_sure(self, end: Event) -> bool:
         """Whether no handler can have printed it: the main program could not even be compiled."""
@@ -165,3 +192,10 @@ class _Lives:
         if "signal" not in end.fields or end.pid is None or not self._pids:
             return False
         return end.pid not in self._pids and end.pid > min(self._pids)
+
+
+def _is_uncompiled(end: Event) -> bool:
+    """Whether it is what Python says of a main program with a mistake: no traceback is above it."""
+    above = len(end.before) - (end.line - end.first_line)
+    named = end.frame is not None and not end.frame.function and end.first_line > 0 <= above
+    return named and end.before[above].lstrip().startswith("File ")

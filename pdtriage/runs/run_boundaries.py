@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Collection, Sequence
 from math import inf
 from typing import TypeVar
 
 from pdtriage.model import Event, FileFacts, Progress, Stamp
+from pdtriage.runs.boundary_signs import CLOCK_BACK, Boundary, boundaries, later_starts
 from pdtriage.runs.folders import Log
 from pdtriage.runs.moments import Times, extent
-from pdtriage.runs.process_lives import Sign as _Sign
-from pdtriage.runs.process_lives import has_life_after_end, starts_after_ends
+from pdtriage.runs.process_lives import may_hold_several
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 ENOUGH = 3
 """Weight a boundary needs where nothing tells how many runs there are."""
-NEAR_LINES = 40
 NEAR_BYTES = 1 << 13
 SAME_START = 30.0
 """Seconds in which a launcher starts all processes of its node."""
-SAME_PROCESS = 5.0
-"""Seconds between two threads of one process that dies."""
-CLOCK_BACK = 120.0
-"""Seconds; less is two writers' buffers, not a new run."""
 
 _Stamped = tuple[Times, tuple[int, ...]]
 """The times of a log, and the pids of its stamps."""
@@ -59,6 +52,8 @@ class Span:
             self.events = _own(facts.events, begin, end)
             self.progress = _own(facts.progress, begin, end)
             stamps = _own(stamps, begin, end)
+        if begin and stamped is None:
+            stamped = _stamped(stamps, self.events, self.progress, _last_times(facts, begin))
         self.times, self.pids = stamped or _stamped(stamps, self.events, self.progress)
 
     def holds(self, offset: int) -> bool:
@@ -79,11 +74,26 @@ def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed
     return [thing for thing in things if begin <= thing.offset < limit]
 
 
+def _last_times(facts: FileFacts, begin: int) -> set[float | None]:
+    """What was told last before a place: lines behind it that tell no time were given that."""
+    stamps, events = _own(facts.stamps, 0, begin), _own(facts.events, 0, begin)
+    steps = _own(facts.progress, 0, begin)
+    return {
+        *(stamp.time for stamp in stamps[-1:]),
+        *(event.time for event in events[-1:]),
+        *(step.time for step in steps[-1:]),
+    }
+
+
 def _stamped(
-    stamps: Sequence[Stamp], events: Sequence[Event], progress: Sequence[Progress]
+    stamps: Sequence[Stamp],
+    events: Sequence[Event],
+    progress: Sequence[Progress],
+    inherited: Collection[float | None] = (),
 ) -> _Stamped:
-    told: list[Stamp | Event | Progress] = [*stamps, *progress]
+    told: list[Stamp | Event | Progress] = [*progress]
     told += [event for event in events if not is_by_unix_time(event)]
+    told = [*stamps, *(each for each in told if each.time not in inherited)]
     times = [time for each in told if (time := each.time) is not None]
     pids = {pid for stamp in stamps if (pid := stamp.pid) is not None}
     return extent(times), tuple(sorted(pids))
@@ -104,13 +114,23 @@ def times_of(segment: Segment) -> Times:
     return extent([time for part in segment for time in part.times])
 
 
-def split(log: Log, expected: int | None = None, begun: Sequence[float] = ()) -> list[Segment]:
+class Others(NamedTuple):
+    """What other logs of a node, and its console, tell of its runs."""
+
+    begun: Sequence[float] = ()
+    """When runs began, by other logs."""
+    runs: int = 1
+    """In the log that shows most; a process need not have been there in all of them."""
+    launches: int = 1
+    """In which this process was started, by a console."""
+
+
+def split(log: Log, expected: int | None = None, others: Others | None = None) -> list[Segment]:
     """The log cut into runs, oldest first; `expected` is how many a side file tells of.
 
-    `begun` is when runs began by other logs of the node: what is a weak sign in one log is none
-    where others begin anew within the same seconds.
+    What is a weak sign in one log is none where `others` tell the same.
     """
-    if len(log.pieces) == 1:
+    if len(log.pieces) == 1 and others is None:
         piece = log.pieces[0]
         stamped = _stamped_by_one_run(piece)
         if stamped:
@@ -118,15 +138,16 @@ def split(log: Log, expected: int | None = None, begun: Sequence[float] = ()) ->
     places: list[_Place] = [
         (number, boundary)
         for number, piece in enumerate(log.pieces)
-        for boundary in _boundaries(piece)
+        for boundary in boundaries(piece)
     ]
     strongest = sorted(places, key=lambda p: (-p[1].weight, not p[1].is_opening, p[0], p[1].offset))
     known = max(0, (expected or 1) - 1)
     # Side files count the launches of one generation only: more may be there, not fewer.
     enough = ENOUGH if expected is None else ENOUGH + 1
     chosen = strongest[:known] + [p for p in strongest[known:] if p[1].weight >= enough]
-    if begun:
-        chosen += _begun_with_others(log.pieces, strongest, chosen, begun)
+    if others is not None:
+        chosen += _begun_with_others(log.pieces, strongest, chosen, others.begun)
+        chosen += _counted_by_others(strongest, chosen, others)
     cuts = {(number, boundary.offset) for number, boundary in chosen}
     return _cut(log.pieces, cuts)
 
@@ -151,6 +172,17 @@ def _begun_with_others(
     return found
 
 
+def _counted_by_others(
+    places: Sequence[_Place], chosen: Sequence[_Place], others: Others
+) -> list[_Place]:
+    """As many more as others tell of, where that many runs show at all in this log."""
+    left = [place for place in places if place not in chosen]
+    found = [p for p in left if p[1].weight > 1 or p[1].is_recount or p[1].is_import]
+    found = found[: max(0, others.launches - 1 - len(chosen))]
+    imports = [place for place in left if place[1].is_import and place not in found]
+    return found + imports[: max(0, others.runs - 1 - len(chosen) - len(found))]
+
+
 def _moment_at(pieces: Sequence[FileFacts], place: _Place) -> float | None:
     """The first time told behind a boundary, if it is told near it."""
     number, boundary = place
@@ -172,7 +204,7 @@ def empty_part(log: Log) -> Segment:
 def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     """The times and pids of a file in which nothing begins anew or goes back, as in most files:
     it holds one run. Each thing is looked at once, because there are as many files as ranks."""
-    if facts.echoes or (facts.events and (_later_starts(facts) or has_life_after_end(facts))):
+    if facts.echoes or (facts.events and (later_starts(facts) or may_hold_several(facts))):
         return None
     by_clock = _one_writer(facts.stamps)
     counted = _steps_onward(facts.progress)
@@ -226,122 +258,8 @@ def _steps_onward(progress: Sequence[Progress]) -> tuple[float, float] | None:
     return first, last
 
 
-class _Boundary(NamedTuple):
-    offset: int
-    line: int
-    weight: int
-    is_opening: bool = False
-    """The file begins anew there with its own first lines."""
-
-
-_Place = tuple[int, _Boundary]
+_Place = tuple[int, Boundary]
 """A boundary, and the piece of a rotated log it stands in."""
-
-
-def _boundaries(facts: FileFacts) -> list[_Boundary]:
-    """Candidate places, signs that stand close together counted as one place."""
-    signs = [*_new_pids(facts), *_restarted_counters(facts), *_clock_back(facts)]
-    signs += [(e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes]
-    signs += [(e.line, e.offset, "start", 2) for e in _later_starts(facts)]
-    signs += starts_after_ends(facts)
-    if not signs:
-        return []
-    # not where it ends: what follows an exception at once is taken for the rest of its message
-    ends = sorted(e.line for e in facts.events if _is_terminal(e))
-    steps = sorted(p.line for p in facts.progress)
-    found: list[_Boundary] = []
-    group: list[_Sign] = []
-    for sign in sorted(signs):
-        twice = sign[2] == "process" and any(other[2] == "process" for other in group)
-        if group and (twice or not _same_place(group[-1][0], sign[0], ends, steps)):
-            found.append(_boundary(facts, group, ends, steps))
-            group = []
-        group.append(sign)
-    if group:
-        found.append(_boundary(facts, group, ends, steps))
-    return [boundary for boundary in found if boundary.offset > 0]
-
-
-def _boundary(
-    facts: FileFacts, group: list[_Sign], ends: list[int], steps: list[int]
-) -> _Boundary:
-    first = group[0]
-    weights = {reason: weight for _, _, reason, weight in group}
-    earlier = bisect_left(ends, first[0])
-    if earlier and not _any_between(steps, ends[earlier - 1], first[0]):
-        # one process that trains several times, for each fold of its data, has one pid
-        anew = "counter" in weights and _is_done_at(facts, ends[earlier - 1])
-        weights["end before"] = 2 if anew and not _has_one_writer(facts, first[1]) else 1
-    return _Boundary(first[1], first[0], sum(weights.values()), "echo" in weights)
-
-
-def _is_done_at(facts: FileFacts, line: int) -> bool:
-    return any(event.line == line and "training-done" in event.says for event in facts.events)
-
-
-def _has_one_writer(facts: FileFacts, offset: int) -> bool:
-    """Whether the same process speaks on both sides of a place."""
-    before = {stamp.pid for stamp in facts.stamps if stamp.offset < offset}
-    behind = {stamp.pid for stamp in facts.stamps if stamp.offset >= offset}
-    return bool((before & behind) - {None})
-
-
-def _same_place(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
-    if later - earlier > NEAR_LINES:
-        return False
-    return not (_any_between(ends, earlier - 1, later) or _any_between(steps, earlier, later))
-
-
-def _any_between(lines: list[int], low: int, high: int) -> bool:
-    """Whether one of these lines, which are in order, stands strictly between the two."""
-    after = bisect_right(lines, low)
-    return after < len(lines) and lines[after] < high
-
-
-def _is_terminal(event: Event) -> bool:
-    if event.role in ("victim", "end"):
-        return True
-    return event.role in ("cause", "symptom") and (event.block > 0 or event.final)
-
-
-def _later_starts(facts: FileFacts) -> list[Event]:
-    """Starts told by events, but for that of the file's first run."""
-    return [
-        e
-        for e in facts.events
-        if e.role == "start" and e.line > NEAR_LINES // 2 and "process-starts" not in e.says
-    ]
-
-
-def _new_pids(facts: FileFacts) -> list[_Sign]:
-    """A process nobody has heard before, after which the old one is never heard again."""
-    stamped = [stamp for stamp in facts.stamps if stamp.pid is not None]
-    last_of = {stamp.pid: stamp.line for stamp in stamped}
-    seen: set[int | None] = set()
-    found: list[_Sign] = []
-    for earlier, later in pairwise(stamped):
-        seen.add(earlier.pid)
-        # glog prints the thread: those of a dying process all speak within the same moment
-        apart = abs(later.time - earlier.time) > SAME_PROCESS
-        if apart and later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
-            found.append((later.line, later.offset, "pid", 1))
-    return found
-
-
-def _restarted_counters(facts: FileFacts) -> list[_Sign]:
-    """Back to the first step of the first epoch: no validation loop does that."""
-    reached = [(p.epoch or 0, p.step) for p in facts.progress]
-    lowest = min(reached, default=None)
-    back = [at for at in range(1, len(reached)) if reached[at - 1] > reached[at] == lowest]
-    return [(facts.progress[at].line, facts.progress[at].offset, "counter", 1) for at in back]
-
-
-def _clock_back(facts: FileFacts) -> list[_Sign]:
-    return [
-        (later.line, later.offset, "clock", 1)
-        for earlier, later in pairwise(facts.stamps)
-        if later.time < earlier.time - CLOCK_BACK
-    ]
 
 
 def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segment]:

@@ -80,7 +80,7 @@ def _pair(drawing: random.Random) -> Pair:
 
 
 def _is_of_nodes(files: dict[str, bytes]) -> bool:
-    return any(name.startswith("node1/") for name in files)
+    return any(name.startswith("node") for name in files)
 
 
 def _name_of(case: Path) -> str:

@@ -13,9 +13,9 @@ import pytest
 
 from .appended import expected, outcome, pairs
 
-DRAWN = int(os.environ.get("PDTRIAGE_PAIRS", "24"))
+DRAWN = int(os.environ.get("PDTRIAGE_PAIRS", "40"))
 FRESH = 4
-ENOUGH = 0.85
+ENOUGH = 0.96
 """Of all drawn pairs."""
 
 

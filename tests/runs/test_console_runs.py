@@ -5,6 +5,10 @@ from __future__ import annotations
 from .builders import runs_of
 
 STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
+LEGACY_START = (
+    "INFO 2023-01-{day:02} 03:04:05,006 launch_utils.py:522] Local start 1 processes. First "
+    "process distributed environment info (Only For Debug): \n"
+)
 USAGE = "usage: launch [-h] [--nnodes NNODES]\nlaunch: error: unrecognized arguments: --nnode 2\n"
 
 
@@ -59,3 +63,27 @@ def test_a_captured_output_is_split_like_the_log_of_a_process() -> None:
 
 def test_what_two_processes_write_at_once_is_one_run() -> None:
     assert len(runs_of({"console.log": log(100, 2) + log(101, 2)})) == 1
+
+
+def legacy_launch(day: int) -> str:
+    return (
+        LEGACY_START.format(day=day)
+        + "ABORT!!! Out of all 1 trainers, the trainer process "
+        + ("with rank=[0] was aborted. Please check its log.\n")
+    )
+
+
+def test_a_launch_by_the_other_launcher_is_another_one() -> None:
+    files = {"console.log": launch(2, 11) + legacy_launch(9), "log/workerlog.0": log(100, 2)}
+    assert codes(files) == [["11"], []]
+
+
+def test_a_launcher_that_had_started_its_processes_cannot_fail_at_its_flags() -> None:
+    files = {"console.log": launch(2, 11) + USAGE, "log/workerlog.0": log(100, 2)}
+    assert codes(files) == [["11"], []]
+
+
+def test_steps_are_counted_anew_in_every_launch_a_console_tells_of() -> None:
+    for times, runs in ((1, 1), (2, 2)):
+        console = "".join(launch(day, day) for day in range(1, times + 1))
+        assert len(runs_of({"console.log": console, "log/workerlog.0": STEPS * 2})) == runs

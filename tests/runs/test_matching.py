@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.model import RunFacts
+from pdtriage.model import FileFacts, RunFacts
+from pdtriage.runs import assemble
 
-from .builders import environment, runs_of
+from ..scan.builders import MODIFIED
+from .builders import environment, facts_of, runs_of
 
 ERROR = (
     'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    g()\nKeyError: 1\n'
@@ -113,3 +115,40 @@ def test_unix_times_do_not_let_a_run_begin_before_it_did() -> None:
     )
     [only] = runs_of({"log/workerlog.0": run(100, 2, end=dump)})
     assert only.run.started == 1672628645.000006
+
+
+DAY = 86_400.0
+
+
+def written(days_ago: int, path: str, text: str) -> FileFacts:
+    facts = facts_of(path, text)
+    return facts._replace(file=facts.file._replace(modified=MODIFIED - days_ago * DAY))
+
+
+def test_servers_of_an_older_run_come_before_the_newest() -> None:
+    """Their logs tell no time, and are the only ones of that run."""
+    facts = [
+        written(3, "log/serverlog.0", "server 0 is up\n"),
+        written(0, "log/workerlog.0", run(100, 9)),
+        written(0, "log/workerlog.1", run(101, 9)),
+    ]
+    roles = [{rank.role for rank in run.ranks} for run in assemble(facts)]
+    assert roles == [{"server"}, {"worker"}]
+
+
+def test_the_environment_of_an_older_launch_is_not_that_of_the_only_log() -> None:
+    """The newest run was started by the older launcher, which writes none."""
+    both = "127.0.0.1:7001,127.0.0.1:7002"
+    environments = [environment(rank, 2, "aaaaaa", both) for rank in (0, 1)]
+    facts = [
+        written(3, "log/envlog.0", environments[0]),
+        written(3, "log/envlog.1", environments[1]),
+        written(0, "log/workerlog.0", run(100, 1, 7001, ERROR) + run(200, 9, 9001)),
+        written(0, "log/workerlog.1", run(201, 9, 9001)),
+    ]
+    assert files_by_run(assemble(facts)) == [["0"], ["0", "1"]]
+
+
+def test_lines_without_a_time_are_not_of_the_time_of_the_run_before() -> None:
+    runs = runs_of({"log/workerlog.0": run(100, 1, end=ERROR) + STEPS.replace("1.5", "1.6")})
+    assert [run.run.started is None for run in runs] == [False, True]

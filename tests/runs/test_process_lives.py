@@ -128,3 +128,37 @@ def test_the_last_words_of_a_process_stay_with_it() -> None:
     runs = runs_of({"log/workerlog.0": first + WARNING + connects(200, 9) + MORE_STEPS})
     told = [{e.role for r in run.ranks for _, e in r.events} - {"start"} for run in runs]
     assert told == [{"cause", "victim"}, set()]
+
+
+FLAGS = "======================= Modified FLAGS detected =======================\n"
+DONE = "Training finished\n"
+
+
+@pytest.mark.parametrize(
+    "start", [FLAGS, FLAGS + connects(200), STEPS], ids=["flags", "all", "steps"]
+)
+def test_a_start_behind_the_end_of_training_is_that_of_another_process(start: str) -> None:
+    assert len(runs_of({"log/workerlog.0": connects(100) + STEPS + DONE + start})) == 2
+
+
+def test_a_process_that_trains_for_each_fold_of_its_data_is_one() -> None:
+    fold = STEPS + DONE + "W0102 03:09:05.000006 100 reducer.cc:618] the next fold\n"
+    assert len(runs_of({"log/workerlog.0": connects(100) + fold + fold + STEPS})) == 1
+
+
+def test_children_that_import_paddle_are_no_run() -> None:
+    text = FLAGS + connects(100) + STEPS + FLAGS + MORE_STEPS + FLAGS + uncaught()
+    assert len(runs_of({"log/workerlog.0": text})) == 1
+
+
+def test_a_second_import_is_a_run_where_another_rank_shows_two() -> None:
+    text = FLAGS + connects(100) + STEPS + FLAGS + uncaught()
+    other = FLAGS + connects(101) + STEPS + uncaught() + FLAGS + connects(201, minute=9) + STEPS
+    runs = runs_of({"log/workerlog.0": text, "log/workerlog.1": other})
+    assert [len(run.ranks) for run in runs] == [2, 2]
+
+
+def test_a_main_program_that_cannot_be_compiled_made_no_steps() -> None:
+    assert len(runs_of({"log/workerlog.0": STEPS + SYNTAX})) == 2
+    imported = uncaught().replace("KeyError: 'a'\n", "") + SYNTAX
+    assert len(runs_of({"log/workerlog.0": STEPS + imported})) == 1

@@ -92,7 +92,7 @@ def test_every_quiet_log_of_the_scenarios() -> None:
             continue
         seen += 1
         assert scan(source.file, [text], engine()) == in_full(source.file, text), source.file.path
-    assert seen > 5
+    assert seen > 1
 
 
 def test_files_may_be_begun_before_any_is_told() -> None:
