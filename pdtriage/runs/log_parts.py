@@ -22,7 +22,7 @@ MOST_COMPARED = 8
 UNTOLD: Mapping[str, str] = {}
 
 
-class Start(NamedTuple):
+class ProcessStart(NamedTuple):
     """One start of a process, as a side file tells it."""
 
     launch: int
@@ -38,7 +38,7 @@ class Part:
 
     __slots__ = ("launch", "log", "segment", "trace", "values")
 
-    def __init__(self, log: Log, segment: Segment, start: Start | None = None) -> None:
+    def __init__(self, log: Log, segment: Segment, start: ProcessStart | None = None) -> None:
         self.log = log
         self.segment = segment
         self.values = start.values if start else UNTOLD
@@ -50,7 +50,7 @@ class Part:
 
 def parts_of_logs(
     logs: Sequence[Log],
-    starts: Mapping[tuple[str, int], Sequence[Start]] | None = None,
+    starts: Mapping[tuple[str, int], Sequence[ProcessStart]] | None = None,
     launches: Mapping[tuple[str, int], int] | None = None,
 ) -> list[list[Part]]:
     """The runs in each of these logs, oldest first; `starts` are what side files tell of them,
@@ -70,7 +70,7 @@ def parts_of_logs(
     return again
 
 
-def _parts_of(log: Log, starts: Sequence[Start], others: Others | None = None) -> list[Part]:
+def _parts_of(log: Log, starts: Sequence[ProcessStart], others: Others | None = None) -> list[Part]:
     """Its runs with the environments they were started in: by their ports, else counted from the
     newest, as logs may be lost or rotated away at the old end.
 
@@ -92,11 +92,11 @@ def _parts_of(log: Log, starts: Sequence[Start], others: Others | None = None) -
     return parts
 
 
-def _fits_start(known: tuple[Start, Trace], part: Part) -> float:
+def _fits_start(known: tuple[ProcessStart, Trace], part: Part) -> float:
     return affinity(known[1], part.trace)
 
 
-def _is_older_start(known: tuple[Start, Trace], part: Part) -> bool:
+def _is_older_start(known: tuple[ProcessStart, Trace], part: Part) -> bool:
     return has_ended_before([known[1]], [part.trace])
 
 

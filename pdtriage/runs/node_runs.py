@@ -19,7 +19,7 @@ from pdtriage.runs.endpoints_log import told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import (
     Part,
-    Start,
+    ProcessStart,
     launches_in,
     parts_of_logs,
     side_by_side,
@@ -127,14 +127,14 @@ def _runs_of(node: NodeFolder, rows: Sequence[list[Part]]) -> list[NodeRun]:
 
 def _starts_by_process(
     node: NodeFolder,
-) -> tuple[dict[str, int], dict[tuple[str, int], list[Start]]]:
+) -> tuple[dict[str, int], dict[tuple[str, int], list[ProcessStart]]]:
     """Launches by pod name, and the starts of every process in the order of launches.
 
     N of envlog.N counts all processes of the node, servers before trainers, while N of a log
     counts those of its own role.
     """
     pods: dict[str, int] = {}
-    starts: dict[tuple[str, int], list[Start]] = {}
+    starts: dict[tuple[str, int], list[ProcessStart]] = {}
     placed: Counter[tuple[str, str]] = Counter()
     for found in sorted(node.environments, key=lambda f: f.file.index or 0):
         for pod, listed in groupby(found.environments, key=_pod):
@@ -142,7 +142,7 @@ def _starts_by_process(
             blocks = list(listed)
             newest = blocks[-1] is found.environments[-1]
             attempts = [
-                Start(launch, attempt, block.values, found.file.modified if newest else None)
+                ProcessStart(launch, attempt, block.values, found.file.modified if newest else None)
                 for attempt, block in enumerate(blocks)
             ]
             role = role_of(attempts[0].values)
