@@ -51,8 +51,7 @@ class _Launches:
             return any("started" in start.says for start in self._seen.values())
         if event.role != "start" or not is_launcher_event(event):
             return False
-        generation = _generation_of(event)
-        if generation and self._generation and generation != self._generation:
+        if self._is_by_the_other_launcher(event):
             return True
         if "opens-launch" not in event.says and "started" not in event.says:
             return False
@@ -62,6 +61,15 @@ class _Launches:
         if "opens-launch" in event.says and self._seen:
             return True
         return self._is_over and not self._has_opened
+
+    def _is_by_the_other_launcher(self, event: Event) -> bool:
+        """Not where the newer launcher hands over to the older one, which it does at once."""
+        generation = _generation_of(event)
+        if not generation or not self._generation or generation == self._generation:
+            return False
+        starts = self._seen.values()
+        has_started = any("started" in start.says for start in starts)
+        return has_started or not any(_is_same_start(start, event) for start in starts)
 
     @property
     def _has_opened(self) -> bool:

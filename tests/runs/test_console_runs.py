@@ -87,3 +87,9 @@ def test_steps_are_counted_anew_in_every_launch_a_console_tells_of() -> None:
     for times, runs in ((1, 1), (2, 2)):
         console = "".join(launch(day, day) for day in range(1, times + 1))
         assert len(runs_of({"console.log": console, "log/workerlog.0": STEPS * 2})) == runs
+
+
+def test_the_newer_launcher_that_hands_over_to_the_older_one_is_one_launch() -> None:
+    opening = launch(2).splitlines(keepends=True)[0].replace("03:04:00", "03:04:05")
+    assert len(runs_of({"console.log": opening + legacy_launch(2)})) == 1
+    assert len(runs_of({"console.log": opening + legacy_launch(9)})) == 2
