@@ -13,7 +13,8 @@ from pdtriage.scan.blocks import Block, stack_below
 from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
 from pdtriage.scan.lines import Line, Lines, shorten
-from pdtriage.scan.tracebacks import Traceback, is_quoted_source, without_folded_frames
+from pdtriage.scan.quoted_code import is_quoted_source
+from pdtriage.scan.tracebacks import Traceback, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
 

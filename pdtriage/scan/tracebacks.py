@@ -17,16 +17,12 @@ MOST_FOREIGN = 25
 MESSAGE_LINES = 12
 STEP = 2
 """Code stands so much deeper than the frame it belongs to."""
-QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
-"""How far above quoted code its frame is looked for."""
-FOREIGN_BELOW_FRAME = 3
 FRAME = '", line '
-_FRAME_BYTES = FRAME.encode()
 CUT_LINES, CUT_BYTES = 4, 1 << 14
 """So late may the first frame stand in a log whose beginning was cut off inside a traceback; below
 these lines, up to these bytes, in a text that was pasted together, if nothing interrupts it."""
 
-_FRAME = lazy_compile(
+FRAME_LINE = lazy_compile(
     r'^(\s*)(?:> )?File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
 )
 _DRAWN_HEADER = f"─ {HEADER} ─"
@@ -35,9 +31,6 @@ _DRAWN = ("│", "╰", "├", "└")
 _DRAWN_FRAME = lazy_compile(
     r"^│ +(?P<file>(?:/|[A-Za-z]:[\\/]|<)[^│]{0,400}?):(?P<line>\d+) in (?P<function>[^\s│]+)"
 )
-_DRAWN_CODE = lazy_compile(r"^│ +(?:❱ +)?\d+ ")
-_NO_FOREIGN = lazy_compile(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
-"""What may be an exception's own line: below it stands its message."""
 _REPEATED = lazy_compile(r"^\s*\[Previous line repeated \d+ more times?\]")
 _MARGIN = lazy_compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
 _STRONG = lazy_compile(
@@ -49,6 +42,10 @@ _WEAK = lazy_compile(
     r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[\d_a-zA-Z]*[^\W\d_a-zA-Z]\w*)"
     r"(?::(?P<message>.*))?$"
 )
+_BARE = lazy_compile(
+    r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.|<locals>\.){0,9}[A-Za-z_]\w{0,80})(?::(?P<message>\s.*)?)?$"
+)
+"""Any name: an exception's where the code above it raises one, or where it is of a function."""
 _GLUE = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
@@ -89,7 +86,7 @@ class Traceback:
         """
         self.raised = self.last = line
         parts = _unfolded(text)
-        self.frames += [_frame(found) for part in parts[1:] if (found := _FRAME.match(part))]
+        self.frames += [_frame(found) for part in parts[1:] if (found := FRAME_LINE.match(part))]
         named = [found for part in (text, *parts[1:]) if (found := _STRONG.match(part.strip()))]
         if named:
             self.type, self.message = named[-1]["type"], (named[-1]["message"] or "").strip()
@@ -166,7 +163,7 @@ def syntax_error(lines: Lines, position: int) -> Traceback | None:
     for earlier in lines.back(position, 6):
         if is_header(earlier.text):
             return None
-        found = _FRAME.match(earlier.text)
+        found = FRAME_LINE.match(earlier.text)
         if found:
             traceback = Traceback(earlier)
             traceback.frames.append(_frame(found))
@@ -180,7 +177,7 @@ def headless_tracebacks(lines: Lines, position: int) -> tuple[list[Traceback], i
     if position > CUT_BYTES:
         return None
     first = lines.at(position)
-    frame = _FRAME.match(first.text)
+    frame = FRAME_LINE.match(first.text)
     if frame is None or not frame["function"]:
         return None
     found, end = _read_from(lines, first.start, _TracebackReader(first=first))
@@ -210,34 +207,6 @@ def _is_uninterrupted(lines: Lines, first: Line, raised: Line) -> bool:
     return False
 
 
-def is_quoted_source(lines: Lines, line: Line) -> bool:
-    """Whether a line quotes code: it stands below `File "x.py", line 3, in f`, deeper than that.
-
-    Where several write into one file and no prefix tells them apart, lines of others may come
-    between a frame and its code, which then stands exactly one step deeper.
-    """
-    if _DRAWN_CODE.match(line.text):
-        return True
-    depth = least = _depth(line.text)
-    near = max(0, line.start - QUOTED_BYTES)
-    if depth < STEP or lines.buffer.find(_FRAME_BYTES, near, line.start) < 0:
-        return False
-    foreign = 0
-    for earlier in lines.back(line.start, QUOTED_LINES):
-        if earlier.writer != line.writer:
-            continue
-        own = _depth(earlier.text)
-        if _FRAME.match(earlier.text[own:]):
-            return own + STEP == depth if foreign else own < least
-        if own and not foreign:
-            least = min(least, own)
-            continue
-        foreign += 1
-        if own or least < depth or foreign > FOREIGN_BELOW_FRAME or _NO_FOREIGN.match(earlier.text):
-            return False
-    return False
-
-
 class _TracebackReader:
     """Takes lines one by one; says when the block is over."""
 
@@ -251,8 +220,10 @@ class _TracebackReader:
         self._blank = 0
         self._taken = 0
         self._after_frame = False
+        self._code = ""
+        """The last line of code that was quoted."""
         self._grouped = False
-        self._margin = max(0, _depth(first.text) - STEP) if first else 0
+        self._margin = max(0, depth_of(first.text) - STEP) if first else 0
         self._writer: int | None = None
 
     def take(self, line: Line) -> bool:
@@ -316,15 +287,16 @@ class _TracebackReader:
 
     def _take_inside(self, line: Line, text: str) -> bool:
         current = self._open[-1]
-        frame = _FRAME.match(text)
+        frame = FRAME_LINE.match(text)
         if frame:
             current.frames.append(_frame(frame))
             current.last = line
-            self._foreign, self._after_frame = 0, True
+            self._foreign, self._after_frame, self._code = 0, True, ""
             return True
         if self._note_thread(text):
             return True
-        raised = _exception_in(text, sure=self._foreign == 0 and bool(current.frames))
+        sure = self._foreign == 0 and bool(current.frames)
+        raised = _exception_in(text, sure, self._code if self._after_frame else "")
         if raised:
             current.end(line, raised)
             self.done.append(self._open.pop())
@@ -332,6 +304,7 @@ class _TracebackReader:
             return True
         if (self._after_frame and text[:1].isspace()) or _REPEATED.match(text):
             current.last = line
+            self._code = text if any(map(str.isalpha, text)) else self._code  # no row of carets
             return True
         self._after_frame = False
         return not text.strip() or self._skip_foreign()
@@ -384,17 +357,26 @@ def _is_nested(outer: Traceback, line: Line) -> bool:
     return bool(_NESTED.search(outer.message))
 
 
-def _exception_in(text: str, sure: bool) -> re.Match[str] | None:
+def _exception_in(text: str, sure: bool, code: str = "") -> re.Match[str] | None:
+    """`code` is what the last frame did, where it stands right above."""
     if text[:1].isspace() and text.strip() and len(text) - len(text.lstrip()) > 3:
         return None
     stripped = text.strip()
     found = _STRONG.match(stripped)
     if found or not sure:
         return found
-    return _WEAK.match(stripped)
+    weak = _WEAK.match(stripped)
+    if weak or not code or text[:1].isspace():
+        return weak
+    bare = _BARE.match(stripped)
+    if bare is None:
+        return None
+    named = bare["type"][:1].isupper() or bare["type"] in code
+    raised = code.lstrip().startswith("raise") and named and not _looks_like_log(stripped)
+    return bare if raised or "<locals>." in bare["type"] else None
 
 
-def _depth(text: str) -> int:
+def depth_of(text: str) -> int:
     """Of a line's indentation; the margin of an exception group is part of it."""
     return len(text) - len(text.lstrip(" \t|+"))
 
