@@ -30,6 +30,48 @@ def test_the_users_own_frame_is_shown_not_the_librarys() -> None:
     assert (event.first_line, event.line, event.last_line) == (1, 8, 8)
 
 
+@pytest.mark.parametrize(
+    ("code", "raised"),
+    [
+        ("raise Stop('bad sample')", "Stop: bad sample"),
+        ("raise Stop", "Stop"),
+        ("raise stop_training('x')", "stop_training: x"),
+        ("raise error", "Halt: no more"),
+        ("step()", "train.<locals>.Stop: bad sample"),
+    ],
+)
+def test_an_exception_may_have_any_name(code: str, raised: str) -> None:
+    facts = facts_of(
+        f"""\
+        Traceback (most recent call last):
+          File "/srv/train.py", line 40, in <module>
+            {code}
+            ^^^^^^^^^^
+        {raised}
+        """
+    )
+    (event,) = telling(facts)
+    assert event.text == raised
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [("step()", "Stop: 5"), ("raise error", "epoch: 3"), ("raise Stop", "loss: 0.3")],
+)
+def test_a_line_of_another_writer_is_no_exception(code: str, line: str) -> None:
+    facts = facts_of(
+        f"""\
+        Traceback (most recent call last):
+          File "/srv/train.py", line 40, in <module>
+            {code}
+        {line}
+        ValueError: the end
+        """
+    )
+    (event,) = telling(facts)
+    assert event.text == "ValueError: the end"
+
+
 def test_a_chain_is_one_block_and_every_exception_of_it_is_seen() -> None:
     facts = facts_of(
         """\
