@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.rendezvous.job_secret import JobSecret, Signed, SignedExchange, ignored_note
+from pdtriage.launch.rendezvous.job_secret import JobSecret, NodeExchange, Signed, ignored_note
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
 from pdtriage.launch.supervise.events import PeerDiffers, PeerSpoke
@@ -48,11 +48,11 @@ class Place:
         return {key: value for key, value in self.keys.items() if key.startswith(prefix)}
 
 
-def exchanges(place: Place, *, echo: bool = False) -> tuple[SignedExchange, SignedExchange]:
+def exchanges(place: Place, *, echo: bool = False) -> tuple[NodeExchange, NodeExchange]:
     secret = JobSecret("one of this job")
     return (
-        SignedExchange(place, secret, "launch-0", session="s", echo=echo),
-        SignedExchange(place, secret, "launch-1", session="s", echo=echo),
+        NodeExchange(place, secret, "launch-0", session="s", echo=echo),
+        NodeExchange(place, secret, "launch-1", session="s", echo=echo),
     )
 
 
@@ -110,6 +110,23 @@ def test_what_was_said_at_an_earlier_start_is_not_heard() -> None:
     assert one.get_prefix("/j/") == {"/j/1": "news", "/j/0": "here"}
 
 
+@pytest.mark.parametrize("secret", [None, JobSecret("one of this job")], ids=["none", "secret"])
+def test_what_a_start_before_still_says_is_not_heard_by_the_next(secret: JobSecret | None) -> None:
+    """Node 0 of the failed start is about to end while node 1 has been started again."""
+    place = Place()
+    first, second, again = (NodeExchange(place, secret, name, echo=True) for name in "abc")
+    for _ in range(2):
+        for key, one in (("/j/0", first), ("/j/1", second)):
+            one.put(key, "running")
+            one.get_prefix("/j/")
+    assert first.get_prefix("/j/") == {"/j/0": "running", "/j/1": "running"}
+    for _ in range(3):
+        again.put("/j/1", "new")
+        assert "/j/1" not in (first.get_prefix("/j/") or {})
+        first.put("/j/0", "failed")
+        assert "/j/0" not in (again.get_prefix("/j/") or {})
+
+
 def test_a_clock_that_is_minutes_off_is_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place()
     one, other = exchanges(place, echo=True)
@@ -126,7 +143,7 @@ def test_a_secret_shows_itself_to_nobody() -> None:
     assert "hunter2" not in secret.seal("p", Signed("l", 1, 2.0, (), "b"))
 
 
-def told(place: Place | SignedExchange) -> tuple[list[Message], FactsChannel]:
+def told(place: Place | NodeExchange) -> tuple[list[Message], FactsChannel]:
     heard: list[Message] = []
     channel = FactsChannel(place, CLUSTER, "j", heard.append)
     return heard, channel

@@ -68,21 +68,22 @@ def test_without_a_master_the_command_to_copy_works(launcher: Launcher, tmp_path
         assert file.is_dir() or copied[2] not in file.read_text(errors="replace"), file
 
 
-def test_different_numbers_of_processes_are_refused_everywhere(
+def test_at_a_master_nodes_may_start_different_numbers_of_processes(
     launcher: Launcher, tmp_path: Path
 ) -> None:
+    """As under Paddle's launcher."""
     master = f"--master=127.0.0.1:{free_port()}"
     nodes = [
         launcher.start(
-            master, "--nnodes=2", f"--nproc_per_node={i}", "act.py", log_dir=tmp_path / f"n{i}"
+            *(master, "--nnodes=2", f"--rank={i}", f"--nproc_per_node={i + 1}", "act.py"),
+            log_dir=tmp_path / f"n{i}",
         )
-        for i in (1, 2)
+        for i in (0, 1)
     ]
     for node in nodes:
-        node.finish()
-        assert node.code == 2
-        assert "do not start the same number of processes" in node.err
-        assert not list(node.log_dir.glob("workerlog.*"))
+        assert node.finish().code == 0, node.err
+        assert node.record().world_size == 3
+    assert [p.rank for node in nodes for p in node.record().processes] == [0, 1, 2]
 
 
 def test_a_failure_on_one_node_is_told_on_the_other(launcher: Launcher, tmp_path: Path) -> None:
@@ -145,15 +146,15 @@ def test_a_killed_node_is_reported_as_silent(launcher: Launcher, tmp_path: Path)
     time.sleep(1.5)  # Long enough for the two to have heard of each other.
     dies.process.kill()
     dies.finish()
-    assert wait_until(lambda: any(p.kind == "silent" for p in stays.record().peers), 8)
+    assert wait_until(lambda: any(p.kind == "silent" for p in stays.record().peers), 30)
     silent = next(p for p in stays.record().peers if p.kind == "silent")
     assert silent.node == 1
     assert silent.silent_seconds is not None
-    assert 3 <= silent.silent_seconds < 6
+    assert silent.silent_seconds >= 3
     assert stays.process.poll() is None
     stays.signal(signal.SIGTERM)
     assert stays.finish().code == 143
-    assert "node 1 stopped answering" in stays.err
+    assert "node 1 (127.0.0.1) stopped answering" in stays.err
 
 
 def test_a_node_that_left_before_the_start_is_forgotten(launcher: Launcher, tmp_path: Path) -> None:

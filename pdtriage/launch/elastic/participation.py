@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.elastic.etcd import Etcd, EtcdStore
@@ -258,7 +258,26 @@ def _cluster(generation: Generation, pod: str) -> Cluster:
         parse_peer(name, json.dumps(speech))
         for name, speech in zip(generation.pods, generation.speeches, strict=True)
     ]
-    return cluster_of_peers(peers, generation.pods.index(pod))
+    cluster = cluster_of_peers(peers, generation.pods.index(pod))
+    counts = [len(node) for node in cluster.endpoints]
+    if len(set(counts)) > 1:
+        raise _unequal(zip(cluster.nodes, counts, strict=True))
+    return cluster
+
+
+def _unequal(nodes: Iterable[tuple[str, int]]) -> UserError:
+    """Who comes or goes would change the number of processes of the others."""
+    listed = ", ".join(f"{node}: {count}" for node, count in nodes)
+    return UserError(
+        Text(
+            f"The nodes do not start the same number of processes ({listed}).",
+            f"各节点启动的进程数不一致（{listed}）。",
+        ),
+        Text(
+            "Use the same number of cards on every node (--devices or --nproc_per_node).",
+            "请让各节点使用相同数量的卡（--devices 或 --nproc_per_node）。",
+        ),
+    )
 
 
 def _here(here: int, flags: LaunchFlags) -> Text:

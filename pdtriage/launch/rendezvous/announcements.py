@@ -119,20 +119,8 @@ def rank_peers(
 
 
 def cluster_of_peers(peers: list[dict[str, object]], rank: int) -> Cluster:
-    counts = [len(_endpoints(peer)) for peer in peers]
+    """As under Paddle's launcher, nodes may start different numbers of processes."""
     nodes = tuple(str(peer["candidate"]).rpartition(":")[0] for peer in peers)
-    if len(set(counts)) > 1:
-        listed = ", ".join(f"{node}: {count}" for node, count in zip(nodes, counts, strict=True))
-        raise UserError(
-            Text(
-                f"The nodes do not start the same number of processes ({listed}).",
-                f"各节点启动的进程数不一致（{listed}）。",
-            ),
-            Text(
-                "Use the same number of cards on every node (--devices or --nproc_per_node).",
-                "请让各节点使用相同数量的卡（--devices 或 --nproc_per_node）。",
-            ),
-        )
     return Cluster(
         "master",
         rank,

@@ -1,8 +1,9 @@
 """The secret of a job: who knows it speaks for a node, everybody else is a stranger.
 
 A message is signed (HMAC-SHA256) together with the place it is written to, which names job and
-node, the launch it comes from, its number and the time. `SignedExchange` is an exchange whose
-reader sees only what is signed and newer than what was read before; the rest is counted.
+node, the launch it comes from, its number and the time. `NodeExchange` is an exchange whose
+reader sees only what is signed, of this start of the job and newer than what was read before; the
+rest is counted. Without a secret it tells starts of the job apart, and nothing else.
 """
 
 from __future__ import annotations
@@ -66,25 +67,14 @@ class JobSecret:
         return "JobSecret(***)"
 
     def seal(self, place: str, message: Signed) -> str:
-        envelope = message._asdict() | {"heard": list(message.heard)}
-        return json.dumps(envelope | {"mac": self._mac(place, message)}, ensure_ascii=False)
+        return _sealed(message, self._mac(place, message))
 
     def open(self, place: str, text: str) -> Signed | None:
         """The message written to `place`; None for anything that was not signed for it."""
-        if len(text) > _LONGEST_MESSAGE:
+        found = _opened(text)
+        if found is None:
             return None
-        try:
-            found = json.loads(text)
-            message = Signed(
-                _text(found["launch"]),
-                _number(found["number"]),
-                float(found["time"]),
-                tuple(map(_text, found["heard"])),
-                _text(found["body"]),
-            )
-            mac = _text(found["mac"]).encode()
-        except (ValueError, KeyError, TypeError, RecursionError, UnicodeError):
-            return None
+        message, mac = found
         right = hmac.compare_digest(self._mac(place, message).encode(), mac)
         return message if right else None
 
@@ -99,6 +89,29 @@ class JobSecret:
     def _digest(self, what: str, text: str) -> str:
         signed = f"{what}\n{text}".encode("utf-8", "surrogatepass")
         return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
+
+
+def _sealed(message: Signed, mac: str) -> str:
+    envelope = message._asdict() | {"heard": list(message.heard)}
+    return json.dumps(envelope | {"mac": mac}, ensure_ascii=False)
+
+
+def _opened(text: str) -> tuple[Signed, bytes] | None:
+    """A message and what it was signed with; None for what is no message."""
+    if len(text) > _LONGEST_MESSAGE:
+        return None
+    try:
+        found = json.loads(text)
+        message = Signed(
+            _text(found["launch"]),
+            _number(found["number"]),
+            float(found["time"]),
+            tuple(map(_text, found["heard"])),
+            _text(found["body"]),
+        )
+        return message, _text(found["mac"]).encode()
+    except (ValueError, KeyError, TypeError, RecursionError, UnicodeError):
+        return None
 
 
 def read_secret(given: str | None) -> JobSecret | None:
@@ -138,23 +151,27 @@ def _unreadable(given: str, en: str, zh: str) -> UserError:
 
 def exchange_of(
     inner: Exchange, secret: JobSecret | None, launch: str, cluster: Cluster
-) -> Exchange:
+) -> NodeExchange:
     """Where the nodes of this cluster exchange facts; signed, if the job has a secret."""
-    if secret is None:
-        return inner
     if cluster.meeting != "master":
-        return SignedExchange(inner, secret, launch, echo=True)
+        return NodeExchange(inner, secret, launch, echo=True)
     # Nodes that meet choose new ports every time.
     known = json.dumps([cluster.master, *cluster.all_endpoints])
     session = hashlib.sha256(known.encode()).hexdigest()
-    return SignedExchange(inner, secret, launch, session=session, echo=False)
+    return NodeExchange(inner, secret, launch, session=session, echo=False)
 
 
-class SignedExchange:
-    """An exchange among those who know the secret."""
+class NodeExchange:
+    """An exchange among the nodes of one start of a job, who know its secret if it has one."""
 
     def __init__(
-        self, inner: Exchange, secret: JobSecret, launch: str, *, session: str = "", echo: bool
+        self,
+        inner: Exchange,
+        secret: JobSecret | None,
+        launch: str,
+        *,
+        session: str = "",
+        echo: bool,
     ) -> None:
         """`session` is new for every start of the job, if there is something all nodes know that
         is; otherwise `echo`: only who has heard this launch is listened to, so that nobody can
@@ -180,7 +197,13 @@ class SignedExchange:
             self._number += 1
             heard = tuple(sorted({last.launch for last in self._last.values()}))[:_MOST_HEARD]
             message = Signed(self._launch, self._number, time.time(), heard, value)
+        if self._secret is None:
+            return self._inner.put(key, _sealed(message, ""))
         return self._inner.put(key, self._secret.seal(self._bound_key(key), message))
+
+    @property
+    def is_signed(self) -> bool:
+        return self._secret is not None
 
     def get_prefix(self, prefix: str) -> dict[str, str] | None:
         found = self._inner.get_prefix(prefix)
@@ -195,22 +218,37 @@ class SignedExchange:
         return delete is not None and delete(key)
 
     def _read(self, key: str, text: str) -> str | None:
-        message = self._secret.open(self._bound_key(key), text)
+        message = self._message(key, text)
         if message is None:
             self._ignore(key, text, "unsigned")
             return None
         last = self._last.get(key)
+        if last is not None and self._is_paired(last) and message.launch != last.launch:
+            # That node was started again: this one belongs to the start before, or to no other.
+            self._ignore(key, text, "stale")
+            return None
         if last is not None and not _follows(message, last):
             self._ignore(key, text, "replayed")
             return None
         self._last[key] = message
-        if self._echo and message.launch != self._launch and self._launch not in message.heard:
+        if not self._is_paired(message):
             moment = time.monotonic()
             since = self._unanswered.setdefault((key, message.launch), moment)
             if moment - since > _PATIENCE:  # until then it may only not have heard us yet
                 self._ignore(key, text, "stale")
             return None
         return message.body
+
+    def _message(self, key: str, text: str) -> Signed | None:
+        if self._secret is not None:
+            return self._secret.open(self._bound_key(key), text)
+        found = _opened(text)
+        return found and found[0]
+
+    def _is_paired(self, message: Signed) -> bool:
+        """Whether its sender knows this launch, so that it cannot be of an earlier start."""
+        own = message.launch == self._launch
+        return not self._echo or own or self._launch in message.heard
 
     def _ignore(self, key: str, text: str, why: Ignored) -> None:
         mark = (key, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
@@ -231,10 +269,11 @@ def ignored_note(ignored: Counter[Ignored]) -> Text | None:
     return Text(
         f"{total} message{'s' * (total != 1)} without this job's secret or from an earlier time "
         f"{'were' if total != 1 else 'was'} ignored ({ignored['unsigned']} not signed, {replayed} "
-        "repeated): somebody else writes to this job's place of exchange, or a node was given "
-        "another --job_secret",
+        "repeated or of another start): somebody else writes to this job's place of exchange, or a "
+        "node was given another --job_secret",
         f"忽略了 {total} 条不可信的消息（{ignored['unsigned']} 条未用本作业密钥签名，{replayed} 条"
-        "重放）：有其他程序向本作业的信息交换处写入，或某个节点的 --job_secret 不一致",
+        "重放或属于另一次启动）：有其他程序向本作业的信息交换处写入，"
+        "或某个节点的 --job_secret 不一致",
     )
 
 

@@ -26,7 +26,7 @@ from pdtriage.launch.plan.addresses import (
 from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.rendezvous.job_secret import (
     JobSecret,
-    SignedExchange,
+    NodeExchange,
     ignored_note,
     new_secret,
 )
@@ -80,9 +80,9 @@ def meet(
     address = reachable_address(flags)
     host, port, server, secret = _open_master(flags, address, environ, observer, secret)
     client = KVClient(host, port, secret=secret)
-    place: KVClient | SignedExchange = client
+    place: KVClient | NodeExchange = client
     if secret is not None:
-        place = SignedExchange(client, secret, new_secret(), echo=True)
+        place = NodeExchange(client, secret, new_secret(), echo=True)
     size = node_count(flags)[1]
     value = json.dumps({"name": pod, "rank": flags.rank, **announcement.content(address)})
     name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
@@ -106,7 +106,7 @@ class _Waiting:
     def __init__(
         self,
         client: KVClient,
-        place: KVClient | SignedExchange,
+        place: KVClient | NodeExchange,
         size: int,
         observer: Observer,
         wait: Callable[[float], None],
@@ -138,7 +138,7 @@ class _Waiting:
 
     def _part(self, key: str, value: str) -> None:
         """Who has met all shows that it has heard them, or they would go on waiting."""
-        if isinstance(self.place, SignedExchange):
+        if isinstance(self.place, NodeExchange):
             any(self.place.put(key, value) for _ in range(_TRIES))
 
     def _remind(self, found: dict[str, str] | None) -> None:
@@ -184,7 +184,7 @@ class _Waiting:
                 f"已有 {len(found)}/{self.size} 个节点就绪",
             )
         self.observer.notice(Noted(text, "WARNING"))
-        note = ignored_note(self.place.ignored) if isinstance(self.place, SignedExchange) else None
+        note = ignored_note(self.place.ignored) if isinstance(self.place, NodeExchange) else None
         if note is not None:
             self.observer.notice(Noted(note, "WARNING"))
 

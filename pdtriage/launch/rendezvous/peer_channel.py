@@ -19,7 +19,7 @@ from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous.job_secret import (
     Exchange,
     JobSecret,
-    SignedExchange,
+    NodeExchange,
     exchange_of,
     ignored_note,
 )
@@ -75,7 +75,7 @@ class FactsChannel:
         `lease_seconds` after the last sign of that."""
         self._client = client
         # Without a secret anybody may have written it.
-        self._hearsay = not isinstance(client, SignedExchange)
+        self._hearsay = not (isinstance(client, NodeExchange) and client.is_signed)
         self._ranks_of = _ranks_by_node(cluster)
         self._hosts = cluster.nodes
         self._foreign = 0
@@ -86,7 +86,8 @@ class FactsChannel:
         self._silent_after = MISSED_AFTER if leased else SILENT_AFTER
         self._written = ""
         # Nodes of a parameter-server job may hold any number of processes.
-        self._replicas = None if cluster.listed else len(cluster.own_endpoints)
+        self._sizes = () if cluster.listed else tuple(map(len, cluster.endpoints))
+        self._replicas = self._sizes[cluster.node_rank] if self._sizes else None
         self._deliver = deliver
         # Two jobs of the same name on one port must not hear each other.
         mark = zlib.crc32(",".join((*cluster.nodes, cluster.master)).encode())
@@ -146,10 +147,12 @@ class FactsChannel:
 
     def ignored(self) -> list[Text]:
         """What was not listened to, for the report."""
-        client = self._client
-        strangers = ignored_note(client.ignored) if isinstance(client, SignedExchange) else None
-        foreign = _foreign_note(self._foreign) if self._foreign else None
-        return [note for note in (strangers, foreign) if note is not None]
+        notes = []
+        if isinstance(self._client, NodeExchange) and self._client.is_signed:
+            notes.append(ignored_note(self._client.ignored))
+        if self._foreign:
+            notes.append(_foreign_note(self._foreign))
+        return [note for note in notes if note is not None]
 
     def close(self) -> None:
         self._leaving = True
@@ -222,7 +225,8 @@ class FactsChannel:
                 peer.silent = False
                 self._deliver(PeerBack(rank))
         replicas, own = count(message, "replicas"), self._replicas
-        if own is not None and replicas is not None and replicas != own and not peer.differs:
+        differs = bool(self._sizes) and replicas not in (None, self._sizes[rank])
+        if own is not None and replicas is not None and differs and not peer.differs:
             peer.differs = True
             self._deliver(PeerDiffers(rank, replicas, own, self._hearsay))
         state, version = text_of(message, "state"), count(message, "version")
