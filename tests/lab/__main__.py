@@ -30,6 +30,7 @@ def main() -> int:
     playing.add_argument("count", type=int)
     playing.add_argument("--first", type=int, default=0, help="number of the first one")
     playing.add_argument("--at-once", type=int, default=2, help="jobs side by side")
+    playing.add_argument("--seconds", type=float, help="begin no job after so many seconds")
     playing.add_argument("--short", action="store_true", help="no table by dimension")
     one = commands.add_parser("one", help="play one job again, and say what is said of it")
     show = commands.add_parser("show", help="print what is drawn for a job, and its script")
@@ -45,7 +46,8 @@ def main() -> int:
     choice = parser.parse_args()
     if choice.command == "play":
         indices = range(choice.first, choice.first + choice.count)
-        return _play(choice.seed, indices, choice.into, choice.at_once, choice.short)
+        seconds = choice.seconds or float("inf")
+        return _play(choice.seed, indices, choice.into, choice.at_once, seconds, choice.short)
     if choice.command == "score":
         folders = [case for top in choice.folders for case in cases_below(top)]
         _report([result_of(folder) for folder in folders])
@@ -63,12 +65,18 @@ def main() -> int:
     return 0
 
 
-def _play(seed: str, indices: range, into: Path, at_once: int, short: bool) -> int:
+def _play(seed: str, indices: range, into: Path, at_once: int, seconds: float, short: bool) -> int:
     """Each job in a process of its own, which may reap whatever that job leaves behind."""
     started = time.monotonic()
     results = []
+
+    def apart(index: int) -> Path | None:
+        return _apart(seed, index, into) if time.monotonic() < started + seconds else None
+
     with ThreadPoolExecutor(at_once) as pool:
-        for folder in pool.map(lambda index: _apart(seed, index, into), indices):
+        for folder in pool.map(apart, indices):
+            if folder is None:
+                continue
             result = result_of(folder) if (folder / "played.json").exists() else None
             results.append(result)
             for line in misses([result] if result else []):

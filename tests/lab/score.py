@@ -94,13 +94,17 @@ def _judged(truth: Truth, answer: Answer, job: Job) -> Claims:
         claims["verdict"] = right_verdict
     right_category = answer.category in truth.categories
     right_rank = answer.rank in truth.ranks and set(answer.ranks) <= set(truth.ranks)
-    if not truth.ranks or (fault and fault.may_name_nobody and answer.rank is None):
-        right_rank = not answer.ranks
+    if fault and fault.may_name_nobody and answer.rank is None:
+        right_rank = True
+    if not truth.ranks:
+        # Nobody is to blame; whoever is named with the right word is named as the one it hit.
+        right_rank = right_category or not answer.ranks
     if truth.tells_category:
         claims["category"] = right_category
     if truth.tells_rank and truth.ranks:
         claims["rank"] = right_rank
-    claims["victim spared"] = not set(answer.named) & set(truth.victims)
+    if truth.ranks or not right_category:
+        claims["victim spared"] = not set(answer.named) & set(truth.victims)
     sure = answer.confidence in SURE
     if not (truth.tells_rank and truth.tells_category):
         claims["no overclaim"] = not sure or (right_rank and right_category)
