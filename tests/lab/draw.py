@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -37,7 +37,8 @@ KEPT = {
     "logs": 6,
 }
 HEALTHY, RUNNING = 0.15, 0.05
-TWO_NODES, EARLIER, RESTARTS = 0.08, 0.12, 0.15
+TWO_NODES, EARLIER, RESTARTS, SERVERS = 0.08, 0.12, 0.15, 0.2
+PS_MOMENTS = ("import", "before-init", "first", "middle", "after")
 FAMILIES = {
     "checkpoint": 6,
     "data": 14,
@@ -105,6 +106,10 @@ class Job:
     """What happened in runs that went into the same folder before: a fault, or healthy."""
     restarts: str = ""
     """always: the fault strikes again after the one restart; once: it does not."""
+    servers: int = 0
+    """Parameter servers; none in a collective job."""
+    role: str = "worker"
+    """worker or server: what the culprit is."""
 
     @property
     def name(self) -> str:
@@ -122,10 +127,10 @@ class Job:
         """Where the files of a node lie."""
         return Path(f"node{node}") if self.nodes > 1 else Path()
 
-    def log_of(self, rank: int) -> Path:
+    def log_of(self, rank: int, role: str = "worker") -> Path:
         """The log of a rank: its number is the local one."""
         node, local = divmod(rank, self.per_node)
-        return self.home_of(node) / "log" / f"workerlog.{local}"
+        return self.home_of(node) / "log" / f"{role}log.{local}"
 
     @property
     def is_ours(self) -> bool:
@@ -135,6 +140,10 @@ class Job:
 
 def job_of(seed: str, index: int) -> Job:
     """The job with this number among those of a seed."""
+    return with_servers(_collective(seed, index))
+
+
+def _collective(seed: str, index: int) -> Job:
     lot = Random(f"{seed}:{index}")
     ranks = _one(lot, RANKS)
     chance = lot.random()
@@ -184,6 +193,24 @@ def job_of(seed: str, index: int) -> Job:
         earlier=earlier,
         restarts=restarts,
     )
+
+
+def with_servers(job: Job) -> Job:
+    """The same job as one of parameter servers, if it is drawn and the fault can strike there."""
+    lot = Random(f"{job.name}:servers")
+    fault = job.the_fault
+    is_usual = job.nodes == 1 and not job.earlier and not job.restarts and job.kind != "running"
+    if not is_usual or job.launcher == "run-paddle" or lot.random() > SERVERS:
+        return job
+    if fault and not (fault.strikes_trainers and job.moment in PS_MOMENTS):
+        return job
+    servers = lot.randint(1, 2)
+    plain = {"noises": (), "workers": 0, "epochs": 1, "evaluates": False, "saves": False}
+    drawn = replace(job, servers=servers, says_done=True, **plain)  # type: ignore[arg-type]
+    # Paddle's launchers do not notice that a server died; their trainers wait for minutes.
+    if fault and fault.strikes_servers and job.launcher == "run":
+        return replace(drawn, role="server", moment="middle", culprits=(lot.randrange(servers),))
+    return drawn
 
 
 def as_json(job: Job) -> str:

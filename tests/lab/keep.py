@@ -46,11 +46,12 @@ def is_kept(job: Job, name: Path) -> bool:
         lost = job.culprits
     elif job.kept == "no-victim":
         lost = (job.lost_victim,)
-    return name not in {job.log_of(rank) for rank in lost}
+    role = job.role if job.kept == "no-culprit" else "worker"
+    return name not in {job.log_of(rank, role) for rank in lost}
 
 
 def is_log(name: Path) -> bool:
-    return name.parent.name == "log" and name.name.startswith("workerlog.")
+    return name.parent.name == "log" and name.name.startswith(("workerlog.", "serverlog."))
 
 
 def without_head(content: bytes) -> bytes:

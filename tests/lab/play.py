@@ -21,6 +21,8 @@ from .faults import Outside
 from .script import REACHED, rendered
 
 LIMIT = 60.0
+PS_PYTHON = Path(__file__).parents[2] / ".venv-paddle26" / "bin" / "python"
+"""Paddle 2.6.2, the last whose CPU wheel holds parameter servers; `make test` makes it."""
 MARK = "LAB_JOB"
 """A variable by which processes of a job are known, whoever their parent is by now."""
 
@@ -43,6 +45,8 @@ def play(job: Job, into: Path) -> Played:
     # Whoever starts this in the background is deaf to Ctrl-C, and so would the job be.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    if job.servers and not PS_PYTHON.exists():
+        return Played(None, 0.0, 0, "no parameter servers here")
     top = Path(tempfile.mkdtemp(prefix="pdtriage-lab-")).resolve()
     try:
         with sandbox.nodes(job.nodes, top) as nodes, ExitStack() as stack:
@@ -133,10 +137,15 @@ def _command(job: Job, node: Node) -> list[str]:
         more += [*meet, "--rank", str(node.index), "--host", sandbox.HOSTS[node.index]]
     if job.restarts:
         more += ["--restart_on", "always", "--max_restart", "1", "--restart_delay", "0.5"]
+    own = ["--launcher", "paddle"] if job.launcher == "run-paddle" else []
+    python = "python"
+    if job.servers:
+        python = str(PS_PYTHON)
+        more = ["--server_num", str(job.servers), "--worker_num", str(job.ranks)]
+        own = ["--python", python]
     module = {"new": "paddle.distributed.launch", "legacy": "paddle.distributed.fleet.launch"}
     if job.launcher in module:
-        return ["python", "-m", module[job.launcher], *more, script]
-    own = ["--launcher", "paddle"] if job.launcher == "run-paddle" else []
+        return [python, "-m", module[job.launcher], *more, script]
     return ["pdtriage", "run", *own, *more, script]
 
 
@@ -220,8 +229,9 @@ def _copy(job: Job, nodes: list[Node], into: Path) -> None:
 
 def neutral(content: bytes, home: Path) -> bytes:
     """Other names for the places of this machine, of the same length: a record knows offsets."""
-    places = ((str(home), "/srv/train"), (sys.prefix, "/opt/env"), (sys.base_prefix, "/usr/local"))
-    for place, instead in places:
+    places = {str(home): "/srv/train", str(PS_PYTHON.parents[1]): "/opt/env26"}
+    places |= {sys.prefix: "/opt/env", sys.base_prefix: "/usr/local"}
+    for place, instead in places.items():
         same = instead + "-" * (len(place) - len(instead)) if len(place) > len(instead) else place
         content = content.replace(place.encode(), same.encode())
     return content

@@ -29,13 +29,14 @@ class Answer:
     ranks: tuple[int, ...] = ()
     """All ranks of the first cause."""
     named: tuple[int, ...] = ()
-    """All ranks that any cause names."""
+    """All ranks of trainers that any cause names."""
     confidence: str | None = None
     runs: int = 1
+    role: str = "worker"
     problem: str = ""
 
     def __str__(self) -> str:
-        blamed = f"{self.category} rank {self.rank} {list(self.ranks)} ({self.confidence})"
+        blamed = f"{self.category} {self.role} {self.rank} {list(self.ranks)} ({self.confidence})"
         blamed += f" and {list(self.named)}" if self.named != self.ranks else ""
         return f"{self.verdict}: {blamed if self.category else 'no cause'}{self.problem}"
 
@@ -71,10 +72,11 @@ def from_report(report: dict[str, Any]) -> Answer:
         report["verdict"],
         top["category"],
         top.get("rank"),
-        _ranks([top]),
+        tuple(top.get("ranks") or ([] if top.get("rank") is None else [top["rank"]])),
         _ranks(causes),
         top.get("confidence"),
         len(report["runs"]),
+        "worker" if top.get("role") in ("trainer", None) else top["role"],
     )
 
 
@@ -94,6 +96,7 @@ def _judged(truth: Truth, answer: Answer, job: Job) -> Claims:
         claims["verdict"] = right_verdict
     right_category = answer.category in truth.categories
     right_rank = answer.rank in truth.ranks and set(answer.ranks) <= set(truth.ranks)
+    right_rank = right_rank and answer.role == truth.role
     if fault and fault.may_name_nobody and answer.rank is None:
         right_rank = True
     if not truth.ranks:
@@ -169,6 +172,7 @@ DIMENSIONS: dict[str, Callable[[Job], object]] = {
     "nodes": lambda job: f"{job.nodes}{'' if job.kept_node is None else ', one kept'}",
     "earlier runs": lambda job: len(job.earlier),
     "restarts": lambda job: job.restarts or "none",
+    "servers": lambda job: job.servers,
 }
 CLAIMS = ("verdict", "rank", "category", "victim spared", "no overclaim", "no alarm", "runs")
 CONFIDENCES = ("proven", "likely", "guess")
@@ -209,7 +213,7 @@ def misses(results: Iterable[Result]) -> list[str]:
 
 def told(result: Result, wrong: list[str]) -> str:
     job, truth = result.job, result.truth
-    what = f"{job.fault or job.kind} at {job.moment} of rank {list(job.culprits)}"
+    what = f"{job.fault or job.kind} at {job.moment} of {job.role} {list(job.culprits)}"
     knows = "".join(
         letter if known else "-"
         for letter, known in zip(

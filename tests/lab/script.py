@@ -97,6 +97,68 @@ def train():
 {main}
 '''
 
+_SERVERS = '''\
+"""Trains with parameter servers."""
+
+import json
+import os
+import sys
+import threading
+import time
+
+IS_SERVER = os.environ.get("TRAINING_ROLE") == "PSERVER"
+RANK = -1 if IS_SERVER else int(os.environ.get("PADDLE_TRAINER_ID", "0"))
+EPOCHS, STEPS, PACE = 1, {steps}, {pace}
+{at_import}
+import numpy as np
+import paddle
+from paddle.distributed import fleet
+{plain}{logger}{top}
+paddle.enable_static()
+{at_before_init}
+fleet.init(is_collective=False)
+x = paddle.static.data("x", [None, 4])
+y = paddle.static.data("y", [None, 1])
+loss = paddle.mean(paddle.nn.functional.square_error_cost(paddle.static.nn.fc(x, 1), y))
+strategy = fleet.DistributedStrategy()
+strategy.a_sync = True
+fleet.distributed_optimizer(paddle.optimizer.SGD(0.01), strategy).minimize(loss)
+
+
+def serve():
+    if fleet.server_index() == {culprit}:
+        threading.Timer(4.0, strike).start()
+    print("serving", fleet.server_index(), flush=True)
+    fleet.run_server()
+
+
+def strike():
+{server}
+
+
+def train():
+    if IS_SERVER:
+        fleet.init_server()
+        serve()
+        return
+    executor = paddle.static.Executor(paddle.CPUPlace())
+    executor.run(paddle.static.default_startup_program())
+    fleet.init_worker()
+    epoch = 0
+    for step in range(STEPS):
+{at_step}
+        batch = {{"x": np.random.rand(8, 4).astype("float32"), "y": np.ones((8, 1), "float32")}}
+        value = executor.run(feed=batch, fetch_list=[loss])[0]
+        log_step(epoch, step, float(np.mean(value)))
+        time.sleep(PACE)
+{at_after}
+    fleet.stop_worker()
+    {done}
+
+
+{main}
+'''
+
 _STRUCK = """
 HAS_STRUCK = os.path.exists(f".attempt.{RANK}")
 open(f".attempt.{RANK}", "w").close()
@@ -169,6 +231,8 @@ _COMMUNICATE = {
 def rendered(job: Job) -> str:
     """What the job runs as ``train.py``."""
     fault = job.the_fault
+    if job.servers:
+        return _with_servers(job)
     return _SCRIPT.format(
         epochs=job.epochs,
         steps=job.steps,
@@ -194,6 +258,29 @@ def rendered(job: Job) -> str:
         at_after=_at(job, "after", 4),
         done="    log_done()" if job.says_done else "",
         main=_MAIN[job.victims].strip("\n"),
+    )
+
+
+def _with_servers(job: Job) -> str:
+    fault = job.the_fault
+    body = fault.at if fault else ""
+    is_server = job.role == "server"
+    shared = {"at_" + place.replace("-", "_"): "" for place in ("before-init", "step", "after")}
+    if not is_server:
+        columns = {"before-init": 0, "step": 8, "after": 4}
+        shared = {f"at_{at.replace('-', '_')}": _at(job, at, n) for at, n in columns.items()}
+    return _SERVERS.format(
+        steps=job.steps if not is_server else 100000,
+        pace=job.pace,
+        at_import=_at(job, "import", 0) if not is_server else "",
+        plain=PLAIN,
+        logger=LOGGERS[job.logger],
+        top=f"\n{fault.top}" if fault else "",
+        server=indent(body, " " * 8) if is_server else "        pass",
+        culprit=job.culprits[0] if is_server else -1,
+        main=_MAIN[job.victims].strip("\n"),
+        done="log_done()" if job.says_done else "pass",
+        **shared,
     )
 
 

@@ -27,6 +27,7 @@ _TROUBLE = re.compile(
 class Truth:
     verdicts: tuple[str, ...]
     categories: tuple[str, ...] = ()
+    role: str = "worker"
     ranks: tuple[int, ...] = ()
     """Who did it; with several, any of them may be named, and nobody else."""
     victims: tuple[int, ...] = ()
@@ -53,10 +54,19 @@ def truth_of(job: Job) -> Truth:
     categories = fault.categories
     if fault.name == "term-rank" and job.victims in HANDLED:
         categories = (*categories, "comm.peer", "code.python")
-    victims = tuple(rank for rank in range(job.ranks) if rank not in job.culprits)
+    is_server = job.role == "server"
+    if is_server:
+        categories = ("ps.server", *categories)
+    elif job.servers:
+        # A trainer that leaves is nothing the others would miss.
+        categories = tuple(category for category in categories if category != "comm.peer")
+    # The client of the servers may crash once more while its process is taken apart.
+    exits = (*fault.exits, 134, 139) if job.servers else fault.exits
+    hit = () if is_server else job.culprits
+    victims = tuple(rank for rank in range(job.ranks) if rank not in hit)
     if fault.who == "nobody" and fault.family == "launch":
         victims = ()
-    return Truth(fault.verdicts, categories, job.culprits, victims, fault.exits, runs=runs)
+    return Truth(fault.verdicts, categories, job.role, job.culprits, victims, exits, runs=runs)
 
 
 def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
@@ -126,11 +136,15 @@ def _is_of(job: Job, name: str) -> bool:
     """Whether a file holds words of a culprit; the console of a node shows its first rank."""
     shown = {job.home_of(node) / "console.log": node * job.per_node for node in range(job.nodes)}
     path = Path(name)
-    return path in {job.log_of(rank) for rank in job.culprits} or shown.get(path) in job.culprits
+    if path in {job.log_of(rank, job.role) for rank in job.culprits}:
+        return True
+    return job.role == "worker" and shown.get(path) in job.culprits
 
 
 def _has_all(job: Job, texts: dict[str, bytes]) -> bool:
-    return all(str(job.log_of(rank)) in texts for rank in range(job.ranks))
+    logs = [job.log_of(rank) for rank in range(job.ranks)]
+    logs += [job.log_of(server, "server") for server in range(job.servers)]
+    return all(str(log) in texts for log in logs)
 
 
 def _ends_in_noise(job: Job) -> bool:

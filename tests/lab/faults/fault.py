@@ -66,6 +66,16 @@ class Fault:
     limit: float = 75.0
 
     @property
+    def strikes_servers(self) -> bool:
+        return self.name in ("kill-self", "segfault-signal", "exit-7-at-once", "abort")
+
+    @property
+    def strikes_trainers(self) -> bool:
+        """Whether it can strike a trainer of parameter servers, which has no other ranks."""
+        fits = self.family in ("exception", "exit", "native", "import") or self.name == "kill-self"
+        return self.is_plain and fits and self.name != "exit-0-early"
+
+    @property
     def is_plain(self) -> bool:
         """Whether it needs nothing of its surroundings, and strikes on several nodes as on one."""
         wants = self.outside or self.helper or self.mounts or self.memory_mb or self.arguments
