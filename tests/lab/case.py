@@ -50,6 +50,8 @@ def result_of(folder: Path) -> Result | None:
     whole = answer_of(folder / "whole")
     full = knowable(job, truth_of(job), folder / "whole")
     live = [_live_answer(folder / "whole" / job.home_of(node)) for node in range(job.nodes)]
+    if job.fault in ("kill-launcher", "kill-all"):
+        live = [None]  # Nobody was left to say anything.
     live_claims = _live_claims(job, full, played, whole, [one for one in live if one])
     return Result(job, truth, answer, whole, live[0], played.exit_code, claims, live_claims)
 

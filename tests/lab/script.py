@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent, indent
 
 from .draw import Job
+from .faults.fault import STRIKES_SERVER
 from .loggers import LOGGERS, PLAIN
 from .noise import NOISES
 
@@ -103,7 +104,7 @@ _SERVERS = '''\
 import json
 import os
 import sys
-import threading
+import subprocess
 import time
 
 IS_SERVER = os.environ.get("TRAINING_ROLE") == "PSERVER"
@@ -127,13 +128,9 @@ fleet.distributed_optimizer(paddle.optimizer.SGD(0.01), strategy).minimize(loss)
 
 def serve():
     if fleet.server_index() == {culprit}:
-        threading.Timer(4.0, strike).start()
+        subprocess.Popen(["sh", "-c", f"sleep 4; kill -{strike} {{os.getpid()}}"])
     print("serving", fleet.server_index(), flush=True)
     fleet.run_server()
-
-
-def strike():
-{server}
 
 
 def train():
@@ -263,7 +260,6 @@ def rendered(job: Job) -> str:
 
 def _with_servers(job: Job) -> str:
     fault = job.the_fault
-    body = fault.at if fault else ""
     is_server = job.role == "server"
     shared = {"at_" + place.replace("-", "_"): "" for place in ("before-init", "step", "after")}
     if not is_server:
@@ -276,7 +272,7 @@ def _with_servers(job: Job) -> str:
         plain=PLAIN,
         logger=LOGGERS[job.logger],
         top=f"\n{fault.top}" if fault else "",
-        server=indent(body, " " * 8) if is_server else "        pass",
+        strike=STRIKES_SERVER[fault.name] if fault and is_server else 0,
         culprit=job.culprits[0] if is_server else -1,
         main=_MAIN[job.victims].strip("\n"),
         done="log_done()" if job.says_done else "pass",

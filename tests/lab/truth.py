@@ -18,7 +18,7 @@ SYMPTOMS = ("unknown", "comm.peer", "comm.timeout", "comm.backend", "comm.init")
 """What may honestly be said of a rank whose own words are lost."""
 HANDLED = ("term-0", "term-143", "term-line")
 _TROUBLE = re.compile(
-    rb"Traceback \(most recent|Connection closed by peer|Connection reset|C\+\+ Traceback"
+    rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
 )
 
@@ -94,6 +94,10 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
     everybody = _has_all(job, texts) and not _ends_in_noise(job)
     trouble = any(_TROUBLE.search(text) for text in texts.values())
     record = _has_record(texts)
+    if fault.family == "hang" and job.launcher == "legacy" and not everybody:
+        saw = trouble = False  # That launcher says nothing when it is told to stop.
+    if job.kept_node is not None and not own:
+        record = False  # What the other node was told is asked of the live report.
     verdict = speaks or (saw and job.kept_node is None) or record or (trouble and bool(own))
     return _marked(
         truth,

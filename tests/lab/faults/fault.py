@@ -6,6 +6,8 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+STRIKES_SERVER = {"kill-self": 9, "segfault-signal": 11, "abort": 6}
+"""By which signal; a server that serves runs no Python that could fail."""
 ANY_STEP = ("first", "middle", "middle", "middle")
 ANYWHERE = ("before-init", "init", *ANY_STEP, "evaluation", "save", "after")
 
@@ -67,7 +69,7 @@ class Fault:
 
     @property
     def strikes_servers(self) -> bool:
-        return self.name in ("kill-self", "segfault-signal", "exit-7-at-once", "abort")
+        return self.name in STRIKES_SERVER
 
     @property
     def strikes_trainers(self) -> bool:
