@@ -232,7 +232,9 @@ def _surroundings(
     is_plain = fault is None or fault.is_plain
     if chance < TWO_NODES and launcher != "legacy" and is_plain and kind != "running":
         return 2, lot.choice((None, None, None, 0, 1)), (), ""
-    if TWO_NODES <= chance < TWO_NODES + EARLIER:
+    # A launch that is refused leaves nothing: the folder would still be that of the run before.
+    is_run = fault is None or fault.family != "launch"
+    if TWO_NODES <= chance < TWO_NODES + EARLIER and is_run:
         before = ("healthy", "healthy", "value-error", "key-error", "segfault", "exit-3")
         return 1, None, tuple(lot.choice(before) for _ in range(lot.randint(1, 2))), ""
     if chance > 1 - RESTARTS and launcher == "run" and fault and is_plain and fault.who == "one":
