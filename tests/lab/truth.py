@@ -62,11 +62,14 @@ def truth_of(job: Job) -> Truth:
         categories = tuple(category for category in categories if category != "comm.peer")
     # The client of the servers may crash once more while its process is taken apart.
     exits = (*fault.exits, 134, 139) if job.servers else fault.exits
-    hit = () if is_server else job.culprits
+    culprits = job.culprits
+    if fault.family == "disagree" and fault.build and job.ranks == 2:
+        culprits = (0, 1)  # Two that disagree: neither is right by itself.
+    hit = () if is_server else culprits
     victims = tuple(rank for rank in range(job.ranks) if rank not in hit)
     if fault.who == "nobody" and fault.family == "launch":
         victims = ()
-    return Truth(fault.verdicts, categories, job.role, job.culprits, victims, exits, runs=runs)
+    return Truth(fault.verdicts, categories, job.role, culprits, victims, exits, runs=runs)
 
 
 def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
