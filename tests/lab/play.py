@@ -23,6 +23,7 @@ from .script import REACHED, rendered
 LIMIT = 60.0
 PS_PYTHON = Path(__file__).parents[2] / ".venv-paddle26" / "bin" / "python"
 """Paddle 2.6.2, the last whose CPU wheel holds parameter servers; `make test` makes it."""
+ETCD_STAND_IN = Path(sandbox.__file__).parent / "scripts" / "etcd3.py"
 MARK = "LAB_JOB"
 """A variable by which processes of a job are known, whoever their parent is by now."""
 
@@ -93,6 +94,8 @@ def _launch(job: Job, nodes: list[Node], into: Path | None) -> Played:
     for node in nodes:
         (node.home / "train.py").write_text(rendered(job), encoding="utf-8")
         env = {**sandbox.clean_environment(node.home), MARK: job.name}
+        if job.restarts and job.launcher == "new":
+            shutil.copy(ETCD_STAND_IN, node.home)
         if job.nodes > 1:
             env["GLOO_SOCKET_IFNAME"] = sandbox.DEVICE
         if fault and fault.helper:
@@ -135,7 +138,9 @@ def _command(job: Job, node: Node) -> list[str]:
     if job.nodes > 1:
         meet = ["--nnodes", "2", "--master", f"{sandbox.HOSTS[0]}:49178"]
         more += [*meet, "--rank", str(node.index), "--host", sandbox.HOSTS[node.index]]
-    if job.restarts:
+    if job.restarts and job.launcher == "new":
+        more += ["--master", "etcd://127.0.0.1:2379", "--job_id", "lab", "--elastic_level", "1"]
+    if job.restarts and job.is_ours:
         more += ["--restart_on", "always", "--max_restart", "1", "--restart_delay", "0.5"]
     own = ["--launcher", "paddle"] if job.launcher == "run-paddle" else []
     python = "python"
