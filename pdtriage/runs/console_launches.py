@@ -41,7 +41,7 @@ class _Launches:
             self.cuts.append(event.offset)
             self._begin()
         if is_launcher_event(event):
-            self._generation = self._generation or _generation_of(event)
+            self._generation = _generation_of(event) or self._generation
             if event.role == "start":
                 self._seen[_kind_of(event)] = event
         self._is_over = self._is_over or _ends_launch(event)
