@@ -146,6 +146,21 @@ def _launcher_name(pattern: str) -> re.Pattern[str]:
     return lazy_compile(pattern + r"(?:\.(?:txt|log))?", re.IGNORECASE | re.ASCII)
 
 
+LOG_OF_LAUNCH = lazy_compile(
+    r"(?P<launch>(?P<job>[\w.-]+)\.[a-z]{6})\.(?P<index>\d{1,9})\.log", re.ASCII
+)
+"""What the first versions of the new launcher call the log of a process: `<job>.<pod>.N.log`. Each
+launch has files of its own."""
+UNNAMED_JOB = "default"
+"""What the new launcher calls a job that nobody gave a name."""
+
+
+def launch_of_log(name: str) -> str:
+    """Job and pod of a log that one launch alone wrote to; "" for one that all append to."""
+    match = LOG_OF_LAUNCH.match(name)
+    return match["launch"] if match else ""
+
+
 KINDS: dict[FileKind, Kind] = {kind: _row(kind) for kind in get_args(FileKind)}
 LOG_OF_ROLE: dict[str, FileKind] = {row.role: kind for kind, row in KINDS.items() if row.role}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from pdtriage.model import KINDS, FileFacts, Pod, Role
+from pdtriage.model.kinds import launch_of_log
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.pod_files import (
     ClusterFacts,
@@ -92,9 +94,46 @@ def sort_files(
         node.logs.sort(key=attrgetter("key"))
         for log in node.logs:
             if len(log.pieces) > 1:
-                log.pieces.sort(key=lambda piece: (-piece.file.rotation, piece.file.path))
+                _sort_pieces(log)
         node.records.sort(key=lambda record: record.number)
     return JobFolder([nodes[folder] for folder in sorted(nodes)], kernel, cluster)
+
+
+def _sort_pieces(log: Log) -> None:
+    """Rotated pieces oldest first, and files that each launch has of its own in their time."""
+    named = {piece.file.path: launch_of_piece(piece) for piece in log.pieces}
+    if any(named.values()):
+        log.pieces[:] = _without_copies(log.pieces)
+    newest: dict[str, float] = {}
+    for piece in log.pieces:
+        launch = named[piece.file.path]
+        newest[launch] = max(newest.get(launch, 0.0), _last_time(piece))
+    log.pieces.sort(
+        key=lambda piece: (
+            newest[named[piece.file.path]],
+            -piece.file.rotation,
+            piece.file.path,
+        )
+    )
+
+
+def launch_of_piece(piece: FileFacts) -> str:
+    """The launch a file is called after; "" for one that all launches append to."""
+    return launch_of_log(posixpath.basename(piece.file.path))
+
+
+def _last_time(piece: FileFacts) -> float:
+    """The last it tells, else when it was written."""
+    return piece.stamps[-1].time if piece.stamps else piece.file.modified or 0.0
+
+
+def _without_copies(pieces: list[FileFacts]) -> list[FileFacts]:
+    """Each text once: some versions of the launcher write the same under two names."""
+    kept: list[FileFacts] = []
+    for piece in sorted(pieces, key=lambda piece: bool(launch_of_piece(piece))):
+        if not any(piece._replace(file=other.file) == other for other in kept):
+            kept.append(piece)
+    return kept
 
 
 def _file_logs(facts: Iterable[FileFacts], nodes: _Nodes) -> list[FileFacts]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pdtriage.model import Event, FileFacts, Progress, Stamp
 from pdtriage.runs.boundary_signs import CLOCK_BACK, Boundary, boundaries, later_starts
-from pdtriage.runs.folders import Log
+from pdtriage.runs.folders import Log, launch_of_piece
 from pdtriage.runs.moments import Times, extent
 from pdtriage.runs.process_lives import may_hold_several
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -149,7 +149,7 @@ def split(log: Log, expected: int | None = None, others: Others | None = None) -
         chosen += _begun_with_others(log.pieces, strongest, chosen, others.begun)
         chosen += _counted_by_others(strongest, chosen, others)
     cuts = {(number, boundary.offset) for number, boundary in chosen}
-    return _cut(log.pieces, cuts)
+    return _cut(log.pieces, cuts | _other_launches(log.pieces))
 
 
 def _begun_with_others(
@@ -262,12 +262,19 @@ _Place = tuple[int, Boundary]
 """A boundary, and the piece of a rotated log it stands in."""
 
 
+def _other_launches(pieces: Sequence[FileFacts]) -> set[tuple[int, int]]:
+    """Where files of another launch begin."""
+    launches = [launch_of_piece(piece) for piece in pieces] if len(pieces) > 1 else []
+    return {(at, 0) for at in range(1, len(launches)) if launches[at] != launches[at - 1]}
+
+
 def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segment]:
     segments: list[list[Span]] = [[]]
     for number, piece in enumerate(pieces):
         begin = 0
         for at in sorted(offset for where, offset in cuts if where == number):
-            segments[-1].append(Span(piece, begin, at))
+            if at:
+                segments[-1].append(Span(piece, begin, at))
             segments.append([])
             begin = at
         segments[-1].append(Span(piece, begin))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Sequence
 
 from pdtriage.model import KINDS, FileFacts, LogFile, Seam, Text
+from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.byte_stream import Disk, Memory
+from pdtriage.sources.find.recognise import read_name
 from pdtriage.sources.source import Source
 
 
@@ -47,9 +50,13 @@ def join_pieces(sources: Sequence[Source]) -> tuple[Source, ...]:
         logs.setdefault(_log_of(source), []).append(source)
     if len(logs) == len(sources):
         return tuple(sources)
-    return tuple(
-        own[0] if len(own) == 1 else ChainedSource(sorted(own, key=_age)) for own in logs.values()
-    )
+    joined: list[Source] = []
+    for own in logs.values():
+        if len(own) > 1 and (own[0].file.index is not None or _ends_with_the_newest(own)):
+            joined.append(ChainedSource(sorted(own, key=_age)))
+        else:
+            joined.extend(own)
+    return tuple(joined)
 
 
 def pieces_of(source: Source) -> tuple[Source, ...]:
@@ -63,13 +70,21 @@ def with_seams(facts: FileFacts, source: Source) -> FileFacts:
 
 
 def _log_of(source: Source) -> object:
-    """Equal for the pieces of one log of a process."""
+    """Equal for the pieces of one log of a process, or of one console."""
     file = source.file
-    if KINDS[file.kind].role is None or file.index is None:
-        return file.path
+    name = posixpath.basename(file.path)
     if not isinstance(source.origin, (Disk, Memory)):
         return file.path
-    return file.folder, file.kind, file.index
+    if file.kind == "console" and file.index is None:
+        return file.folder, file.kind, read_name(name).stem
+    if KINDS[file.kind].role is None or file.index is None:
+        return file.path
+    return file.folder, file.kind, file.index, launch_of_log(name)
+
+
+def _ends_with_the_newest(pieces: Sequence[Source]) -> bool:
+    """Whether one is not numbered: `out.0` and `out.1` may as well be what two ranks printed."""
+    return sum(piece.file.rotation == 0 for piece in pieces) == 1
 
 
 def _age(source: Source) -> tuple[int, str]:

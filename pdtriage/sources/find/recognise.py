@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from pdtriage.model import KINDS, RECORD_FOLDER, FileKind
-from pdtriage.model.kinds import LineSigns, OpeningSigns
+from pdtriage.model.kinds import LOG_OF_LAUNCH, UNNAMED_JOB, LineSigns, OpeningSigns
 from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
@@ -53,10 +53,19 @@ def read_name(name: str, folder: str = "") -> NameFacts:
             return NameFacts(
                 stem, piece, kind, None if index is None else int(index), packed=packed
             )
+    launched = LOG_OF_LAUNCH.fullmatch(stem)
+    if launched and launched["job"] == UNNAMED_JOB:
+        return as_worker_log(NameFacts(stem, piece, packed=packed))
     captured = bool(_CAPTURED.fullmatch(stem))
     # Our own folder holds reports beside the record, and those speak of failures too.
     promising = captured or (not ours and bool(_PROMISING.fullmatch(stem)))
     return NameFacts(stem, piece, promising=promising, captured=captured, packed=packed)
+
+
+def as_worker_log(told: NameFacts) -> NameFacts:
+    """What a name tells that follows the pattern `<job>.<pod>.N.log`, if that is what it means."""
+    launched = LOG_OF_LAUNCH.fullmatch(told.stem)
+    return told._replace(kind="worker", index=int(launched["index"])) if launched else told
 
 
 def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> Recognised | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pdtriage.model import RECORD_FOLDER, FileKind, LogFile
+from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
 from pdtriage.sources.byte_stream import Unpacked
 from pdtriage.sources.display_path import display_roots, join, natural_key
@@ -26,6 +27,7 @@ from pdtriage.sources.find.recognise import (
     NameFacts,
     archive_by_content,
     archive_by_name,
+    as_worker_log,
     is_text,
     read_name,
     recognise,
@@ -140,6 +142,7 @@ class _Search:
         doubtful = not self.logs
         if doubtful:
             self._last_resort()
+        self._know_by_their_launch()
         sources = tuple(self._sources())
         for path in unread_beside(self.unread, sources):
             self.notes.add("unfamiliar", path)
@@ -152,6 +155,15 @@ class _Search:
             head = self._head(candidate)
             if head.strip() and is_text(head):
                 self._take(candidate, read_name(candidate.name, candidate.folder), "console")
+
+    def _know_by_their_launch(self) -> None:
+        """Logs of processes that are called after the launch whose own file lies beside them."""
+        unread = {candidate.path for candidate in self.unread}
+        for log, (candidate, told, kind) in self.logs.items():
+            launch = launch_of_log(told.stem)
+            beside = join(candidate.folder, f"{launch}.log")
+            if launch and kind == "console" and (beside in self.logs or beside in unread):
+                self.logs[log] = candidate, as_worker_log(told), "worker"
 
     def _take_if_log(self, candidate: Candidate) -> bool:
         told = read_name(candidate.name, candidate.folder)
