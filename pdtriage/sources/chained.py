@@ -11,6 +11,8 @@ from pdtriage.sources.byte_stream import Disk, Memory
 from pdtriage.sources.find.recognise import read_name
 from pdtriage.sources.source import Source
 
+_NOT_NUMBERED = ("", ".gz", ".bz2", ".xz", ".zst", ".zstd")
+
 
 class ChainedSource(Source):
     """The pieces of one log end to end: what was cut in two is whole again."""
@@ -84,7 +86,8 @@ def _log_of(source: Source) -> object:
 
 def _ends_with_the_newest(pieces: Sequence[Source]) -> bool:
     """Whether one is not numbered: `out.0` and `out.1` may as well be what two ranks printed."""
-    return sum(piece.file.rotation == 0 for piece in pieces) == 1
+    names = [posixpath.basename(piece.file.path) for piece in pieces]
+    return any(name.removeprefix(read_name(name).stem) in _NOT_NUMBERED for name in names)
 
 
 def _age(source: Source) -> tuple[int, str]:

@@ -47,3 +47,5 @@ class Room:
 LIMITS = Limits()
 HEAD = 64 << 10
 """A file is recognised by this much of its beginning."""
+FURTHER = 1 << 20
+"""Of a packed text that begins with nothing known, this much is looked through."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.model import FileFacts, RunFacts
+from pdtriage.model import FileFacts, LogFile, RunFacts
 from pdtriage.runs import assemble
+from pdtriage.scan import scan
 
-from ..scan.builders import MODIFIED
+from ..scan.builders import MODIFIED, engine
 from .builders import environment, facts_of, runs_of
 
 ERROR = (
@@ -152,3 +153,32 @@ def test_the_environment_of_an_older_launch_is_not_that_of_the_only_log() -> Non
 def test_lines_without_a_time_are_not_of_the_time_of_the_run_before() -> None:
     runs = runs_of({"log/workerlog.0": run(100, 1, end=ERROR) + STEPS.replace("1.5", "1.6")})
     assert [run.run.started is None for run in runs] == [False, True]
+
+
+def test_files_that_each_launch_has_of_its_own_are_runs_of_their_own() -> None:
+    files = {
+        "log/default.zzzzzz.0.log": run(100, 1, end=ERROR),
+        "log/default.aaaaaa.0.log": run(200, 9),
+        "log/default.aaaaaa.1.log": run(201, 9),
+        "log/workerlog.0": run(300, 5),
+    }
+    found = [worker_facts(path, text) for path, text in files.items()]
+    runs = assemble(found)
+    assert [[f.removeprefix("log/") for r in run.ranks for f in r.files] for run in runs] == [
+        ["default.zzzzzz.0.log"],
+        ["workerlog.0"],
+        ["default.aaaaaa.0.log", "default.aaaaaa.1.log"],
+    ]
+
+
+def test_the_same_text_under_two_names_is_one_log() -> None:
+    text = run(100, 1, end=ERROR)
+    runs = assemble(
+        [worker_facts(f"log/{n}", text) for n in ("default.aaaaaa.0.log", "workerlog.0")]
+    )
+    assert [[r.files for r in run.ranks] for run in runs] == [[("log/workerlog.0",)]]
+
+
+def worker_facts(path: str, text: str) -> FileFacts:
+    number = int(path.removesuffix(".log").rpartition(".")[2])
+    return scan(LogFile(path, "worker", "log", number), [text.encode()], engine())

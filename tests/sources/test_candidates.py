@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import pickle
 import re
@@ -341,3 +342,26 @@ def test_where_nothing_is_known_what_is_called_a_log_is_read(tmp_path: Path) -> 
     assert [source.file.kind for source in find([tmp_path]).sources] == ["console"]
     write_tree(tmp_path, {"run/workerlog.0": b"step 1\n"})
     assert [source.file.kind for source in find([tmp_path]).sources] == ["worker"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_log_that_begins_with_much_of_something_else_is_one(tmp_path: Path, packed: bool) -> None:
+    (tmp_path / "workerlog.0").write_bytes(b"")
+    text = b"loading shard\n" * 20_000
+    for name, raw in (("train.log", text + TRACEBACK), ("words.txt", text)):
+        path = tmp_path / (name + ".gz" * packed)
+        path.write_bytes(gzip.compress(raw) if packed else raw)
+    kinds = {Path(s.file.path).name.split(".")[0]: s.file.kind for s in find([tmp_path]).sources}
+    assert kinds == {"workerlog": "worker", "train": "console"}
+
+
+def test_logs_called_after_their_launch_are_of_workers(tmp_path: Path) -> None:
+    for name in ("default.abcdef.1.log", "mine.abcdef.log", "mine.abcdef.0.log", "my.models.7.log"):
+        (tmp_path / name).write_bytes(TRACEBACK)
+    found = {Path(s.file.path).name: (s.file.kind, s.file.index) for s in find([tmp_path]).sources}
+    assert found == {
+        "default.abcdef.1.log": ("worker", 1),
+        "mine.abcdef.log": ("console", None),
+        "mine.abcdef.0.log": ("worker", 0),
+        "my.models.7.log": ("console", None),
+    }

@@ -54,3 +54,17 @@ def test_a_damaged_piece_is_told_of(tmp_path: Path) -> None:
     (rotated,) = joined(tmp_path)
     assert b"".join(rotated.chunks()).endswith(b"the rest\n")
     assert "workerlog.0.1.gz" in str(rotated.notes())
+
+
+def test_a_console_is_joined_and_what_ranks_printed_is_not(tmp_path: Path) -> None:
+    for name in ("nohup.out", "nohup.out.1", "stdout.0", "stdout.1"):
+        (tmp_path / name).write_text(f"{name}\n")
+    joined_now = joined(tmp_path)
+    assert names(joined_now) == ["nohup.out", "stdout.0", "stdout.1"]
+    assert b"".join(joined_now[0].chunks()) == b"nohup.out.1\nnohup.out\n"
+
+
+def test_logs_of_two_launches_are_two(tmp_path: Path) -> None:
+    for name in ("workerlog.0", "default.aaaaaa.0.log", "default.bbbbbb.0.log"):
+        (tmp_path / name).write_text("epoch 0 step 1 loss 0.1\n")
+    assert len(joined(tmp_path)) == 3

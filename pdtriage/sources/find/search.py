@@ -12,7 +12,7 @@ from typing import BinaryIO
 from pdtriage.model import RECORD_FOLDER, FileKind, LogFile
 from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
-from pdtriage.sources.byte_stream import Unpacked
+from pdtriage.sources.byte_stream import Disk, Unpacked
 from pdtriage.sources.display_path import display_roots, join, natural_key
 from pdtriage.sources.find.candidates import (
     Candidate,
@@ -29,11 +29,12 @@ from pdtriage.sources.find.recognise import (
     archive_by_name,
     as_worker_log,
     is_text,
+    kind_of_text,
     read_name,
     recognise,
 )
 from pdtriage.sources.find.rotation import rotation_of, rotations
-from pdtriage.sources.limits import HEAD, LIMITS, Limits, Room
+from pdtriage.sources.limits import FURTHER, HEAD, LIMITS, Limits, Room
 from pdtriage.sources.notes import Notes, Reason
 from pdtriage.sources.remote.url import is_url, local_path, public_url
 from pdtriage.sources.source import SearchResult, Source
@@ -181,11 +182,24 @@ class _Search:
             self.notes.add("binary", candidate.path)
             return False
         recognised = recognise(candidate.name, head, candidate.folder, candidate.asked)
-        if recognised is not None:
-            self._take(candidate, told, recognised.kind)
+        kind = recognised.kind if recognised is not None else self._kind_further_on(candidate, head)
+        if kind is not None:
+            self._take(candidate, told, kind)
         else:
             self.unread.append(candidate)
-        return recognised is not None
+        return kind is not None
+
+    def _kind_further_on(self, candidate: Candidate, head: bytes) -> FileKind | None:
+        """What a long text is that begins with nothing known, by how it ends or goes on."""
+        if len(head) < HEAD or not is_text(head):
+            return None
+        origin, size = candidate.origin, candidate.size
+        if isinstance(origin, Disk) and size and not candidate.layers and origin.is_unpacked():
+            last = origin.part(max(0, size - HEAD), min(size, HEAD))
+            further = Unpacked(last, (), self.limits).head(HEAD)
+        else:
+            further = self._content(candidate).head(FURTHER)
+        return "console" if kind_of_text(further) == "console" else None
 
     def _open_archive(self, candidate: Candidate, by_name: ArchiveKind | None, head: bytes) -> bool:
         """Whether it is an archive; if so its members have been offered."""
