@@ -83,6 +83,9 @@ print("class 3 has no samples: IoU nan, recall nan; overflow in scaler, skipping
 import warnings
 warnings.warn("lr_scheduler.step() was called before optimizer.step(), which is an error in 4.0")
 """,
+    "pause": """
+time.sleep(3)
+""",
     "helper-fails": """
 import subprocess
 subprocess.run(["ls", "/no/such/folder"])

@@ -21,6 +21,8 @@ from .faults import Outside
 from .script import REACHED, rendered
 
 LIMIT = 60.0
+WAITS = 9.0
+"""Seconds until somebody loses patience with a job that does not begin."""
 PS_PYTHON = Path(__file__).parents[2] / ".venv-paddle26" / "bin" / "python"
 """Paddle 2.6.2, the last whose CPU wheel holds parameter servers; `make test` makes it."""
 ETCD_STAND_IN = Path(sandbox.__file__).parent / "scripts" / "etcd3.py"
@@ -46,8 +48,8 @@ def play(job: Job, into: Path) -> Played:
     # Whoever starts this in the background is deaf to Ctrl-C, and so would the job be.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    if job.servers and not PS_PYTHON.exists():
-        return Played(None, 0.0, 0, "no parameter servers here")
+    if lack := _lack(job):
+        return Played(None, 0.0, 0, lack)
     top = Path(tempfile.mkdtemp(prefix="pdtriage-lab-")).resolve()
     try:
         with sandbox.nodes(job.nodes, top) as nodes, ExitStack() as stack:
@@ -67,6 +69,17 @@ def played_of(folder: Path) -> Played:
 
 def write_played(played: Played, folder: Path) -> None:
     (folder / "played.json").write_text(json.dumps(asdict(played)) + "\n")
+
+
+def _lack(job: Job) -> str:
+    """What this machine does not have that the job needs; empty: nothing."""
+    fault = job.the_fault
+    apart = job.nodes > 1 or (fault and (fault.mounts or fault.helper or fault.memory_mb))
+    if apart and not sandbox.can_isolate():
+        return "needs root"
+    if fault and fault.memory_mb and not Path("/sys/fs/cgroup/memory").is_dir():
+        return "needs a memory cgroup (v1)"
+    return "needs Paddle 2.6.2" if job.servers and not PS_PYTHON.exists() else ""
 
 
 def _earlier(job: Job, before: str) -> Job:
@@ -166,7 +179,8 @@ def _attend(
     while any(process.poll() is None for process in processes):
         if time.monotonic() > deadline:
             return f"not over after {limit:.0f} s"
-        if waits and (nodes[0].home / REACHED).exists():
+        waited = job.moment == "launch" and time.monotonic() > deadline - limit + WAITS
+        if waits and (waited or (nodes[0].home / REACHED).exists()):
             waits = False
             time.sleep(job.patience)
             if job.kind == "running":

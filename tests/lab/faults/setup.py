@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .fault import Fault
+import signal
+
+from .fault import Fault, Outside
 
 DISAGREE = ("config.rank", "comm.backend", "comm.peer", "comm.timeout", "code.operator")
 HOLD = (
@@ -32,6 +34,31 @@ FAULTS = (
         moments=("init",),
         exits=(1, 134, 139),
         may_name_nobody=True,
+        weight=6,
+    ),
+    Fault(
+        "other-collective",
+        "disagree",
+        (*DISAGREE, "hang"),
+        "gathered = []\ndist.all_gather(gathered, paddle.ones([5]))",
+        moments=("middle",),
+        verdicts=("failed", "hung"),
+        exits=(1, 134, 139),
+        least_ranks=3,
+        weight=4,
+    ),
+    Fault(
+        "node-missing",
+        "launch",
+        ("comm.init", "external.kill", "hang"),
+        verdicts=("interrupted", "hung", "failed"),
+        who="nobody",
+        moments=("launch",),
+        arguments=("--nnodes", "2", "--master", "127.0.0.1:49178", "--rank", "0"),
+        outside=Outside(signal.SIGTERM, "launcher"),
+        launchers=("new", "run", "run-paddle"),
+        exits=(143,),
+        needs_console=True,
         weight=6,
     ),
     Fault(
