@@ -106,9 +106,9 @@ def _judged(truth: Truth, answer: Answer, job: Job) -> Claims:
         claims["category"] = right_category
     if truth.tells_rank and truth.ranks:
         claims["rank"] = right_rank
-    if truth.ranks or not right_category:
-        claims["victim spared"] = not set(answer.named) & set(truth.victims)
     sure = answer.confidence in SURE
+    if (truth.ranks or not right_category) and (truth.tells_rank or sure):
+        claims["victim spared"] = not set(answer.named) & set(truth.victims)
     if not (truth.tells_rank and truth.tells_category):
         claims["no overclaim"] = not sure or (right_rank and right_category)
     if answer.confidence:
