@@ -110,7 +110,8 @@ class LogFollower:
                 log.check_name()
         self._read_steps()
         assert self.alerts is not None
-        alerts = self.alerts.in_logs(self._logs.values(), self._dead)
+        logs = [log for log in self._logs.values() if log.file.kind != "console"]
+        alerts = self.alerts.in_logs(logs, self._dead)
         while self._peers:
             alerts += self.alerts.of_peer(self._peers.pop(0))
         for text in alerts:
@@ -180,6 +181,7 @@ class LogFollower:
         from pdtriage.live.file_watch import FolderWatch
         from pdtriage.live.followed_log import FollowedLog
         from pdtriage.model import LOG_OF_ROLE, LogFile
+        from pdtriage.sources.find.recognise import read_name
 
         engine = self._load()
         while self._added:
@@ -190,9 +192,12 @@ class LogFollower:
             if known is not None:
                 known.process = process  # started again, into the same file
                 continue
-            kind = LOG_OF_ROLE.get(process.role, "worker")
+            index, kind = process.local_rank, LOG_OF_ROLE.get(process.role, "worker")
+            if process.role == "launcher":
+                told = read_name(os.path.basename(process.log), os.path.dirname(process.log))
+                index, kind = told.index, "console"
             # glog stamps have no year: they are of now
-            file = LogFile(process.log, kind, "", process.local_rank, modified=time.time())
+            file = LogFile(process.log, kind, "", index, modified=time.time())
             begin = process.offset
             self._logs[path] = FollowedLog(
                 path, file, engine, process, begin=begin, news_from=begin

@@ -88,7 +88,8 @@ def _row(kind: FileKind) -> Kind:
             name = _launcher_name((bare or r"coordinator(?:log)?") + _NUMBER)
             return Kind("scan", kind, followed=True, bare=bare, name=name)
         case "console":  # recognised by what launchers, libraries and dying processes print
-            return Kind("scan", followed=True, bundled=5)
+            name = lazy_compile(r"run-(?P<index>\d{1,9})\.console", re.ASCII)  # of our own record
+            return Kind("scan", followed=True, bundled=5, name=name, folder=RECORD_FOLDER)
         case "endpoints":
             opening = OpeningSigns(lazy_compile(rb"PADDLE_TRAINER_ENDPOINTS:"))
             name = _launcher_name(r"endpoints\.log")

@@ -27,9 +27,10 @@ def with_consoles(node: NodeFolder, runs: list[NodeRun]) -> list[NodeRun]:
     A launch that failed before it started anything leaves no log.
     """
     told: dict[int, list[Segment]] = {}
-    for console in (console for console in node.consoles if has_launcher(console)):
+    consoles = [c for c in node.consoles if not _tell_recorded(c, runs, told)]
+    for console in (console for console in consoles if has_launcher(console)):
         runs = _with_launches(node, runs, _launches_on(console), told)
-    for console in (console for console in node.consoles if not has_launcher(console)):
+    for console in (console for console in consoles if not has_launcher(console)):
         segments = _plain_parts(console)
         if node.logs or len(runs) > 1:
             for run in [run for run in runs if run.launch == runs[-1].launch]:
@@ -57,6 +58,28 @@ def launches_told(node: NodeFolder) -> dict[tuple[str, int], int]:
             own.update(started)
         most |= own
     return most
+
+
+def _tell_recorded(
+    console: FileFacts, runs: Sequence[NodeRun], told: dict[int, list[Segment]]
+) -> bool:
+    """Whether it lies beside the record of a run, which it then is of."""
+    if console.file.index is None:
+        return False
+    own = [run for run in runs if run.record and run.record.number == console.file.index]
+    if own:
+        segments = [segment for launch in _launches_on(console) for segment in launch.segments]
+        _tell(own, segments, told)
+    return bool(own)
+
+
+def _tell(
+    group: Sequence[NodeRun], segments: Sequence[Segment], told: dict[int, list[Segment]]
+) -> None:
+    """Attempts of a launch are told one by one, the last of them last; or all of them at once."""
+    for back, segment in enumerate(reversed(segments), 1):
+        for run in group if len(segments) == 1 else group[-back : len(group) - back + 1]:
+            told.setdefault(id(run), []).append(segment)
 
 
 class _Launch:
@@ -107,9 +130,7 @@ def _with_launches(
         found.extend(group)
         if launch is None:
             continue
-        for back, segment in enumerate(reversed(launch.segments), 1):
-            for run in group if len(launch.segments) == 1 else group[-back : len(group) - back + 1]:
-                told.setdefault(id(run), []).append(segment)
+        _tell(group, launch.segments, told)
     return found
 
 

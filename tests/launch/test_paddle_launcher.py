@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 from pathlib import Path
 
 import pytest
+
+from pdtriage.analysis.pipeline import analyze
 
 from ..running import is_running, wait_until
 from .conftest import Launcher
@@ -32,6 +35,31 @@ def test_the_culprit_is_seen_where_paddle_reports_the_victim(launcher: Launcher)
     assert again.code == 0
     offsets = {p.log: p.offset for p in again.record().processes if p.log}
     assert offsets["workerlog.1"] == len("rank 1 exit\n")
+
+
+def test_a_launcher_that_fails_itself_is_understood(launcher: Launcher) -> None:
+    """Its console is kept with the record: live, and for whoever comes later."""
+    flags = (*PADDLE, "--run_mode=rpc", "--nproc_per_node=2", "act.py")  # it asks for a master
+    launch = launcher.start(*flags, module="pdtriage run").finish(90)
+    assert launch.code == 1
+    assert "Master is None" in launch.err.partition("FAILED:")[0], "it is shown as it comes"
+    live = json.loads((launch.log_dir / "pdtriage" / "report.json").read_text())
+    later = analyze(launch.log_dir)
+    (cause,) = later.root_causes
+    assert (later.verdict, cause.role, cause.category) == ("failed", "launcher", "config.launch")
+    assert cause.evidence[0].file.endswith("pdtriage/run-0001.console")
+    assert [told["signature"] for told in live["root_causes"]] == [cause.signature]
+
+
+def test_each_run_has_the_console_of_its_launcher(launcher: Launcher) -> None:
+    for words in (("--run_mode=rpc", "act.py"), ("act.py",)):
+        launcher.start(*PADDLE, *words).finish(90)
+    assert launcher.started[-1].code == 0, launcher.started[-1].err
+    folder = launcher.started[-1].log_dir
+    assert analyze(folder).verdict == "succeeded"
+    assert analyze(folder, run=1).verdict == "failed"
+    (folder / "pdtriage" / "run-0002.console").unlink()
+    assert analyze(folder).verdict == "succeeded"
 
 
 def test_ctrl_c_reaches_it_and_nothing_stays(launcher: Launcher) -> None:

@@ -213,7 +213,7 @@ def test_a_hang_seen_live_stands_in_every_report(desk: Desk) -> None:
         time.sleep(60)
         """
     )
-    run = desk.launch("--hang_after=1")
+    run = desk.launch("--hang_after=6")
     assert "furthest behind: rank 1, step 2" in (hint := run.await_line("no process has written"))
     assert re.search(r"py-spy dump --pid \d+` \(rank 1\)", hint)
     run.process.send_signal(signal.SIGINT)

@@ -18,6 +18,7 @@ from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.inspect_process import inspect_pid
+from pdtriage.launch.supervise.kept_console import KeptConsole, console_name
 from pdtriage.launch.supervise.outcome import LaunchChecks
 from pdtriage.launch.supervise.policy import (
     AllEnded,
@@ -69,22 +70,25 @@ class PaddleLauncher(Supervision):
         self.attempt = 0
         """An elastic job is restarted by Paddle's launcher itself."""
         self.channel: FactsChannel | None = None
+        self.console = KeptConsole(self._console_path())
         self._launcher = 0
         self._inspected: set[int] = set()
 
     def run(self, python: str, guardian: Guardian, checks: LaunchChecks | None) -> Ending:
         argv = [python, "-m", MODULE, *self.flags.passthrough]
         pid = self._launcher = os.posix_spawn(
-            python, argv, self.environ, setsid=True, setsigmask=[], setsigdef=reset_signals()
+            python,
+            argv,
+            self.environ,
+            file_actions=self.console.file_actions,
+            setsid=True,
+            setsigmask=[],
+            setsigdef=reset_signals(),
         )
+        self.console.start()
         guardian.watch(pid, birth_of(pid))
         self.loop.add_child(pid)
-        self._start(
-            ProcessRecord(
-                "launcher", None, None, None, None, pid, None, 0, time.time(), time.monotonic()
-            )
-        )
-        self.recorder.launch({"pid": pid})
+        self._start_launcher(pid)
         if checks is not None:
             self._warn(checks)
         while pid in self.alive:
@@ -94,9 +98,11 @@ class PaddleLauncher(Supervision):
         self.advance(AllEnded())
         self.sweep(self.flags.failure_grace())
         self.turn(0)
+        self.console.close()
         return Ending(self.policy.ending(), self.policy.interrupted_by)
 
     def close(self) -> None:
+        self.console.close()
         if self.channel is not None:
             self.channel.close()
 
@@ -180,6 +186,21 @@ class PaddleLauncher(Supervision):
         client = KVClient(*split_endpoint(self.flags.master), secret=secret)
         place = exchange_of(client, secret, self.launch, cluster)
         self.channel = FactsChannel(place, cluster, self.flags.job_id, self.loop.send)
+
+    def _start_launcher(self, pid: int) -> None:
+        process = ProcessRecord(
+            "launcher", None, None, None, None, pid, None, 0, time.time(), time.monotonic()
+        )
+        self.watch(process, birth_of(pid))
+        self.recorder.start(process)
+        self.recorder.launch({"pid": pid})
+        console = os.path.relpath(self._console_path(), self.folder)
+        shown = process._replace(log=console if self.console.is_kept else None)
+        self.observer.notice(Started(shown, self.folder))
+
+    def _console_path(self) -> str:
+        folder = os.path.dirname(os.path.abspath(self.recorder.path))
+        return os.path.join(folder, console_name(self.recorder.path))
 
     def _start(self, process: ProcessRecord) -> None:
         self.watch(process, birth_of(process.pid))

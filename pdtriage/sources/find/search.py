@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from pdtriage.model import RECORD_FOLDER, FileKind, LogFile
+from pdtriage.model import KINDS, RECORD_FOLDER, FileKind, LogFile
 from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
 from pdtriage.sources.byte_stream import Disk, Unpacked
@@ -293,7 +293,7 @@ class _Search:
             path = _unique(path, shown)
         shown.add(path)
         size = None if told.packed else candidate.size
-        if kind == "record" and folder.rpartition("/")[2] == RECORD_FOLDER:
+        if told.kind and KINDS[kind].folder and folder.rpartition("/")[2] == RECORD_FOLDER:
             folder = folder.rpartition("/")[0]
         file = LogFile(path, kind, folder or ".", told.index, rotation, size, candidate.modified)
         return Source(file, candidate.origin, candidate.layers, self.limits)
