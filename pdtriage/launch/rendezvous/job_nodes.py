@@ -125,14 +125,13 @@ class Nodes:
         if self._rendezvous is not None:
             hosting = self._rendezvous.server is not None
             client = exchange_of(self._rendezvous.client, self._secret, self._launch, cluster)
-            channel: FactsChannel | None = FactsChannel(
-                client, cluster, job, deliver, hosting=hosting
-            )
+            serve = None if hosting else self._rendezvous.take_over
+            channel = FactsChannel(client, cluster, job, deliver, serve=serve, hosting=hosting)
         else:
             channel = open_static_channel(
                 cluster, job, port, deliver, secret=self._secret, launch=self._launch
             )
-        if channel is None:
+        if self._rendezvous is None and cluster.node_rank == 0 and not channel.is_served:
             self._observer.notice(Noted(_no_exchange(port), "WARNING"))
         return self._opened(channel)
 
@@ -152,7 +151,8 @@ class Nodes:
 
 def _no_exchange(port: int) -> Text:
     return Text(
-        f"port {port} cannot be opened: the nodes cannot tell each other what they see "
-        "(--facts-port chooses another)",
-        f"无法打开端口 {port}：各节点不能互通故障信息（可用 --facts-port 换端口）",
+        f"port {port} cannot be opened: until it is free the nodes may not be able to tell each "
+        "other what they see (--facts-port chooses another)",
+        f"无法打开端口 {port}：在它空闲之前，各节点可能不能互通故障信息"
+        "（可用 --facts-port 换端口）",
     )

@@ -36,6 +36,8 @@ class KVClient:
     ) -> None:
         self.refused = False
         """The server takes nothing from those who do not know the secret of its job."""
+        self.occupied = False
+        """Nodes have met there already, and this one is not among them."""
         self._secret = secret
         self.host = host
         self.port = port
@@ -78,6 +80,8 @@ class KVClient:
             connection.request(method, path, body, proof)
             response = connection.getresponse()
             self.refused = response.status == http.client.FORBIDDEN
+            if method == "POST":
+                self.occupied = response.status == http.client.CONFLICT
             return response.status, response.read(MAX_ANSWER)
         except (OSError, http.client.HTTPException):
             return 0, b""

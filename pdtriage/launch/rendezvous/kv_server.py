@@ -43,6 +43,11 @@ _ANSWERING = 20.0
 _PER_KEY = 200
 """Bytes that a key takes beside its letters."""
 _SWEEP = 0.5
+_MEETING = "/info/"
+"""Part of the keys under which nodes announce themselves."""
+_ABSENT = 10.0
+"""Seconds after which a node that waits for others and does not write any more is gone; nodes of
+Paddle's launcher and ours write at least every second."""
 
 
 class KVServer:
@@ -72,6 +77,10 @@ class KVServer:
         """By descriptor, the oldest first."""
         self._thread = threading.Thread(target=self._serve, name="kv-server", daemon=True)
         self._thread.start()
+
+    def end_meeting(self, prefix: str) -> None:
+        """All nodes are here: who comes now belongs to another start of the job."""
+        self.store.closed.add(prefix)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -153,6 +162,10 @@ class _Store:
     def __init__(self) -> None:
         self._parts: dict[str, bytes] = {}
         self._stored = 0
+        self._written: dict[str, float] = {}
+        """When a node last announced itself, by key."""
+        self.closed: set[str] = set()
+        """Where nodes have met already."""
         self.put("/healthy", b"ok")
 
     def put(self, key: str, value: bytes) -> HTTPStatus:
@@ -160,18 +173,37 @@ class _Store:
         part = f"{_json(key)}: {_json(text)}".encode()
         before = self._parts.get(key)
         size = _size(part) - (_size(before) if before is not None else 0)
+        if before is None and self._is_closed(key):
+            return HTTPStatus.CONFLICT
         full = before is None and len(self._parts) >= MAX_KEYS
         if full or self._stored + size > MAX_STORED:
             return HTTPStatus.INSUFFICIENT_STORAGE
         self._parts[key] = part
         self._stored += size
+        if _MEETING in key:
+            self._written[key] = time.monotonic()
         return HTTPStatus.OK
 
     def find(self, prefix: str) -> bytes | None:
+        self._forget_absent()
         found = [part for key, part in self._parts.items() if key.startswith(prefix)]
         return b"{" + b", ".join(found) + b"}" if found else None
 
+    def _is_closed(self, key: str) -> bool:
+        return any(key.startswith(prefix) for prefix in self.closed)
+
+    def _forget_absent(self) -> None:
+        """A node that was killed while it waited must not be counted when it is started again."""
+        moment = time.monotonic()
+        gone = [key for key, since in self._written.items() if moment - since > _ABSENT]
+        for key in gone:
+            if self._is_closed(key):
+                del self._written[key]
+            else:
+                self.delete(key)
+
     def delete(self, key: str) -> HTTPStatus:
+        self._written.pop(key, None)
         part = self._parts.pop(key, None)
         if part is None:
             return HTTPStatus.NOT_FOUND

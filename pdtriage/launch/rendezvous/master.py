@@ -40,6 +40,10 @@ _TRIES = 5
 _REMIND = 30.0
 _DEAF = 15.0
 """Seconds after which a port of this very machine that does not answer is somebody else's."""
+_TURN = 20.0
+"""Seconds to wait for the nodes of an earlier start to go."""
+_CROWDED = 12.0
+"""Seconds after which a node that does not write any more has been forgotten for sure."""
 _FIRST_KEY = "aaaaaa"
 """Sorts before every pod's name: the node that serves the meeting gets rank 0, as in Paddle."""
 
@@ -53,6 +57,10 @@ class Rendezvous:
     server: KVServer | None
     secret: JobSecret | None = None
     """As given, or as this node made it for the others."""
+
+    def take_over(self) -> KVServer | None:
+        """Serve in place of whoever did, where that was on this machine and is gone."""
+        return _try_to_serve(self.client, self.secret)
 
     def close(self) -> None:
         if self.server is not None:
@@ -85,20 +93,25 @@ def meet(
         place = NodeExchange(client, secret, new_secret(), echo=True)
     size = node_count(flags)[1]
     value = json.dumps({"name": pod, "rank": flags.rank, **announcement.content(address)})
-    name = _FIRST_KEY if flags.rank < 0 and server is not None else pod
     prefix = f"/{flags.job_id}/info"
-    key = f"{prefix}/{name}/{flags.rank}"
+    waiting = _Waiting(client, place, size, observer, wait, server, secret)
+    waiting.keys = (f"{prefix}/{pod}/{flags.rank}",) * 2
+    if flags.rank < 0:
+        waiting.keys = (waiting.keys[0], f"{prefix}/{_FIRST_KEY}/{flags.rank}")
     try:
-        found = _Waiting(client, place, size, observer, wait).for_all(prefix, key, value)
-        return Rendezvous(announcement.cluster(found, value, size), client, server, secret)
+        found = waiting.for_all(prefix, value)
+        cluster = announcement.cluster(found, value, size)
+        if waiting.server is not None:
+            waiting.server.end_meeting(f"{prefix}/")
+        return Rendezvous(cluster, client, waiting.server, secret)
     except UserError:
         # The others must be able to read the same list and come to the same refusal.
-        if server is not None:
+        if waiting.server is not None:
             time.sleep(4 * _POLL)
-            server.close()
+            waiting.server.close()
         raise
     except BaseException:
-        _leave(client, key, server)
+        _leave(client, waiting.key, waiting.server)
         raise
 
 
@@ -110,7 +123,15 @@ class _Waiting:
         size: int,
         observer: Observer,
         wait: Callable[[float], None],
+        server: KVServer | None,
+        secret: JobSecret | None,
     ) -> None:
+        self.server = server
+        self.secret = secret
+        self.keys = ("", "")
+        """Of a guest, and of the node that serves."""
+        self.crowded: float | None = None
+        self.occupied: float | None = None
         self.client = client
         self.place = place
         self.size = size
@@ -120,26 +141,57 @@ class _Waiting:
         self.reminded = self.began
         self.answered: float | None = None
 
-    def for_all(self, prefix: str, key: str, value: str) -> dict[str, str]:
+    @property
+    def key(self) -> str:
+        return self.keys[self.server is not None]
+
+    def for_all(self, prefix: str, value: str) -> dict[str, str]:
         self.observer.notice(Noted(Text("Waiting peer start...", "等待其他节点启动……")))
         while True:
             found = None
-            if self.place.put(key, value):
+            if self.place.put(self.key, value):
                 found = self.place.get_prefix(prefix)
             if self.client.refused:
                 raise _another_secret(f"{self.client.host}:{self.client.port}")
-            if found is not None and len(found) == self.size:
-                self._part(key, value)
+            if found is not None and len(found) == self.size and not _is_doubtful(found):
+                self._part(value)
                 return found
-            if found is not None and len(found) > self.size:
-                raise _too_many(len(found), self.size)
-            self._remind(found)
+            if self.client.occupied:
+                self._await_turn()
+            else:
+                self._refuse_crowd(found or {})
+                self._remind(found)
+            if found is None and self.server is None and not self.client.occupied:
+                # Whoever served was of the start before, or is gone.
+                self.server = _try_to_serve(self.client, self.secret)
             self.wait(_POLL)
 
-    def _part(self, key: str, value: str) -> None:
+    def _await_turn(self) -> None:
+        """The nodes of an earlier start are still there: about to end, or at work."""
+        moment = self.began = time.monotonic()
+        place = f"{self.client.host}:{self.client.port}"
+        if self.occupied is None:
+            self.occupied = moment
+            self.observer.notice(Noted(_still_there(place), "WARNING"))
+        elif moment - self.occupied > _TURN:
+            raise _already_running(place)
+
+    def _refuse_crowd(self, found: dict[str, str]) -> None:
+        """Too many, and not only because a node was killed and started again."""
+        moment = time.monotonic()
+        if len(found) <= self.size and not _is_doubtful(found):
+            self.crowded = None
+        elif self.crowded is None:
+            self.crowded = moment
+        elif moment - self.crowded > _CROWDED:
+            if len(found) > self.size:
+                raise _too_many(len(found), self.size)
+            raise _ranks_twice(found)
+
+    def _part(self, value: str) -> None:
         """Who has met all shows that it has heard them, or they would go on waiting."""
         if isinstance(self.place, NodeExchange):
-            any(self.place.put(key, value) for _ in range(_TRIES))
+            any(self.place.put(self.key, value) for _ in range(_TRIES))
 
     def _remind(self, found: dict[str, str] | None) -> None:
         moment = time.monotonic()
@@ -244,6 +296,15 @@ def _open_master(
     return host, port, None, secret
 
 
+def _try_to_serve(client: KVClient, secret: JobSecret | None) -> KVServer | None:
+    if not is_local(client.host):
+        return None
+    try:
+        return _serve(client.host, client.port, secret)
+    except OSError:
+        return None
+
+
 def _serve(host: str, port: int, secret: JobSecret | None = None) -> KVServer:
     """On the address of the job alone; on all where it is a name, which may mean a loopback address
     here and another one to the others."""
@@ -264,6 +325,46 @@ def _another_secret(place: str) -> UserError:
         Text(
             "Give every node the same --job_secret (or PDTRIAGE_JOB_SECRET).",
             "请为所有节点设置相同的 --job_secret（或 PDTRIAGE_JOB_SECRET）。",
+        ),
+    )
+
+
+def _is_doubtful(found: Mapping[str, str]) -> bool:
+    """Whether two nodes announced the same --rank: one may be gone."""
+    ranks = [rank for key in found if (rank := key.rpartition("/")[2]).isdecimal()]
+    return len(set(ranks)) < len(ranks)
+
+
+def _ranks_twice(found: Mapping[str, str]) -> UserError:
+    ranks = ", ".join(sorted(key.rpartition("/")[2] for key in found)[:16])
+    return UserError(
+        Text(
+            f"The nodes were started with --rank {ranks}; each needs one of its own.",
+            f"各节点的 --rank 为 {ranks}；每个节点应各不相同。",
+        ),
+        Text(
+            "Give every node its own --rank, or none of them any.",
+            "请为每个节点指定不同的 --rank，或全部不指定。",
+        ),
+    )
+
+
+def _still_there(place: str) -> Text:
+    return Text(
+        f"nodes that met at {place} before are still there: waiting for them to end",
+        f"之前在 {place} 汇合的节点尚未结束：正在等待",
+    )
+
+
+def _already_running(place: str) -> UserError:
+    return UserError(
+        Text(
+            f"A job of this name that is already complete meets at {place}.",
+            f"{place} 上已有一个同名且节点已到齐的作业。",
+        ),
+        Text(
+            "Choose another --job_id or --master, or wait until it has ended.",
+            "请换一个 --job_id 或 --master，或等它结束。",
         ),
     )
 

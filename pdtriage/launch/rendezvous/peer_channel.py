@@ -65,14 +65,16 @@ class FactsChannel:
         deliver: Callable[[Message], None],
         *,
         server: KVServer | None = None,
+        serve: Callable[[], KVServer | None] | None = None,
         hosting: bool = False,
         leased: bool = False,
         lease_seconds: float = 0.0,
     ) -> None:
-        """`server` is closed with the channel; `hosting` says that the exchange is on this node
-        and has to stay until the others have read it; `leased`, that a key is there as long as
-        its node is, so that nobody has to write only to show that it lives, and goes
-        `lease_seconds` after the last sign of that."""
+        """`server` is closed with the channel; `serve` opens it where that can be done on this
+        node and whoever served before, perhaps for another job, is gone; `hosting` says that the
+        exchange is on this node and has to stay until the others have read it; `leased`, that a key
+        is there as long as its node is, so that nobody has to write only to show that it lives, and
+        goes `lease_seconds` after the last sign of that."""
         self._client = client
         # Without a secret anybody may have written it.
         self._hearsay = not (isinstance(client, NodeExchange) and client.is_signed)
@@ -80,7 +82,8 @@ class FactsChannel:
         self._hosts = cluster.nodes
         self._foreign = 0
         self._server = server
-        self._hosting = hosting or server is not None
+        self._hosting = hosting
+        self._serve = serve
         self._leased = leased
         self._lease_seconds = lease_seconds
         self._silent_after = MISSED_AFTER if leased else SILENT_AFTER
@@ -136,6 +139,11 @@ class FactsChannel:
         """Nothing that was to be published is still being found out."""
         return self._promised == 0
 
+    @property
+    def is_served(self) -> bool:
+        """Whether this node has opened the place of exchange itself."""
+        return self._server is not None
+
     def is_alive(self, rank: int) -> bool:
         """A node that has been heard of and has not fallen silent since."""
         peer = self._peers.get(rank)
@@ -157,7 +165,8 @@ class FactsChannel:
     def close(self) -> None:
         self._leaving = True
         self._wake.set()
-        deadline = time.monotonic() + (_HOSTING if self._hosting else 0)
+        hosting = self._hosting or self._server is not None
+        deadline = time.monotonic() + (_HOSTING if hosting else 0)
         while not self._all_left() and time.monotonic() < deadline:
             time.sleep(0.05)
         self._closing = True
@@ -181,6 +190,8 @@ class FactsChannel:
             closing = self._closing
             reached = self._write(count)
             found = self._client.get_prefix(self._prefix) if reached else None
+            if found is None and not closing and self._server is None and self._serve is not None:
+                self._server = self._serve()
             if found is not None and self.reached is False and self._leased:
                 self._wait_anew()
             self.reached = found is not None
@@ -278,19 +289,27 @@ def open_static_channel(
     *,
     secret: JobSecret | None = None,
     launch: str = "",
-) -> FactsChannel | None:
-    """The exchange of an `--ips` job: node 0 serves on `port`; None when it cannot."""
+) -> FactsChannel:
+    """The exchange of an `--ips` job: node 0 serves on `port`, as soon as that is free."""
     host = cluster.nodes[0]
-    server = None
-    if cluster.node_rank == 0:
+
+    def serve() -> KVServer | None:
         # A name may resolve to an address that only the others can use.
         for address in (host, ""):
             with contextlib.suppress(OSError):
-                server = server or KVServer(port, address, secret)
-        if server is None:
-            return None
+                return KVServer(port, address, secret)
+        return None
+
+    own = cluster.node_rank == 0
     client = exchange_of(KVClient(host, port, secret=secret), secret, launch, cluster)
-    return FactsChannel(client, cluster, job, deliver, server=server)
+    return FactsChannel(
+        client,
+        cluster,
+        job,
+        deliver,
+        server=serve() if own else None,
+        serve=serve if own else None,
+    )
 
 
 def _ranks_by_node(cluster: Cluster) -> tuple[range, ...]:

@@ -1,0 +1,152 @@
+"""Jobs that are started again at once, and two jobs at one place: none harms the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from pdtriage.launch.options.parse import parse_flags
+from pdtriage.launch.rendezvous import kv_server, master
+from pdtriage.launch.rendezvous.announcements import TrainerAnnouncement
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
+from pdtriage.launch.supervise.events import Noted
+from pdtriage.support.errors import UserError
+
+from .conftest import NO_SECRET, Launch, Launcher
+from .test_nodes import free_port
+from .test_stopped_jobs import meeting
+
+
+def start(
+    launcher: Launcher, folder: Path, flags: list[tuple[str, ...]], env: dict[str, str], *act: str
+) -> list[Launch]:
+    return [
+        launcher.start(*own, "act.py", *act, log_dir=folder / f"n{i}", env=env)
+        for i, own in enumerate(flags)
+    ]
+
+
+@pytest.mark.parametrize("how", ["ips", "master"])
+def test_a_job_that_is_started_again_at_once_is_a_new_one(
+    launcher: Launcher, tmp_path: Path, how: str
+) -> None:
+    """What the failed start left at the place of exchange neither ends the next nor refuses it."""
+    flags = meeting(how)
+    # node 0, which serves, takes its time
+    before = start(
+        launcher, tmp_path / "0", flags, NO_SECRET, "0=stubborn", "1=sleep", "2=exit:7:1"
+    )
+    assert before[1].finish(60).code == 7, before[1].err
+    again = start(launcher, tmp_path / "1", flags[1:], NO_SECRET, "2=exit:0:4", "3=exit:0:4")
+    assert_waiting_or_started(again[0])
+    time.sleep(1)  # it sees what is left there
+    before[0].signal(signal.SIGKILL)
+    before[0].finish(60)
+    again += start(launcher, tmp_path / "2", flags[:1], NO_SECRET, "0=exit:0:4", "1=exit:0:4")
+    for node in again:
+        assert node.finish(60).code == 0, node.err
+        assert [death.code for death in node.record().deaths] == [0, 0]
+        assert not any(peer.facts.failed for peer in node.record().peers)
+
+
+def assert_waiting_or_started(node: Launch) -> None:
+    assert node.process.stderr is not None
+    assert any("Waiting peer" in line or "Watching Pod" in line for line in node.process.stderr)
+
+
+def test_a_node_that_was_killed_while_it_waited_is_not_counted(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    flags = (f"--master=127.0.0.1:{free_port()}", "--nnodes=3", "act.py")
+    first = launcher.start("--rank=0", *flags, log_dir=tmp_path / "n0")
+    killed = launcher.start("--rank=1", *flags, log_dir=tmp_path / "n1")
+    for waits in (first, killed):
+        assert waits.process.stderr is not None
+        assert any("Waiting peer" in line for line in waits.process.stderr)
+    killed.process.kill()
+    killed.finish()
+    rest = [launcher.start(f"--rank={n}", *flags, log_dir=tmp_path / f"r{n}") for n in (1, 2)]
+    for node in (first, *rest):
+        assert node.finish(60).code == 0, node.err
+
+
+def test_two_jobs_at_one_master_do_not_lose_each_other(launcher: Launcher, tmp_path: Path) -> None:
+    """The server is that of the job that ends first."""
+    port = free_port()
+    jobs = {}
+    for job in ("first", "second"):
+        common = (f"--master=127.0.0.1:{port}", "--nnodes=2", f"--job_id={job}")
+        jobs[job] = [
+            launcher.start(
+                *(*common, f"--rank={n}", "act.py", "0=sleep", "1=sleep"),
+                log_dir=tmp_path / job / str(n),
+            )
+            for n in (0, 1)
+        ]
+        for node in jobs[job]:
+            node.wait_for_log("rank")
+    for node in jobs["first"]:
+        node.signal(signal.SIGTERM)
+    assert [node.finish(60).code for node in jobs["first"]] == [143, 143]
+    time.sleep(6)  # longer than a node may be silent
+    os.kill(jobs["second"][1].record().processes[0].pid, signal.SIGKILL)
+    for node in jobs["second"]:
+        assert node.finish(60).code == 137, node.err
+        assert "stopped answering" not in node.err
+    assert "node 1 failed: rank 1" in jobs["second"][0].err
+
+
+def test_a_job_of_the_same_name_that_is_complete_takes_nobody_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(master, "_TURN", 0.5)
+    server = KVServer(0, "127.0.0.1")
+    server.end_meeting("/default/info/")
+    try:
+        flags = parse_flags([f"--master=127.0.0.1:{server.port}", "--nnodes=2", "t.py"], {})
+        trainers = TrainerAnnouncement(flags, 1, "cpu", {})
+        noted = Noting()
+        with pytest.raises(UserError, match="already complete"):
+            master.meet(flags, "pod", trainers, {}, noted, time.sleep)
+        assert any("still there" in text for text in noted.texts)
+    finally:
+        server.close()
+
+
+class Noting:
+    """An observer that remembers what it was shown."""
+
+    beat_seconds = None
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def notice(self, event: object) -> None:
+        if isinstance(event, Noted):
+            self.texts.append(event.text.en)
+
+    def beat(self) -> None: ...
+
+
+def test_who_has_met_is_remembered_and_who_went_away_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kv_server, "_ABSENT", 0.0)
+    server = KVServer(0, "127.0.0.1")
+    try:
+        client = KVClient("127.0.0.1", server.port, 5)
+        assert client.put("/j/info/a/0", "1")
+        assert client.get_prefix("/j/info") == {}
+        assert client.put("/j/info/a/0", "1")
+        server.end_meeting("/j/info/")
+        assert client.get_prefix("/j/info") == {"/j/info/a/0": "1"}
+        assert client.put("/j/info/a/0", "1")
+        assert not client.put("/j/info/b/1", "1")
+        assert client.occupied
+        assert client.put("/j2/info/b/1", "1")
+    finally:
+        server.close()
