@@ -99,6 +99,8 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
     record = _has_record(texts)
     if fault.family == "hang" and job.launcher == "legacy" and not everybody:
         saw = trouble = False  # That launcher says nothing when it is told to stop.
+    if job.servers and not job.is_ours:
+        saw = trouble = False  # Paddle's launchers wait for trainers and do not ask how they ended.
     if job.kept_node is not None and not own:
         record = False  # What the other node was told is asked of the live report.
     verdict = speaks or (saw and job.kept_node is None) or record or (trouble and bool(own))
