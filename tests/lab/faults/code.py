@@ -118,14 +118,16 @@ FAULTS = (
         "feature store did not answer",
         'raise TimeoutError("feature store did not answer in 30 s")',
     ),
-    exception(
+    Fault(
         "at-exit",
-        "could not flush the metrics",
+        "exit",
+        ("code.python", "unknown"),
         "import atexit\n"
         "def flush():\n"
         "    print('Error in flush: could not flush the metrics: store is closed', flush=True)\n"
         "    sys.stdout.flush()\n    os._exit(4)\n"
         "atexit.register(flush)",
+        "could not flush the metrics",
         moments=("after",),
         exits=(4,),
     ),

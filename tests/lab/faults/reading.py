@@ -58,10 +58,10 @@ FAULTS = (
         "JSONDecodeError",
     ),
     reading(
-        "data-unicode",
-        ("data.format", "data.io", *WORKER),
-        'b"\\xff\\xfe broken".decode("utf-8")',
-        "UnicodeDecodeError",
+        "data-number",
+        ("data.format", *WORKER),
+        'float("3,14")',
+        "could not convert string to float: '3,14'",
     ),
     reading(
         "data-label-range",
