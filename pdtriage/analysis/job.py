@@ -92,9 +92,24 @@ class Job:
         return {source.file.path: source for source in self._sources}
 
     def look_for_life(self) -> None:
-        """Where nothing says how the newest run ended: its last lines, and whether more come."""
-        if not self.runs or self.verdicts[-1] != "unknown" or self.judgements[-1].causes:
+        """In the logs of the newest run: below errors, and where nothing says how it ended."""
+        self.look_below_errors()
+        if self.runs and self.verdicts[-1] == "unknown" and not self.judgements[-1].causes:
+            self._look_at_the_end()
+
+    def look_below_errors(self) -> None:
+        """Whether those who show one in the newest run went on as before."""
+        if not self.runs or not self.judgements[-1].causes:
             return
+        from pdtriage.analysis.ordinary_lines import with_ordinary_lines  # healthy runs have none
+
+        newest = with_ordinary_lines(self.runs[-1], self.sources)
+        if newest is not self.runs[-1]:
+            self.runs = [*self.runs[:-1], newest]
+            self.judgements[-1] = judge(newest, self.knowledge)
+
+    def _look_at_the_end(self) -> None:
+        """Its last lines, and whether more come."""
         from pdtriage.analysis.liveness import (  # most runs have an end
             with_last_lines,
             with_liveness,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from math import inf
 
@@ -14,6 +15,8 @@ from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.report.words import numbers
 from pdtriage.runs import assemble
 from pdtriage.runs.peer_ranks import facts_of
+from pdtriage.sources import Source
+from pdtriage.sources.byte_stream import Disk
 from pdtriage.sources.display_path import display_roots, join
 from pdtriage.support.language import Language, Text
 from pdtriage.verdict.attempt_comparison import MOST, furthest
@@ -108,7 +111,13 @@ class LaunchJudge:
             for index, run in enumerate(launch, 1)
         ]
         attempts[-1] = attempts[-1]._replace(unread=self._follower.has_unread())
-        return Job(attempts, knowledge).report("last", self._language), attempts[-1]
+        sources = [
+            Source(there.file, Disk(os.path.join(self._folder, own.file.path)))
+            for own, there in zip(facts, placed, strict=True)
+        ]
+        job = Job(attempts, knowledge, sources=sources)
+        job.look_below_errors()
+        return job.report("last", self._language), job.runs[-1]
 
 
 def _titled(cause: Cause) -> Text:

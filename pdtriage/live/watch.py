@@ -208,6 +208,7 @@ class Watcher:
             runs = [*runs[:-1], runs[-1]._replace(running=True)]
         found = folder.found
         job = Job(runs, self._follower.engine.knowledge, found.notes, found.sources)
+        job.look_below_errors()
         return job.report("last", self._options.language)
 
     def _alert(self, text: Text) -> None:

@@ -85,6 +85,8 @@ class Rank(NamedTuple):
     """Its last lines with their offsets, where somebody asked for more than `tail`."""
     hearsay: bool = False
     """Told by somebody who may or may not be the node it runs on."""
+    ordinary: tuple[int, ...] = ()
+    """Lines below an error that are as those above it, where somebody looked: it went on."""
 
     @property
     def key(self) -> tuple[str, int, int, str]:

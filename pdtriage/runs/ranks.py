@@ -74,6 +74,7 @@ def _rank_of(member: Member, identity: Identity, console: ConsoleFacts | None) -
             (),
             (),
             False,
+            (),
         )
     )
 

@@ -105,8 +105,8 @@ def _was_seen_once(suspect: Suspect) -> bool:
 
 def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     """How sure it is that this suspect is the culprit, and of this."""
-    stated = suspect.certain and _is_stated(suspect, evidence)
-    if stated and not evidence.facts.unread and not _is_disputed(suspect, evidence):
+    sure = suspect.certain and not evidence.facts.unread and _ended_with_it(suspect, evidence)
+    if sure and _is_stated(suspect, evidence) and not _is_disputed(suspect, evidence):
         return "proven"
     if suspect.found is not None and suspect.found.event.role == "cause":
         return "likely"
@@ -115,6 +115,12 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     if watched or suspect.accusers or died_first or suspect.signature == OOM_KILL:
         return "likely"
     return "guess"
+
+
+def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """Nobody caught it, or somebody saw a bad end: what is merely printed last may be harmless."""
+    found = suspect.found
+    return found is None or found.ends_process or evidence.ended_badly
 
 
 def _is_stated(suspect: Suspect, evidence: RunEvidence) -> bool:

@@ -81,6 +81,22 @@ class RunEvidence:
             return True
         return self._all_ended_well()
 
+    @cached_property
+    def ended_badly(self) -> bool:
+        """Somebody saw it: the record, the cluster, the launcher, a parent, or who lost a peer."""
+        facts = self.facts
+        ended = (facts.ended_by_record, facts.ended_by_cluster)
+        if any(end in ("failed", "launcher-killed", "interrupted") for end in ended):
+            return True
+        if self.says_failed or self.accusations or self.kernel:
+            return True
+        if any(found.event.role == "cause" for found in (*self.launcher, *self.cluster)):
+            return True
+        exits = [reading.rank.exit for reading in self.readings if reading.rank.exit]
+        if any(ending.code or ending.signal for ending in exits):
+            return True
+        return any(r.stopped or r.inner or _was_inspected(r) for r in self.readings)
+
     def _all_ended_well(self) -> bool:
         spoken = [r for r in self.readings if r.rank.lines]
         doubtful = [r for r in spoken if not r.ended_well]
@@ -141,6 +157,10 @@ def _observations(events: Sequence[tuple[str, Event]], knowledge: Knowledge) -> 
         for file, event in events
         if event.signature in knowledge.signatures
     ]
+
+
+def _was_inspected(reading: RankReading) -> bool:
+    return any(found.says("inspected") for found in reading.context)
 
 
 def _is_between_ranks(event: Event) -> bool:

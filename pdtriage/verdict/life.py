@@ -1,18 +1,22 @@
 """Signs that a process lived on after something that looked bad, and that its training had ended.
 
 A step clears any error of the log it stands in, for a while: a reader thread that died leaves its
-queue behind. What went on for longer than any queue lasts is cleared for good. A mere line of
-warning is also cleared by what no dying process writes: an evaluation, a saved model, the end of
-training, minutes of further lines, steps of a rank that waits for this one.
+queue behind. What went on for longer than any queue lasts is cleared for good. Lines like those
+above the error are as good as steps. What did not end its process by itself is also cleared by what
+no dying process writes: an evaluation, a saved model, the end of training; a mere line of warning
+also by minutes of further lines and by steps of a rank that waits for this one.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from pdtriage.knowledge import Format
 from pdtriage.model import Progress, Rank, Says
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -28,6 +32,8 @@ FAREWELL = 40
 """Lines: who saves a model right after an error may do so because of it."""
 CLOCKS_APART = 900.0
 """Seconds between the clocks of two hosts."""
+LOOKS_FINAL = 5
+"""Lines as before below an exception that seems to have ended its process: it was caught."""
 ONE_STEP = 60.0
 """Seconds that a step which was on its way may still take."""
 _STAMP = lazy_compile(r"\b\d{1,2}:\d{2}:\d{2}\b")
@@ -39,37 +45,61 @@ def end_of(found: Observation) -> int:
     return max(found.event.last_line, found.event.last_seen, found.event.line)
 
 
+def last_told(found: Observation) -> int:
+    """The last line that tells of it; what follows the name of an exception may be no message."""
+    return max(found.event.last_seen, found.event.line)
+
+
 def milestones_in(known: Iterable[Observation]) -> list[Observation]:
     """Evaluations, saved models and the end of training, in their order."""
     return [f for f in known if f.says(*_MILESTONES)]
 
 
-def is_survived(
-    found: Observation, rank: Rank, milestones: Sequence[Observation], trouble: Sequence[int]
-) -> bool:
-    """The process went on after it; `trouble` are the last lines of all that looked bad."""
+class Rest(NamedTuple):
+    """What a log holds besides an error, as far as it may show that its process went on."""
+
+    rank: Rank
+    milestones: Sequence[Observation] = ()
+    trouble: Sequence[int] = ()
+    """The last lines of all that looked bad."""
+    ends_well: bool = False
+    """Its last words are that training is done."""
+
+
+def is_survived(found: Observation, rest: Rest) -> bool:
+    """The process went on after it."""
+    rank = rest.rank
     if found.category == "numeric.nan":
         later = steps_after(found, rank.progress)
         return any(step.loss is not None and math.isfinite(step.loss) for step in later)
-    return bool(steps_after(found, rank.progress)) or is_outlived(found, rank, milestones, trouble)
+    return bool(signs_after(found, rank)) or is_outlived(found, rest)
 
 
-def is_outlived(
-    found: Observation, rank: Rank, milestones: Sequence[Observation], trouble: Sequence[int]
-) -> bool:
-    """It went on for longer than anything lasts that was prepared before."""
-    end = end_of(found)
-    lines = rank.progress[-1].line - end if rank.progress else 0
-    if lines > 2 * PREPARED_STEPS or len(steps_after(found, rank.progress)) > PREPARED_STEPS:
+def is_outlived(found: Observation, rest: Rest) -> bool:
+    """It went on for longer than anything lasts that was prepared before, or to a good end."""
+    rank, milestones = rest.rank, rest.milestones
+    signs = signs_after(found, rank)
+    if signs and (signs[-1] - end_of(found) > 2 * PREPARED_STEPS or len(signs) > PREPARED_STEPS):
         return True
-    if not is_mere_line(found):
+    if found.ends_process or found.category == "numeric.nan":
         return False
-    return _came_to_a_milestone(found, milestones) or _wrote_on(found, rank, milestones, trouble)
+    if _came_to_a_milestone(found, milestones) or _came_to_its_end(found, rest):
+        return True
+    return _wrote_on(found, rank, milestones, rest.trouble)
+
+
+def signs_after(found: Observation, rank: Rank) -> list[int]:
+    """Lines below it that a living process writes: steps, and lines as before."""
+    steps = [step.line for step in steps_after(found, rank.progress)]
+    ordinary = [line for line in rank.ordinary if line > last_told(found)]
+    if found.ends_process and len(ordinary) < LOOKS_FINAL:
+        ordinary = []
+    return sorted({*steps, *ordinary})
 
 
 def steps_after(found: Observation, progress: Sequence[Progress]) -> list[Progress]:
     """Steps told below it."""
-    end = end_of(found)
+    end = last_told(found)
     return [step for step in progress if step.line > end]
 
 
@@ -96,12 +126,24 @@ def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) 
     """A reader that dies may only end its epoch early: after that a model is saved as ever."""
     if found.category.partition(".")[0] == "data":
         return False
-    end = end_of(found)
+    end = last_told(found)
     for sign in milestones:
         least = end + FAREWELL if sign.says("model-saved") else end
         if sign.file == found.file and max(sign.event.line, sign.event.last_seen) > least:
             return True
     return False
+
+
+def _came_to_its_end(found: Observation, rest: Rest) -> bool:
+    """Below it stands that training is done, and nothing else that looks bad."""
+    below = last_told(found) < rest.rank.last_line
+    return rest.ends_well and below and max(rest.trouble) <= end_of(found)
+
+
+def tells_its_end(rank: Rank, finishes: Sequence[Format]) -> bool:
+    """Its last line says that training is done."""
+    last = rank.tail[-1] if rank.tail and not rank.mixed else ""
+    return bool(last) and any(re.search(form.pattern, last) for form in finishes)
 
 
 def _wrote_on(

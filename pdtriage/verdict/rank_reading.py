@@ -10,7 +10,14 @@ from functools import partial
 from pdtriage.knowledge import Knowledge, Signature
 from pdtriage.model import Event, Rank, Says
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
-from pdtriage.verdict.life import end_of, is_outlived, is_survived, milestones_in
+from pdtriage.verdict.life import (
+    Rest,
+    end_of,
+    is_outlived,
+    is_survived,
+    milestones_in,
+    tells_its_end,
+)
 
 NEAR = 40
 """Lines between two events that still belong to one failure."""
@@ -40,6 +47,11 @@ class Observation(NamedTuple):
     def is_bad_end(self) -> bool:
         """The job ended, and not with 0."""
         return self.event.role == "end" and self.event.fields.get("exit_code", "0") != "0"
+
+    @property
+    def ends_process(self) -> bool:
+        """Nobody caught the exception, or the signal is fatal, for all that can be told from it."""
+        return bool(self.event.final or self.event.ends_at)
 
     def says(self, *words: Says) -> bool:
         """Its signature carries one of these words."""
@@ -131,10 +143,9 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
             rank, context=context, milestones=milestones, stopped=stopped, ended=ended, done=done
         )
     trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
-    lived_on = partial(is_outlived, rank=rank, milestones=milestones, trouble=trouble)
-    unsurvived = _not_survived(
-        telling, partial(is_survived, rank=rank, milestones=milestones, trouble=trouble), knowledge
-    )
+    rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes))
+    lived_on = partial(is_outlived, rest=rest)
+    unsurvived = _not_survived(telling, partial(is_survived, rest=rest), knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]

@@ -56,6 +56,10 @@ STOPPED_BEFORE_OTHERS = Text(
     "it was stopped with SIGTERM before the others failed, and they failed because of that",
     "它先被 SIGTERM 终止，其他 rank 因此失败",
 )
+STOPPED_AFTER_OTHERS = Text(
+    "its log stops without an error, and the launcher stopped it only when others had lost it",
+    "其日志没有任何报错就中断了，其他 rank 与它失去连接之后启动器才停止它",
+)
 NOTHING_STARTED = Text(
     "the launcher was still waiting for other nodes when it ended",
     "启动器结束时仍在等待其他节点",

@@ -60,7 +60,12 @@ def test_losses_on_four_ranks(launcher: Launcher, tmp_path: Path) -> None:
 def test_who_fails_under_paddles_launcher_is_named(launcher: Launcher, python: Path) -> None:
     """Rank 0 aborts as soon as its peer is gone; Paddle 3.3 itself blames rank 0 for that."""
     flags = ("--launcher=paddle", f"--python={python}", "--nproc_per_node=2")
-    launch = launcher.start(*flags, DYGRAPH, "1", "1", module="pdtriage run").finish(120)
+    for attempt in range(3):  # gloo groups may fail to meet: that is another failure
+        folder = launcher.folder / f"log{attempt}"
+        words = (*flags, DYGRAPH, "1", "1")
+        launch = launcher.start(*words, log_dir=folder, module="pdtriage run").finish(120)
+        if "OSError" in launch.log(1):
+            break
     assert launch.code == 1, launch.err
     report = report_of(launch)
     assert report["verdict"] == "failed"
@@ -68,7 +73,7 @@ def test_who_fails_under_paddles_launcher_is_named(launcher: Launcher, python: P
     assert (cause["category"], cause["ranks"]) == ("data.io", [1])
     assert [victim["rank"] for victim in report["victims"]] == [0]
     codes = {d.rank: (d.code, d.signal) for d in launch.record().deaths if d.role == "worker"}
-    assert codes[1] == (1, None)
+    assert codes[1] in ((1, None), (None, 15)), "it may hang at its exit until it is stopped"
     assert codes[0] != (0, None), "it aborts, is stopped, or leaves with an error of its own"
     assert "FAILED: rank 1 of 2" in launch.err
 

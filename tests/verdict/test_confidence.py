@@ -22,6 +22,7 @@ def raised(*frames: str, error: str) -> str:
     return "\n".join([*lines, error, ""])
 
 
+FULL = raised("t.py in <module>", error="OSError: [Errno 28] No space left on device")
 OWN = raised("train.py in <module>", "net.py in forward", error="KeyError: 'w'")
 
 
@@ -34,12 +35,13 @@ def cause_of(*texts: str) -> Cause:
     [
         (OWN, "code.python"),
         (
-            raised("train.py in main", error="ModuleNotFoundError: No module named 'x'"),
+            raised("train.py in <module>", error="ModuleNotFoundError: No module named 'x'"),
             "code.import",
         ),
-        (raised("t.py in f", error="OSError: [Errno 28] No space left on device"), "storage.disk"),
+        (FULL, "storage.disk"),
         (
             raised(
+                "train.py in <module>",
                 f"{PADDLE}/io/dataloader/fetcher.py in fetch",
                 "data.py in __getitem__",
                 error="OSError: [Errno 5] Input/output error: '/data/7.jpg'",
@@ -86,6 +88,13 @@ def test_where_something_was_said_is_likely_at_most(text: str, category: str) ->
         assert (cause.category, cause.confidence) == (category, "likely")
 
 
+def test_what_was_only_printed_last_may_be_harmless() -> None:
+    """A handler printed it, and nobody saw how the processes ended."""
+    assert cause_of(DISK, DISK).confidence == "likely"
+    console = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
+    assert judged(DISK, DISK, console=console).causes[0].confidence == "proven"
+
+
 def test_a_folder_alone_makes_no_data_error() -> None:
     text = raised(
         "tools/train.py in <module>",
@@ -108,7 +117,8 @@ def test_another_line_of_the_rank_may_state_what_a_frame_suggests() -> None:
     worker = "ValueError: DataLoader worker(1) caught ValueError with message:\n" + raised(
         f"{PADDLE}/io/dataloader/worker.py in _worker_loop", "t.py in read", error="ValueError: big"
     )
-    assert cause_of(worker).confidence == "proven"
+    console = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
+    assert judged(worker, console=console).causes[0].confidence == "proven"
 
 
 def test_what_came_after_the_end_of_a_process_is_of_a_later_one() -> None:
@@ -117,8 +127,8 @@ def test_what_came_after_the_end_of_a_process_is_of_a_later_one() -> None:
 
 
 def test_what_came_before_it_speaks_against_it() -> None:
-    assert cause_of(DISK, DISK).confidence == "proven"
-    after = waited("-1") + DISK
+    assert cause_of(FULL, FULL).confidence == "proven"
+    after = waited("-1") + FULL
     assert (cause_of(after, after).category, cause_of(after, after).confidence) == (
         "storage.disk",
         "likely",

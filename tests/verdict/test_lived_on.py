@@ -60,10 +60,15 @@ def test_what_a_dying_process_may_write_does_not(later: str) -> None:
     assert "storage.disk" in blamed(judged(QUIET + FULL + later))
 
 
-@pytest.mark.parametrize("later", [EVALUATED, ordinary(600)], ids=["evaluation", "lines"])
-def test_what_ends_a_process_by_itself_is_cleared_by_steps_alone(later: str) -> None:
-    assert blamed(judged(QUIET + DISK + later)) == ["storage.disk"]
+def test_what_ends_a_process_by_itself_is_cleared_by_steps_alone() -> None:
+    uncaught = DISK.replace("in f", "in <module>")
+    assert blamed(judged(QUIET + uncaught + EVALUATED)) == ["storage.disk"]
     assert blamed(judged(QUIET + DISK + steps(0, 100, 5))) == []
+
+
+@pytest.mark.parametrize("later", [EVALUATED, DONE, 40 * QUIET + SAVED, ordinary(600)])
+def test_what_was_caught_is_cleared_by_what_no_dying_process_writes(later: str) -> None:
+    assert blamed(judged(QUIET + DISK + later)) == []
 
 
 def test_a_reader_that_dies_may_only_end_its_epoch_early() -> None:

@@ -112,6 +112,9 @@ def _of_accused(reading: RankReading, words: list[Observation]) -> Suspect:
         return by_exit(rank, words)
     if reading.stopped is not None:
         if not any(f.category == "comm.timeout" for f in words):
+            if ending and ending.stopped and ending.order:  # its parent saw others fail before
+                why = wording.STOPPED_AFTER_OTHERS
+                return silent_suspect(SILENT, "unknown", rank, words, why)
             why = wording.STOPPED_BEFORE_OTHERS
             support = [reading.stopped, *words]
             return silent_suspect(OUTSIDER, "external.kill", rank, support, why)

@@ -64,8 +64,11 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
     """Ranks that went on for a few steps after an error and then stopped for good.
 
     A reader thread that died leaves its queue behind: the steps it had prepared are still made.
+    That may explain a bad end that somebody saw; it makes none of a log that merely stops.
     """
     went_on = [reading for reading in evidence.readings if reading.survived]
+    if not evidence.ended_badly:
+        return []
     stop = cause_of_launcher(evidence) if went_on else None
     if not went_on or (stop and stop.category == "external.kill"):
         return []

@@ -72,7 +72,7 @@ def test_a_log_that_stops_at_its_first_nan_has_no_later_step_to_ask() -> None:
     assert (cause.signature, cause.confidence) == ("numeric.loss-nan", "likely")
     assert [evidence.line for evidence in cause.evidence] == [3]
     (cause,) = causes_of({"log/workerlog.0": losses("0.7", "nan", "nan"), **one_process})
-    assert (cause.signature, cause.confidence) == ("numeric.loss-nan", "proven")
+    assert (cause.signature, cause.confidence) == ("numeric.loss-nan", "likely")  # it may go on
 
 
 def test_a_nan_that_passes_or_comes_before_another_failure_is_not_the_cause() -> None:

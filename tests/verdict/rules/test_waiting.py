@@ -8,9 +8,22 @@ from pdtriage.verdict import judge
 
 from ...runs.builders import runs_of
 from ...scan.builders import engine
-from ..builders import ERROR, STACK, STEPS, glog, judged, lost, raised_at, summary, waited
+from ..builders import (
+    ERROR,
+    STACK,
+    STEPS,
+    death,
+    glog,
+    judged,
+    lost,
+    raised_at,
+    recorded,
+    summary,
+    waited,
+)
 
 LAUNCHER = 50
+UNREADABLE = ERROR.replace("KeyError: 1", "OSError: [Errno 5] Input/output error: '/data/7'")
 
 
 def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:
@@ -18,6 +31,19 @@ def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:
     (cause,) = found.causes
     assert (cause.rank, cause.category, cause.confidence) == (1, "comm.timeout", "guess")
     assert {victim.rank for victim in found.victims} == {0, 2}
+
+
+@pytest.mark.parametrize("words", ["", UNREADABLE], ids=["silent", "with an error"])
+def test_whom_its_launcher_stops_when_others_have_failed_was_not_killed_from_outside(
+    words: str,
+) -> None:
+    """It may hang a moment at its exit, after its connections are closed."""
+    deaths = (death(0, 0, 1, None), death(1, 1, None, 15)._replace(stopped=True))
+    logs = (STEPS + raised_at(1, lost(0, 1)), STEPS + words + summary(71, 60))
+    found = judged(*logs, records=[recorded(*deaths)])
+    (cause,) = found.causes
+    assert (cause.category, cause.ranks) == ("data.io" if words else "unknown", (1,))
+    assert [victim.rank for victim in found.victims] == [0]
 
 
 def test_who_was_stopped_while_it_waited_is_not_the_one_they_waited_for() -> None:

@@ -1,0 +1,118 @@
+"""A second look at logs that hold an error: whether the process went on below it as before.
+
+Not every program tells its steps in a form that is known. But what writes the same kind of lines as
+before, or the same kind over and over, lives.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pdtriage.model import Event, Rank, RunFacts
+from pdtriage.scan.lines import clean, shorten, visible_part
+from pdtriage.sources.head_tail import OutOfReachError, stretches_of
+from pdtriage.support.lazy_regex import lazy_compile
+from pdtriage.verdict.fingerprint import shape
+
+if TYPE_CHECKING:
+    from pdtriage.sources import Source
+
+ABOVE, BELOW = 1 << 13, 1 << 15
+"""Bytes around an error that are read again."""
+MOST_PLACES = 2
+"""In one log: below the first error, and below the last."""
+MOST_RANKS = 256
+"""Of more the first ones are read again; the others hold the same errors, if any."""
+LOOP = 3
+"""So many lines of one shape are written in a loop."""
+_TROUBLED = lazy_compile(
+    r"(?i)error|exception|fail|abort|fatal|signal|terminat|time[ds]? ?out|retry|kill|traceback|warn"
+    r"|denied|refused|cannot|could not|unable|wait|shut|clos|clean|exit|destr"
+    r"|错误|异常|失败|终止|超时|警告|等待|退出|重试"
+)
+_STACK = lazy_compile(r'^\s|^#?\d+ +(?:0x|\S*::|.*[(])|^File "|^@ ')
+_WORD = lazy_compile(r"\w.*\w")
+
+
+def with_ordinary_lines(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:
+    """The run with the lines of its ranks that show that they went on after an error."""
+    looked = 0
+    ranks = list(run.ranks)
+    for place, rank in enumerate(ranks):
+        errors = [] if rank.mixed or not rank.parts else _errors_in(rank)
+        if errors and looked < MOST_RANKS:
+            looked += 1
+            ranks[place] = rank._replace(ordinary=_ordinary_lines(rank, errors, sources))
+    return run._replace(ranks=tuple(ranks)) if looked else run
+
+
+def _errors_in(rank: Rank) -> list[Event]:
+    """Those of its last file below which something follows."""
+    file = rank.parts[-1][0]
+    return [
+        event
+        for path, event in rank.events
+        if path == file and event.role in ("cause", "symptom") and event.line < rank.last_line
+    ]
+
+
+def _ordinary_lines(
+    rank: Rank, errors: Sequence[Event], sources: Mapping[str, Source]
+) -> tuple[int, ...]:
+    file, begin, end = rank.parts[-1]
+    source = sources.get(file)
+    if source is None:
+        return ()
+    passages = [_passage(event) for path, event in rank.events if path == file]
+    found: set[int] = set()
+    for error in {event.offset: event for event in (errors[0], errors[-1])}.values():
+        lines = _lines_around(error, source, begin, end)
+        found.update(ordinary_below(error.line, lines, passages))
+    return tuple(sorted(found))
+
+
+def _passage(event: Event) -> tuple[int, int]:
+    """The lines that tell of it; what follows the name of an exception may not be its message."""
+    return (event.first_line or event.line, event.line)
+
+
+def _lines_around(
+    error: Event, source: Source, begin: int, end: int | None
+) -> list[tuple[int, str]]:
+    """Numbered lines above and below it."""
+    first, last = max(begin, error.offset - ABOVE), error.offset + BELOW
+    last = last if end is None else min(last, end)
+    try:
+        parts = stretches_of(source, first, last, ABOVE + BELOW).parts
+    except OutOfReachError:
+        return []
+    if not parts:
+        return []
+    content = parts[0].content
+    number = error.line - content.count(b"\n", 0, error.offset - parts[0].offset)
+    lines = content.removesuffix(b"\n").split(b"\n")
+    return [(number + n, shorten(clean(visible_part(line)))) for n, line in enumerate(lines)]
+
+
+def ordinary_below(
+    line: int, lines: Sequence[tuple[int, str]], passages: Sequence[tuple[int, int]]
+) -> list[int]:
+    """Lines below `line` that a living process writes: as it did above, or in a loop.
+
+    `passages` are those that tell of something known: no ordinary lines.
+    """
+    told = {number for first, last in passages for number in range(first, last + 1)}
+    plain = {
+        number: shape(text) for number, text in lines if number not in told and _is_plain(text)
+    }
+    usual = {own for number, own in plain.items() if number < line}
+    below = {number: own for number, own in plain.items() if number > line}
+    counts = Counter(below.values())
+    return [number for number, own in below.items() if own in usual or counts[own] >= LOOP]
+
+
+def _is_plain(text: str) -> bool:
+    """It says something, and nothing that one writes who waits, gives up or prints a stack."""
+    return not _STACK.match(text) and bool(_WORD.search(text)) and not _TROUBLED.search(text)
