@@ -120,7 +120,9 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
 def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:
     """Nobody caught it, or somebody saw a bad end: what is merely printed last may be harmless."""
     found = suspect.found
-    return found is None or found.ends_process or evidence.ended_badly
+    if found is None or suspect.is_launchers:
+        return True
+    return found.ends_process or evidence.ended_badly
 
 
 def _is_stated(suspect: Suspect, evidence: RunEvidence) -> bool:
