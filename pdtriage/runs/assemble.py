@@ -20,6 +20,7 @@ from pdtriage.model import (
     Text,
 )
 from pdtriage.record.schema import RunRecord
+from pdtriage.runs.absent_ranks import note_on_absent_ranks
 from pdtriage.runs.alignment import MOST_NAMED, aligned_runs, launches_of, notes_on_separate_jobs
 from pdtriage.runs.endpoints_log import note_on_stale_list
 from pdtriage.runs.ends import (
@@ -305,6 +306,7 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
     notes.extend(_conflicts(group))
     notes.extend(note for run in group if (note := _note_on_older_logs(run)))
     notes.extend(note for run in group if (note := note_on_stale_list(run)))
+    notes.extend(note for note in [note_on_absent_ranks(group, ranks)] if note)
     for run in group:
         notes.extend(
             note for member in run.members for s in member.segment for note in s.facts.notes

@@ -47,6 +47,11 @@ def note_on_stale_list(run: NodeRun) -> Text | None:
     )
 
 
+def sizes_told(run: NodeRun) -> set[int]:
+    """How many ranks there are, in the words of its own."""
+    return _sizes(_own_words(run))
+
+
 def _own_words(run: NodeRun) -> Iterable[Event]:
     for member in run.members:
         for span in member.segment:

@@ -234,8 +234,8 @@ class Numbering:
         )
         shown = hosts[:MOST_NAMED]
         more = " …" if len(hosts) > len(shown) else ""
-        en = " or ".join(f"of {host.name} (ranks {_extent(host.ranks)})" for host in shown)
-        zh = "或 ".join(f"{host.name}（rank {_extent(host.ranks)}）" for host in shown)
+        en = " or ".join(f"of {host.name} (ranks {shown_ranks(host.ranks)})" for host in shown)
+        zh = "或 ".join(f"{host.name}（rank {shown_ranks(host.ranks)}）" for host in shown)
         missing = self._nodes < 2
         return Text(
             f"{names} may be {en}{more}: nothing here says which node wrote them"
@@ -322,7 +322,8 @@ def _end_of(member: Member) -> str:
     return "stopped" if "victim" in roles else ""
 
 
-def _extent(ranks: Sequence[int]) -> str:
+def shown_ranks(ranks: Sequence[int]) -> str:
+    """`4-7`, or the first few one by one."""
     if len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"{ranks[0]}-{ranks[-1]}"
     return ", ".join(map(str, ranks[:8])) + (" …" if len(ranks) > 8 else "")
