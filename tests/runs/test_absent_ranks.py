@@ -41,7 +41,6 @@ def test_the_size_is_taken_from_what_a_rank_says_itself() -> None:
 
 
 def test_a_log_that_only_older_runs_wrote_to_is_not_of_this_one() -> None:
-    error = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nKeyError: 1\n'
     older = [starts(rank, 2) + STEPS + ERROR for rank in (0, 1)]
     files = {"log/workerlog.0": older[0] + starts(0, 2, day=9) + STEPS, "log/workerlog.1": older[1]}
     assert absent(files) == [[], ["no log of this run is here of rank 1"]]
