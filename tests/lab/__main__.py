@@ -17,7 +17,7 @@ from .draw import as_json, job_of
 from .play import played_of
 from .score import Result, misses, table
 from .script import rendered
-from .stored import MISSES, STORED, pack, rewrite_misses
+from .stored import MISSES, STORED, pack, rewrite_misses, unpacked
 
 DEFAULT = Path("build") / "lab"
 
@@ -37,7 +37,7 @@ def main() -> int:
     for sub in (one, show):
         sub.add_argument("case", metavar="SEED:INDEX")
     scoring = commands.add_parser("score", help="judge cases that were played before")
-    scoring.add_argument("folders", nargs="+", type=Path)
+    scoring.add_argument("folders", nargs="*", type=Path, help="default: the stored cases")
     storing = commands.add_parser("store", help="keep played cases for the tests; list misses")
     storing.add_argument("folder", nargs="?", type=Path)
     storing.add_argument("name", nargs="?", help="of the archive: that of the seed, say")
@@ -49,8 +49,12 @@ def main() -> int:
         seconds = choice.seconds or float("inf")
         return _play(choice.seed, indices, choice.into, choice.at_once, seconds, choice.short)
     if choice.command == "score":
-        folders = [case for top in choice.folders for case in cases_below(top)]
-        _report([result_of(folder) for folder in folders])
+        if choice.folders:
+            folders = [case for top in choice.folders for case in cases_below(top)]
+            _report([result_of(folder) for folder in folders])
+        else:
+            with unpacked() as folders:
+                _report([result_of(folder) for folder in folders])
         return 0
     if choice.command == "store":
         return _store(choice.folder, choice.name)

@@ -97,7 +97,8 @@ def _judged(truth: Truth, answer: Answer, job: Job) -> Claims:
     right_category = answer.category in truth.categories
     right_rank = answer.rank in truth.ranks and set(answer.ranks) <= set(truth.ranks)
     right_rank = right_rank and answer.role == truth.role
-    if fault and fault.may_name_nobody and answer.rank is None:
+    may_name_nobody = not truth.tells_rank or (fault is not None and fault.may_name_nobody)
+    if may_name_nobody and answer.rank is None:
         right_rank = True
     if not truth.ranks:
         # Nobody is to blame; whoever is named with the right word is named as the one it hit.
