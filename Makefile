@@ -17,13 +17,13 @@ RESULTS := benchmarks/results.md
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit check docs wheel clean bench lab
+.PHONY: help demo test lint types unit check docs wheel clean bench lab torture
 
 SEED ?= $(shell date +%Y%m%d%H%M%S)
 COUNT ?= 20
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_VENV)/.ready ## launch a small job whose rank 2 cannot read its data
 	@$(DEMO_VENV)/bin/pdtriage demo
@@ -45,6 +45,9 @@ unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone, and how much of pdtri
 
 lab: $(VENV)/.ready ## play COUNT random jobs of SEED and score what is said of them (docs/laboratory.md)
 	$(VENV)/bin/python -m tests.lab play $(SEED) $(COUNT) $(LAB_FLAGS)
+
+torture: $(VENV)/.ready ## random lives of jobs and of their launcher, and what was lost of them (LIVES=2000)
+	$(VENV)/bin/python -m tests.torture --lives $(or $(LIVES),2000)
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check

@@ -141,8 +141,11 @@ class LiveObserver:
         view = View(screen, status.text, ranks, quiet=flags.quiet, language=self.language)
         for process, folder in self._processes:
             self._show(view, process, folder)
-        self._view = view
-        view.start()
+        try:
+            view.start()
+            self._view = view
+        except RuntimeError:
+            self._alert(_NOT_SHOWN)
         self.reader.start()
 
     def _show(self, view: View, process: ProcessRecord, folder: str) -> None:
@@ -185,6 +188,12 @@ class LiveObserver:
             self._err.flush()
         except (OSError, ValueError):
             return  # nobody reads it; the job matters more
+
+
+_NOT_SHOWN = Text(
+    "logs are not shown: no thread to show them can be started; the job goes on",
+    "不显示日志：无法启动显示日志的线程；作业继续运行",
+)
 
 
 class _TextTo(io.StringIO):

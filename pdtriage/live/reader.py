@@ -179,12 +179,14 @@ class LogReader:
                     self._line.send(wire.Beat(number))
 
         thread = threading.Thread(target=beat, daemon=True)
-        thread.start()
+        with contextlib.suppress(RuntimeError):  # no more threads: then without
+            thread.start()
         try:
             yield
         finally:
             over.set()
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
 
     def _tell_statuses(self) -> None:
         moment = time.monotonic()

@@ -92,8 +92,14 @@ class ReaderLink:
             return
         self._leaving = self._lost = False
         self._starts = 0
-        self._thread = threading.Thread(target=self._run, name="reader-link", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="reader-link", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._lost = True  # until somebody asks
+            self._say(_not_started(str(error)))
+            return
+        self._thread = thread
 
     def follow(self, process: ProcessRecord, folder: str) -> None:
         if process.log is not None:
@@ -161,7 +167,11 @@ class ReaderLink:
 
         timer = threading.Timer(seconds, take_first, (None,))
         timer.daemon = True
-        timer.start()
+        try:
+            timer.start()
+        except RuntimeError:  # no more threads: nobody would wake us
+            take(None)
+            return
         self._put(what, record, {}, None, take_first)
 
     def close(self) -> None:

@@ -68,8 +68,10 @@ class View:
         self._checked_at = self._drawn_at = time.monotonic()
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="view", daemon=True)
-        self._thread.start()
+        """RuntimeError where the machine allows no more threads."""
+        thread = threading.Thread(target=self._run, name="view", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def print(self, text: str) -> None:
         """A line (or several) for people; from any thread."""

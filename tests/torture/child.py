@@ -1,0 +1,92 @@
+"""A trainer that lives as it was told: `child.py FOLDER RANK=DEED:END:SECONDS …`.
+
+Plain Python without any import that takes time, so that hundreds of them live in minutes. What it
+wrote, and whom it left behind, it notes down in FOLDER.
+"""
+
+import os
+import signal
+import sys
+import time
+
+LINE = "epoch: 0, step: {}, loss: 0.5\n"
+
+
+def main() -> None:
+    folder, *plans = sys.argv[1:]
+    rank = os.environ["PADDLE_TRAINER_ID"]
+    deed, end, seconds = dict(plan.split("=") for plan in plans)[rank].split(":")
+    notes = os.path.join(folder, rank)
+    wrote = write(LINE.format(1))
+    open(notes + ".began", "w").close()
+    do(deed, os.path.join(folder, "log"), f"workerlog.{rank}", notes)
+    if deed == "flood":
+        for step in range(20):
+            wrote += write(LINE.format(step) * 5_000)
+    time.sleep(float(seconds))
+    wrote += write(LINE.format(2))
+    if end == "raise":
+        os.write(2, b"OSError: [Errno 5] Input/output error: '/data/part-7'\n")
+        wrote += 54
+    with open(notes + ".wrote", "w") as stream:
+        stream.write(str(wrote))
+    leave(end)
+
+
+def write(text: str) -> int:
+    data = memoryview(text.encode())
+    while data:
+        data = data[os.write(1, data) :]
+    return len(text)
+
+
+def do(deed: str, logs: str, name: str, notes: str) -> None:
+    log = os.path.join(logs, name)
+    if deed == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    elif deed == "fork":
+        sleeper(notes, deaf=True)
+    elif deed == "daemon":
+        sleeper(notes, twice=True)
+    elif deed == "rotate":
+        os.rename(log, log + ".1")
+        open(log, "w").close()
+    elif deed == "delete":
+        os.remove(log)
+    elif deed == "pipe":
+        os.remove(log)
+        os.mkfifo(log)
+    elif deed == "folder":
+        for folder, _, files in os.walk(logs, topdown=False):
+            for file in files:
+                os.remove(os.path.join(folder, file))
+            os.rmdir(folder)
+
+
+def sleeper(notes: str, *, deaf: bool = False, twice: bool = False) -> None:
+    """A process that would stay for a minute."""
+    if os.fork():
+        return
+    if twice:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+    if deaf:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    with open(notes + ".left", "w") as stream:
+        stream.write(str(os.getpid()))
+    time.sleep(60)
+    os._exit(0)
+
+
+def leave(end: str) -> None:
+    if end == "raise":
+        os._exit(1)
+    elif end.startswith("exit"):
+        os._exit(int(end[4:]))
+    elif end.startswith("kill"):
+        os.kill(os.getpid(), int(end[4:]))
+    time.sleep(60)
+
+
+main()
