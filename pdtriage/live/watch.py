@@ -7,10 +7,12 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from pdtriage.analysis.job import Job
+from pdtriage.launch.options.flags import ANALYSIS_BUDGET
 from pdtriage.live.file_watch import FolderWatch, Pace
 from pdtriage.live.log_follower import LogFollower
 from pdtriage.live.screen import screen_for
@@ -30,6 +32,8 @@ WRITERS_EVERY = 5.0
 FIRST_LINES = 10
 REST_FACTOR = 20
 """Reading a folder of 512 logs takes a second: while none is new, it rests that much longer."""
+READING = ANALYSIS_BUDGET / 2
+"""Seconds for what was not read when the job is over, or somebody wants to go."""
 OVER = frozenset({"failed", "succeeded", "interrupted"})
 
 
@@ -191,21 +195,23 @@ class Watcher:
         self._writers.search(set(self._paths))
         return self._writers.seen and not self._writers.alive()
 
-    def _read(self, found: SearchResult) -> _Folder:
-        known = self._followed_facts()
+    def _read(self, found: SearchResult, seconds: float = inf) -> _Folder:
+        known = self._followed_facts(seconds)
         facts, records, _ = read_sources(found, self._follower.engine, known)
         return _Folder(found, records, assemble(facts, records, self._follower.engine.knowledge))
 
-    def _followed_facts(self) -> dict[str, FileFacts]:
-        return {self._paths[real]: facts for real, facts in self._follower.facts().items()}
+    def _followed_facts(self, seconds: float) -> dict[str, FileFacts]:
+        known = self._follower.facts(seconds)
+        return {self._paths[real]: facts for real, facts in known.items()}
 
     def _report(self) -> Report | None:
-        folder = self._read(find([self._options.folder]))
+        folder = self._read(find([self._options.folder]), READING)
         if not folder.runs:
             return None
-        runs: Sequence[RunFacts] = folder.runs
+        newest = folder.runs[-1]._replace(unread=self._follower.has_unread())
         if self._writers.alive():
-            runs = [*runs[:-1], runs[-1]._replace(running=True)]
+            newest = newest._replace(running=True)
+        runs: Sequence[RunFacts] = [*folder.runs[:-1], newest]
         found = folder.found
         job = Job(runs, self._follower.engine.knowledge, found.notes, found.sources)
         job.look_below_errors()

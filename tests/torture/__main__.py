@@ -6,6 +6,7 @@ With `--launcher paddle` the same lives under `python -m paddle.distributed.laun
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections import Counter, defaultdict
@@ -33,6 +34,8 @@ def main() -> int:
     lives = [life_of(asked.first + number, asked.seed) for number in range(asked.lives)]
     if command is not None:
         lives = [life for life in lives if not life.fate.startswith("reader")]
+    # What is started in the background is told to ignore it, and would tell its children so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     with ThreadPoolExecutor(asked.at_once) as pool:
         lost = list(pool.map(lambda life: _told(life, live(life, command)), lives))
