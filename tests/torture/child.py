@@ -4,6 +4,7 @@ Plain Python without any import that takes time, so that hundreds of them live i
 wrote, and whom it left behind, it notes down in FOLDER.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -57,7 +58,17 @@ def do(deed: str, logs: str, name: str, notes: str) -> None:
         os.remove(log)
         os.mkfifo(log)
     elif deed == "folder":
-        for folder, _, files in os.walk(logs, topdown=False):
+        remove(logs, os.path.dirname(notes))
+
+
+def remove(logs: str, notes: str) -> None:
+    """Once all ranks are there: before that nobody could start them."""
+    while sum(note.endswith(".began") for note in os.listdir(notes)) < int(
+        os.environ["PADDLE_TRAINERS_NUM"]
+    ):
+        time.sleep(0.01)
+    for folder, _, files in os.walk(logs, topdown=False):
+        with contextlib.suppress(OSError):  # somebody writes there
             for file in files:
                 os.remove(os.path.join(folder, file))
             os.rmdir(folder)
