@@ -62,14 +62,18 @@ def test_a_node_that_was_killed_while_it_waited_is_not_counted(
     launcher: Launcher, tmp_path: Path
 ) -> None:
     flags = (f"--master=127.0.0.1:{free_port()}", "--nnodes=3", "act.py")
-    first = launcher.start("--rank=0", *flags, log_dir=tmp_path / "n0")
-    killed = launcher.start("--rank=1", *flags, log_dir=tmp_path / "n1")
+    first = launcher.start("--rank=0", *flags, log_dir=tmp_path / "n0", env=NO_SECRET)
+    killed = launcher.start("--rank=1", *flags, log_dir=tmp_path / "n1", env=NO_SECRET)
     for waits in (first, killed):
         assert waits.process.stderr is not None
         assert any("Waiting peer" in line for line in waits.process.stderr)
+    time.sleep(1)  # it has written down that it is there
     killed.process.kill()
     killed.finish()
-    rest = [launcher.start(f"--rank={n}", *flags, log_dir=tmp_path / f"r{n}") for n in (1, 2)]
+    rest = [
+        launcher.start(f"--rank={n}", *flags, log_dir=tmp_path / f"r{n}", env=NO_SECRET)
+        for n in (1, 2)
+    ]
     for node in (first, *rest):
         assert node.finish(60).code == 0, node.err
 

@@ -141,6 +141,8 @@ def _lines_about_peer(event: PeerSpoke | PeerSilent | PeerDiffers | PeerBack) ->
                 f"{silent.zh}已 {event.seconds:.1f} 秒没有响应",
             ),
         )
+    elif isinstance(event, PeerDiffers) and event.why is not None:
+        yield "WARNING", event.why
     elif isinstance(event, PeerDiffers):
         yield (
             "WARNING",

@@ -133,7 +133,9 @@ class Nodes:
             )
         if self._rendezvous is None and cluster.node_rank == 0 and not channel.is_served:
             self._observer.notice(Noted(_no_exchange(port), "WARNING"))
-        return self._opened(channel)
+        self._opened(channel)
+        channel.gather(self._wait)
+        return channel
 
     def close(self) -> None:
         self._open.close()

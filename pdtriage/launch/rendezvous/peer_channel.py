@@ -24,6 +24,7 @@ from pdtriage.launch.rendezvous.job_secret import (
     ignored_note,
 )
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
+from pdtriage.launch.rendezvous.roll_call import RollCall
 from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
 from pdtriage.record.fields import count, decode_message, mapping
 from pdtriage.record.fields import text as text_of
@@ -36,6 +37,7 @@ MISSED_AFTER = 1.0
 """Seconds without a key that hangs on a lease: the lease itself was waited for already."""
 _BEAT = 0.5
 _HURRIED = 0.1
+_MOST_LISTED = 8
 _HOSTING = 3.0
 """Seconds the node that hosts the exchange stays for the others to read it."""
 
@@ -66,6 +68,7 @@ class FactsChannel:
         *,
         server: KVServer | None = None,
         serve: Callable[[], KVServer | None] | None = None,
+        roll_call: RollCall | None = None,
         hosting: bool = False,
         leased: bool = False,
         lease_seconds: float = 0.0,
@@ -84,6 +87,11 @@ class FactsChannel:
         self._server = server
         self._hosting = hosting
         self._serve = serve
+        self._gathered = roll_call
+        self._roll_call: RollCall | None = None
+        """While the job runs."""
+        self._differs = False
+        self._is_static = cluster.meeting in ("ips", "cloud")
         self._leased = leased
         self._lease_seconds = lease_seconds
         self._silent_after = MISSED_AFTER if leased else SILENT_AFTER
@@ -114,6 +122,12 @@ class FactsChannel:
         """Whether the place of exchange answered the last time; None before the first try."""
         self._thread = threading.Thread(target=self._loop, daemon=True)
         self._thread.start()
+
+    def gather(self, wait: Callable[[float], None]) -> None:
+        """Before anything is started: see whether all nodes were told the same."""
+        if self._gathered is not None:
+            self._gathered.gather(wait)
+            self._roll_call = self._gathered
 
     def publish(self, state: str, facts: PeerFacts | None = None) -> None:
         """Tell the others at once; for `state` see `PeerFacts`."""
@@ -153,6 +167,23 @@ class FactsChannel:
         """Every node that was ever heard of has failed, finished or fallen silent."""
         return all(peer.over or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
 
+    def missed(self) -> Text | None:
+        """Whom nothing was heard of to the end, for the report."""
+        if self.reached is False and not all(p.over or p.silent for p in self._peers.values()):
+            return Text(
+                "the exchange between the nodes could not be reached at the end: what other nodes "
+                "saw may be missing here",
+                "结束时无法连接到节点之间交换信息的端口：其他节点看到的信息可能缺失",
+            )
+        missed = [rank for rank, peer in self._peers.items() if peer.heard == 0.0]
+        if not missed or not self._is_static:
+            return None  # nodes of Paddle's launcher have nothing to tell
+        listed = ", ".join(map(str, missed[:_MOST_LISTED])) + "…" * (len(missed) > _MOST_LISTED)
+        return Text(
+            f"nothing was heard of node {listed}: what it saw is missing here",
+            f"没有收到节点 {listed} 的消息：它看到的信息缺失",
+        )
+
     def ignored(self) -> list[Text]:
         """What was not listened to, for the report."""
         notes = []
@@ -174,6 +205,8 @@ class FactsChannel:
         self._thread.join(timeout=self._client.timeout + 1)
         if self._server is not None:
             self._server.close()
+        if self._gathered is not None:
+            self._gathered.close()
 
     def _all_left(self) -> bool:
         # A node that was not heard of yet may still be about to read who takes part.
@@ -201,10 +234,28 @@ class FactsChannel:
                     self._read_peer(key, text)
             if found is not None or not self._leased:
                 self._report_silence()
+            self._call_the_roll()
             if closing:
                 return
             self._wake.wait(_HURRIED if self._leaving else self._every)
             self._wake.clear()
+
+    def _call_the_roll(self) -> None:
+        """Nodes may come, and be told something else, when others are at work already."""
+        roll_call = self._roll_call
+        if roll_call is None:
+            return
+        if self._state != "running" or self._leaving:
+            self._roll_call = None
+            roll_call.leave()
+            return
+        differs = roll_call.look()
+        if differs is not None and not self._differs:
+            self._differs = True
+            own = self._replicas or 0
+            self._deliver(
+                PeerDiffers(differs.node, differs.processes, own, self._hearsay, differs.text)
+            )
 
     def _write(self, count: int) -> bool:
         with self._lock:
@@ -309,6 +360,7 @@ def open_static_channel(
         deliver,
         server=serve() if own else None,
         serve=serve if own else None,
+        roll_call=RollCall(cluster, job, port, launch, secret),
     )
 
 

@@ -175,13 +175,8 @@ def _part(
     supervision.listen(patience, channel.all_over)
     for ignored in channel.ignored():
         recorder.note(ignored)
-    if channel.reached is False and not channel.all_over():
-        recorder.note(
-            Text(
-                "the exchange between the nodes could not be reached at the end",
-                "结束时无法连接到节点之间交换信息的端口",
-            )
-        )
+    if (missed := channel.missed()) is not None:
+        recorder.note(missed)
 
 
 def _record_sizes(supervision: Supervision) -> None:

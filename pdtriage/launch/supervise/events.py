@@ -119,6 +119,8 @@ class PeerDiffers(NamedTuple):
     processes: int
     own: int
     hearsay: bool = False
+    why: Text | None = None
+    """In words, where it is not only the number of processes."""
 
 
 class PeerBack(NamedTuple):

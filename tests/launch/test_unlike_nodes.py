@@ -1,0 +1,133 @@
+"""Nodes that were started differently are refused when they meet; a port that is not reached is
+none of training's business."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous import roll_call
+from pdtriage.launch.rendezvous.kv import KVServer
+from pdtriage.launch.rendezvous.roll_call import RollCall
+
+from .conftest import NO_SECRET, SECRET, Launcher
+from .test_nodes import free_port
+
+HOSTS = ("127.0.0.1", "127.0.0.2")
+
+
+def static(port: int, start: int, *hosts: str, own: int) -> tuple[str, ...]:
+    lists = f"--ips={','.join(hosts)}"
+    return (lists, f"--start_port={start}", f"--facts-port={port}", f"--host={HOSTS[own]}")
+
+
+@pytest.mark.parametrize("second", [HOSTS[::-1], (*HOSTS, "127.0.0.3")], ids=["order", "more"])
+def test_different_lists_are_refused_before_anything_starts(
+    launcher: Launcher, tmp_path: Path, second: tuple[str, ...]
+) -> None:
+    port, start = free_port(), free_port()
+    nodes = [
+        launcher.start(
+            *(*static(port, start, *hosts, own=own), "act.py", "0=sleep", "1=sleep", "2=sleep"),
+            log_dir=tmp_path / f"n{own}",
+            env=SECRET,
+        )
+        for own, hosts in enumerate((HOSTS, second))
+    ]
+    for node in nodes:
+        assert node.finish(60).code == 2, node.err
+        assert "was given the nodes" in node.err
+
+
+def test_without_a_secret_they_are_refused_as_well_where_nothing_runs_yet(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    port, start = free_port(), free_port()
+    nodes = [
+        launcher.start(
+            *(*static(port, start, *hosts, own=own), "act.py"),
+            log_dir=tmp_path / f"n{own}",
+            env=NO_SECRET,
+        )
+        for own, hosts in enumerate((HOSTS, HOSTS[::-1]))
+    ]
+    # where one of two is so slow to start that the other is at work, that one goes on
+    assert 2 in [node.finish(60).code for node in nodes]
+    for node in nodes:
+        assert "in another order" in node.err
+
+
+def test_who_comes_late_and_differently_is_noticed_by_those_at_work(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    port, start = free_port(), free_port()
+    flags = (static(port, start, *HOSTS, own=0), static(port, start, *HOSTS[::-1], own=1))
+    nodes = []
+    for own in (0, 1):
+        nodes.append(
+            launcher.start(
+                *(*flags[own], "act.py", "0=sleep", "1=sleep"),
+                log_dir=tmp_path / f"n{own}",
+                env=SECRET,
+            )
+        )
+        if own == 0:
+            nodes[0].wait_for_log("sleep")
+    for node in nodes:
+        assert node.finish(60).code == 2, node.err
+        assert "in another order" in node.err
+    assert not list(nodes[1].log_dir.glob("workerlog.*"))
+
+
+def test_two_nodes_with_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roll_call, "_CLASH", 0.0)
+    server = KVServer(0, HOSTS[0])
+    cluster = Cluster("ips", 0, HOSTS, (("127.0.0.1:1",), ("127.0.0.2:1",)), "127.0.0.1:1")
+    try:
+        nodes = [RollCall(cluster, "j", server.port, launch) for launch in ("a", "b")]
+        told = [[node.look() for node in nodes] for _ in range(4)][-1]
+        for differs in told:
+            assert differs is not None
+            assert differs.text.en == "another node says, too, that it is node 0 (127.0.0.1)"
+        nodes[0].leave()
+        assert nodes[1].look() is None
+    finally:
+        server.close()
+
+
+def test_remains_of_an_earlier_start_are_not_compared() -> None:
+    server = KVServer(0, HOSTS[0])
+    try:
+        own = Cluster("ips", 0, HOSTS, (("127.0.0.1:1",), ("127.0.0.2:1",)), "127.0.0.1:1")
+        other = own._replace(node_rank=1, endpoints=(("127.0.0.1:1", "127.0.0.1:2"),) * 2)
+        # its own server is not needed: node 0's is there
+        before = RollCall(other, "j", server.port, "a")
+        now = RollCall(own, "j", server.port, "b")
+        before.look()
+        assert [now.look() for _ in range(3)] == [None] * 3
+        before.look()
+        differs = now.look()
+        assert differs is not None
+        assert "starts 2 processes, this node 1" in differs.text.en
+    finally:
+        server.close()
+
+
+def test_a_node_that_never_reaches_the_port_trains_and_says_so(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    start = free_port()
+    nodes = [
+        launcher.start(
+            *(*static(free_port(), start, *HOSTS, own=own), "act.py", "0=exit:0:1", "1=exit:0:1"),
+            log_dir=tmp_path / f"n{own}",
+            module="pdtriage run",
+        )
+        for own in (0, 1)
+    ]
+    notes = ("nothing was heard of node 1", "could not be reached")
+    for node, told in zip(nodes, notes, strict=True):
+        assert node.finish(60).code == 0, node.err
+        assert any(told in note.en for note in node.record().notes)
