@@ -195,6 +195,8 @@ def _event(
     pid = fields.get("pid", "")
     if block and signature.role == "victim" and block.waiting_in:
         fields = {**fields, "waiting_in": block.waiting_in}
+    if block and (raised := block.traceback_at(line)) and raised.thread:
+        fields = {**fields, "thread": raised.thread}
     return Event(
         signature=signature.id,
         role=signature.role,

@@ -36,6 +36,11 @@ LOOKS_FINAL = 5
 """Lines as before below an exception that seems to have ended its process: it was caught."""
 ONE_STEP = 60.0
 """Seconds that a step which was on its way may still take."""
+_INSTEAD = lazy_compile(
+    r"(?i)\bskip(?:ped|ping)\b|\bignor(?:ed|ing)\b|\bgoing on\b|\bcontinuing\b|\bknown issues?\b"
+    r"|\bf(?:alls?|ell|alling) back\b|\busing (?:the|a) [\w-]{1,30} (?:one|instead)\b"
+    r"|跳过|已忽略|继续训练|改用|回退"
+)
 _STAMP = lazy_compile(r"\b\d{1,2}:\d{2}:\d{2}\b")
 _MILESTONES: tuple[Says, ...] = ("evaluated", "model-saved", "wraps-up", "training-done")
 
@@ -64,6 +69,8 @@ class Rest(NamedTuple):
     """The last lines of all that looked bad."""
     ends_well: bool = False
     """Its last words are that training is done."""
+    lost_peers: Sequence[int] = ()
+    """Where it says that it lost another rank."""
 
 
 def is_survived(found: Observation, rest: Rest) -> bool:
@@ -78,6 +85,10 @@ def is_survived(found: Observation, rest: Rest) -> bool:
 def is_outlived(found: Observation, rest: Rest) -> bool:
     """It went on for longer than anything lasts that was prepared before, or to a good end."""
     rank, milestones = rest.rank, rest.milestones
+    if _goes_on_by_its_words(found) and last_told(found) < rank.last_line:
+        return True
+    if _ended_otherwise(found, rest):
+        return True
     signs = signs_after(found, rank)
     if signs and (signs[-1] - end_of(found) > 2 * PREPARED_STEPS or len(signs) > PREPARED_STEPS):
         return True
@@ -86,6 +97,29 @@ def is_outlived(found: Observation, rest: Rest) -> bool:
     if _came_to_a_milestone(found, milestones) or _came_to_its_end(found, rest):
         return True
     return _wrote_on(found, rank, milestones, rest.trouble)
+
+
+def may_take_effect_later(found: Observation) -> bool:
+    """A reader or another thread died: its process goes on with what was prepared, and then waits.
+
+    What the main thread has caught and printed is over.
+    """
+    family = found.category.partition(".")[0]
+    return family in ("data", "memory") or "thread" in found.event.fields
+
+
+def _goes_on_by_its_words(found: Observation) -> bool:
+    """A line that says itself what was done instead."""
+    return is_mere_line(found) and bool(_INSTEAD.search(found.event.text))
+
+
+def _ended_otherwise(found: Observation, rest: Rest) -> bool:
+    """Its process came as far as to lose a peer: whatever it had caught before did not end it."""
+    if found.ends_process or found.event.role != "cause" or "thread" in found.event.fields:
+        return False
+    if found.category == "numeric.nan" or found.signature.stack:
+        return False
+    return any(line > end_of(found) + 1 for line in rest.lost_peers)
 
 
 def signs_after(found: Observation, rank: Rank) -> list[int]:

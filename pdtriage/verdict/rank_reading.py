@@ -15,6 +15,7 @@ from pdtriage.verdict.life import (
     end_of,
     is_outlived,
     is_survived,
+    may_take_effect_later,
     milestones_in,
     tells_its_end,
 )
@@ -143,13 +144,18 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
             rank, context=context, milestones=milestones, stopped=stopped, ended=ended, done=done
         )
     trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
-    rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes))
+    lost = [f.event.line for f in telling if f.signature.points == "peer"]
+    rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes), lost)
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
     survived = _without(telling, unsurvived)
+
+    def is_over(found: Observation) -> bool:
+        return lived_on(found) or not may_take_effect_later(found)
+
     return RankReading(
         rank,
         causes=tuple(_first_failure(_after_symptoms(causes, symptoms))),
@@ -157,8 +163,8 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         inner=tuple([f for f in alive if f.signature.points == "earlier"]),
         explained=tuple(_without(unsurvived, alive)),
         context=context,
-        survived=tuple([f for f in survived if f.event.role == "cause" and not lived_on(f)]),
-        outlived=tuple(filter(lived_on, survived)),
+        survived=tuple([f for f in survived if f.event.role == "cause" and not is_over(f)]),
+        outlived=tuple(filter(is_over, survived)),
         milestones=milestones,
         stopped=stopped,
         ended=ended,

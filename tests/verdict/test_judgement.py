@@ -377,9 +377,12 @@ def test_who_was_killed_for_sure_may_have_been_killed_for_another_reason(words: 
 
 
 def test_one_step_after_an_error_is_enough_to_have_survived_it() -> None:
-    log = STEPS + ERROR + "epoch 0 step 2 loss 1.3\n"
+    """A thread may have died that the others need; what the main thread caught is over."""
+    log = STEPS + "Exception in thread Thread-1:\n" + ERROR + "epoch 0 step 2 loss 1.3\n"
     assert judged(log, STEPS).causes == (), "it makes no failure of a log that merely stops"
     console = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
+    (cause,) = judged(STEPS + ERROR + "epoch 0 step 2 loss 1.3\n", STEPS, console=console).causes
+    assert (cause.rank, cause.category) == (None, "unknown")
     (cause,) = judged(log, STEPS, console=console).causes
     assert (cause.rank, cause.category) == (0, "code.python")
     assert cause.why[0].en == "it made 1 more step after the error and then stopped"

@@ -6,7 +6,7 @@ import pytest
 
 from pdtriage.verdict import Judgement
 
-from .builders import DISK, judged, summary
+from .builders import DISK, judged, lost, summary
 
 FULL = "2023-01-15 10:00:00 ERROR cannot write cache: [Errno 28] No space left on device\n"
 """A mere line: nothing says that the process ended with it."""
@@ -69,6 +69,32 @@ def test_what_ends_a_process_by_itself_is_cleared_by_steps_alone() -> None:
 @pytest.mark.parametrize("later", [EVALUATED, DONE, 40 * QUIET + SAVED, ordinary(600)])
 def test_what_was_caught_is_cleared_by_what_no_dying_process_writes(later: str) -> None:
     assert blamed(judged(QUIET + DISK + later)) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR: cannot decode sample 17.jpg (image file is truncated), skipped\n",
+        "fused kernel unavailable, using the plain one: (InvalidArgument) In operator matmul\n",
+        "known issues: RuntimeError: (PreconditionNotMet) in operator roi_pool, see the notes\n",
+        "样本解码失败：image file is truncated，已跳过\n",
+    ],
+)
+def test_a_line_that_says_what_was_done_instead_is_over_when_any_follows(line: str) -> None:
+    assert blamed(judged(QUIET + line + "the next batch\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "blame"),
+    [(DISK, []), ("Exception in thread Thread-1:\n" + DISK, ["storage.disk"])],
+    ids=["caught", "in a thread"],
+)
+def test_what_was_caught_did_not_end_a_process_that_lost_a_peer(
+    before: str, blame: list[str]
+) -> None:
+    abort = "terminate called after throwing an instance of 'gloo::TimeoutException'\n"
+    found = judged(QUIET + before + "the next batch\n" + abort + lost(0, 1), QUIET)
+    assert [c for c in blamed(found) if c.startswith("storage")] == blame
 
 
 def test_a_reader_that_dies_may_only_end_its_epoch_early() -> None:
