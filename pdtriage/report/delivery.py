@@ -163,7 +163,7 @@ def targets_named(files: str) -> list[Target]:
 
 def refuse_unwritable(targets: Sequence[Target], made: Sequence[Path] = ()) -> None:
     """What would be noticed only when the work is done; `made` are folders that will exist."""
-    to_be = {folder.absolute() for folder in made}
+    to_be = {_absolute(folder) for folder in made}
     for path in filter(None, (target.path for target in targets)):
         if path.is_dir():
             raise UserError(
@@ -172,7 +172,7 @@ def refuse_unwritable(targets: Sequence[Target], made: Sequence[Path] = ()) -> N
                     f"{path} 是目录；请给出文件名",
                 )
             )
-        if not path.parent.is_dir() and path.parent.absolute() not in to_be:
+        if not path.parent.is_dir() and _absolute(path.parent) not in to_be:
             raise UserError(
                 Text(
                     f"cannot write the report {path}: there is no folder {path.parent}",
@@ -184,6 +184,13 @@ def refuse_unwritable(targets: Sequence[Target], made: Sequence[Path] = ()) -> N
 def usual_format(environment: Mapping[str, str]) -> str:
     """What people and the CI system around them read."""
     return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.absolute()
+    except OSError:  # in a working folder that was removed; nothing can be written there
+        return path
 
 
 def _to_file(word: str) -> Target:
@@ -214,11 +221,11 @@ def _refuse_same_file(targets: Sequence[Target]) -> None:
     for target in targets:
         if target.path is None:
             continue
-        if target.path.absolute() in seen:
+        if _absolute(target.path) in seen:
             raise UserError(
                 Text(
                     f"{target.path}: two reports cannot go to the same file",
                     f"{target.path}：两份报告不能写入同一个文件",
                 )
             )
-        seen.add(target.path.absolute())
+        seen.add(_absolute(target.path))

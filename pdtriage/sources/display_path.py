@@ -20,7 +20,10 @@ def display_roots(paths: Sequence[str]) -> list[str]:
     if not any(os.path.isabs(path) for path in paths):
         kept = [os.path.normpath(path) for path in paths]
         return ["" if path == os.curdir else printable(_with_slashes(path)) for path in kept]
-    whole = [os.path.abspath(path) for path in paths]
+    try:
+        whole = [os.path.abspath(path) for path in paths]
+    except OSError:  # relative to a working folder that was removed
+        whole = [os.path.normpath(path) for path in paths]
     try:
         common = os.path.commonpath([os.path.dirname(path) for path in whole])
         whole = [os.path.relpath(path, common) for path in whole]

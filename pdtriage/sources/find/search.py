@@ -92,7 +92,8 @@ class _Search:
     def root(self, path: str, shown: str) -> None:
         try:
             kind = os.stat(path).st_mode
-            is_there = not stat.S_ISREG(kind) or os.path.exists(os.path.realpath(path))
+            real = os.path.realpath(path)  # fails in a working folder that was removed
+            is_there = not stat.S_ISREG(kind) or os.path.exists(real)
             named = named_file(path, shown) if stat.S_ISREG(kind) and is_there else None
         except (FileNotFoundError, NotADirectoryError):
             self.missing.append(path)
