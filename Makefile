@@ -10,14 +10,18 @@ DEMO_VENV := .venv-demo
 PS_VENV := .venv-paddle26
 BUILD_VENV := .venv-build
 WHEEL_VENV := .venv-wheel
-# The last Paddle whose CPU wheel holds the parameter-server core, and what it needs to import.
-PS_WHEELS := paddlepaddle==2.6.2 'numpy<2' setuptools protobuf==4.25.3
+AUDIT_VENV := .venv-audit
 SOURCES := pdtriage tests
 RESULTS := benchmarks/results.md
 PIP_FLAGS := --quiet --disable-pip-version-check
+# Versions and their hashes are those of requirements/*.txt, where nothing is built or installed that
+# was not checked; `make LOCKED=no` takes the newest, for an index that has not got them.
+LOCKED ?= yes
+comma := ,
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit check docs wheel clean bench lab torture
+.PHONY: lock audit sbom
 
 SEED ?= $(shell date +%Y%m%d%H%M%S)
 COUNT ?= 20
@@ -59,7 +63,7 @@ docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 wheel: $(BUILD_VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed
 	@compiler=$$($(BUILD_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))'); \
 	command -v $${compiler%% *} > /dev/null || { echo "no C compiler: apt-get install gcc" >&2; exit 1; }
-	HATCH_BUILD_HOOKS_ENABLE=true $(BUILD_VENV)/bin/python -m build --outdir build/dist
+	HATCH_BUILD_HOOKS_ENABLE=true $(BUILD_VENV)/bin/python -m build --no-isolation --outdir build/dist
 	@rm -rf dist && mv build/dist dist
 
 bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
@@ -74,24 +78,46 @@ bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this ma
 	$(VENV)/bin/python benchmarks/cluster.py --into $(RESULTS)
 	$(VENV)/bin/python scripts/readme_benchmarks.py
 
+lock: $(AUDIT_VENV)/.ready ## take newer versions into requirements/*.txt; run the tests afterwards
+	$(call compile,install,requirements/install.in)
+	$(call compile,build,requirements/build.in)
+	$(call compile,audit,requirements/audit.in)
+	$(call compile,paddle26,requirements/paddle26.in,--python-platform x86_64-manylinux_2_28)
+	$(call compile,run,pyproject.toml)
+	$(call compile,dev,pyproject.toml requirements/build.in --extra dev --extra paddle)
+
+audit: $(AUDIT_VENV)/.ready ## known vulnerabilities of what requirements/*.txt install
+	@$(AUDIT_VENV)/bin/python scripts/audit.py requirements/run.txt requirements/build.txt \
+		requirements/dev.txt
+
+sbom: $(AUDIT_VENV)/.ready ## write dist/pdtriage.cdx.json: what pdtriage is made of (CycloneDX)
+	@mkdir -p dist
+	$(AUDIT_VENV)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/pdtriage.cdx.json requirements/run.txt
+
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) $(AUDIT_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml requirements/dev.txt
 	$(call make_venv,$(VENV))
-	$(VENV)/bin/pip install $(PIP_FLAGS) --editable '.[dev,paddle]'
+	$(call install,$(VENV),dev,'.[dev$(comma)paddle]')
 	@touch $@
 
-$(DEMO_VENV)/.ready: pyproject.toml
+$(DEMO_VENV)/.ready: pyproject.toml requirements/run.txt requirements/install.txt
 	$(call make_venv,$(DEMO_VENV))
-	$(DEMO_VENV)/bin/pip install $(PIP_FLAGS) --editable .
+	$(call install,$(DEMO_VENV),run install,.)
+	@touch $@
+
+$(AUDIT_VENV)/.ready: requirements/audit.txt
+	$(call make_venv,$(AUDIT_VENV))
+	$(call install,$(AUDIT_VENV),audit)
 	@touch $@
 
 # What builds needs neither Paddle nor the tools of the tests.
-$(BUILD_VENV)/.ready:
+$(BUILD_VENV)/.ready: requirements/build.txt
 	$(call make_venv,$(BUILD_VENV))
-	$(BUILD_VENV)/bin/pip install $(PIP_FLAGS) build
+	$(call install,$(BUILD_VENV),build)
 	@touch $@
 
 $(WHEEL_VENV)/.ready: pyproject.toml $(shell find pdtriage parsers -name '*.py' -o -name '*.toml')
@@ -103,8 +129,21 @@ $(WHEEL_VENV)/.ready: pyproject.toml $(shell find pdtriage parsers -name '*.py' 
 # Without it the tests with real servers are skipped and say why; everything else runs.
 $(PS_VENV)/.ready:
 	$(call make_venv,$(PS_VENV))
-	@if $(PS_VENV)/bin/pip install $(PIP_FLAGS) $(PS_WHEELS) 2> $(PS_VENV)/why.txt; then touch $@; \
+	@if $(call pip_install,$(PS_VENV),paddle26) 2> $(PS_VENV)/why.txt; then touch $@; \
 	else echo "no real parameter servers in the tests: $$(tail -n 1 $(PS_VENV)/why.txt)" >&2; fi
+
+# (environment, names of lists[, what of this folder]): what was checked serves for building, too.
+define install
+	$(foreach list,$(2),$(call pip_install,$(1),$(list)) &&) true
+	$(if $(3),$(1)/bin/pip install $(PIP_FLAGS) $(if $(filter yes,$(LOCKED)),--no-deps --no-build-isolation) --editable $(3))
+endef
+
+pip_install = $(if $(filter yes,$(LOCKED)),$(1)/bin/pip install $(PIP_FLAGS) --require-hashes \
+	--requirement requirements/$(2).txt,$(if $(wildcard requirements/$(2).in),$(1)/bin/pip install \
+	$(PIP_FLAGS) --requirement requirements/$(2).in,true))
+
+compile = $(AUDIT_VENV)/bin/uv pip compile --quiet $(or $(3),--universal) --generate-hashes --python-version 3.10 \
+	--no-emit-index-url --no-annotate --no-header --upgrade $(2) --output-file requirements/$(1).txt
 
 define make_venv
 	@test -n "$(PYTHON)" || { echo "Python 3.10 to 3.13 is needed: make PYTHON=/path/to/python" >&2; exit 1; }

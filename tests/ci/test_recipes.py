@@ -216,6 +216,7 @@ def _action(
     for step in ACTION["runs"]["steps"]:
         environment = _filled(step["env"], given)
         script = step["run"] if installed else step["run"].replace('"$PYTHON" -m venv', "true")
+        script = script.replace('"$pip" install --quiet --require-hashes', "true")  # from an index
         done = shell(f"set -o pipefail\n{script}", job, **places, **environment)
         if done.returncode:
             break
