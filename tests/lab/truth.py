@@ -82,6 +82,9 @@ def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
             return _marked(truth, not _ends_in_noise(job), True, not _ends_in_noise(job))
         return _marked(truth, saw, True, saw or not _ends_in_noise(job))
     if fault.family == "stopped":
+        if job.launcher == "legacy":  # It says nothing; whom it stops may.
+            speaks = job.victims not in ("term-0", "term-143")
+            saw = speaks and any(_TROUBLE.search(text) for text in texts.values())
         said = saw and fault.name not in ("kill-launcher", "kill-all")
         return _marked(truth, said, True, said)
     return _knowable_failure(job, truth, texts, saw)
