@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
 from pdtriage.model import Event, FileFacts
+from pdtriage.runs.process_lives import SURE, second_imports, starts_after_ends
 from pdtriage.runs.process_lives import Sign as _Sign
-from pdtriage.runs.process_lives import second_imports, starts_after_ends
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 NEAR_LINES = 40
@@ -40,19 +40,25 @@ def boundaries(facts: FileFacts) -> list[Boundary]:
     if not signs:
         return []
     # not where it ends: what follows an exception at once is taken for the rest of its message
-    ends = sorted(e.line for e in facts.events if _is_terminal(e))
+    ends = sorted(e.line for e in facts.events if is_terminal(e))
     steps = sorted(p.line for p in facts.progress)
     found: list[Boundary] = []
     group: list[_Sign] = []
     for sign in sorted(signs):
         twice = sign[2] == "process" and any(other[2] == "process" for other in group)
         if group and (twice or not _same_place(group[-1][0], sign[0], ends, steps)):
-            found.append(_boundary(facts, group, ends, steps))
+            found.append(_boundary(facts, group, _since(found, ends), steps))
             group = []
         group.append(sign)
     if group:
-        found.append(_boundary(facts, group, ends, steps))
+        found.append(_boundary(facts, group, _since(found, ends), steps))
     return [boundary for boundary in found if boundary.offset > 0]
+
+
+def _since(found: list[Boundary], ends: list[int]) -> list[int]:
+    """The ends behind the last boundary that is sure: what ended before it has been counted."""
+    sure = [boundary.line for boundary in found if boundary.weight >= SURE]
+    return ends[bisect_left(ends, sure[-1]) :] if sure else ends
 
 
 def _boundary(facts: FileFacts, group: list[_Sign], ends: list[int], steps: list[int]) -> Boundary:
@@ -62,9 +68,11 @@ def _boundary(facts: FileFacts, group: list[_Sign], ends: list[int], steps: list
     if earlier and not _any_between(steps, ends[earlier - 1], first[0]):
         anew = "counter" in weights and _is_done_at(facts, ends[earlier - 1])
         weights["end before"] = 2 if anew else 1
+    # what a dying process says last, in a thread of its own, may stand above the first line
+    opening = next((sign for sign in group if sign[2] == "echo"), first)
     return Boundary(
-        first[1],
-        first[0],
+        opening[1],
+        opening[0],
         sum(weights.values()),
         is_opening="echo" in weights,
         is_recount="counter" in weights,
@@ -96,7 +104,7 @@ def _any_between(lines: list[int], low: int, high: int) -> bool:
     return after < len(lines) and lines[after] < high
 
 
-def _is_terminal(event: Event) -> bool:
+def is_terminal(event: Event) -> bool:
     if event.role in ("victim", "end"):
         return True
     return event.role in ("cause", "symptom") and (event.block > 0 or event.final)

@@ -7,7 +7,13 @@ from math import inf
 from typing import TypeVar
 
 from pdtriage.model import Event, FileFacts, Progress, Stamp
-from pdtriage.runs.boundary_signs import CLOCK_BACK, Boundary, boundaries, later_starts
+from pdtriage.runs.boundary_signs import (
+    CLOCK_BACK,
+    Boundary,
+    boundaries,
+    is_terminal,
+    later_starts,
+)
 from pdtriage.runs.folders import Log, launch_of_piece
 from pdtriage.runs.moments import Times, extent
 from pdtriage.runs.process_lives import may_hold_several
@@ -146,8 +152,10 @@ def split(log: Log, expected: int | None = None, others: Others | None = None) -
     enough = ENOUGH if expected is None else ENOUGH + 1
     chosen = strongest[:known] + [p for p in strongest[known:] if p[1].weight >= enough]
     if others is not None:
-        chosen += _begun_with_others(log.pieces, strongest, chosen, others.begun)
-        chosen += _counted_by_others(strongest, chosen, others)
+        weak = [p for p in strongest if p not in chosen and _has_lived(log.pieces, chosen, p)]
+        begun = _begun_with_others(log.pieces, weak, chosen, others.begun)
+        chosen += begun
+        chosen += _counted_by_others([p for p in weak if p not in begun], chosen, others)
     cuts = {(number, boundary.offset) for number, boundary in chosen}
     return _cut(log.pieces, cuts | _other_launches(log.pieces))
 
@@ -158,13 +166,13 @@ def _begun_with_others(
     chosen: Sequence[_Place],
     begun: Sequence[float],
 ) -> list[_Place]:
-    """Those of the other places at which other logs begin anew, and this one does nowhere else."""
+    """Those of the weak places at which other logs begin anew, and this one does nowhere else."""
     own = [moment for place in chosen if (moment := _moment_at(pieces, place)) is not None]
     own += [stamp.time for stamp in pieces[0].stamps[:1]]
     found: list[_Place] = []
     for place in places:
         moment = _moment_at(pieces, place)
-        if moment is None or place in chosen or _is_one_of(moment, own):
+        if moment is None or _is_one_of(moment, own):
             continue
         if _is_one_of(moment, begun):
             found.append(place)
@@ -176,11 +184,24 @@ def _counted_by_others(
     places: Sequence[_Place], chosen: Sequence[_Place], others: Others
 ) -> list[_Place]:
     """As many more as others tell of, where that many runs show at all in this log."""
-    left = [place for place in places if place not in chosen]
-    found = [p for p in left if p[1].weight > 1 or p[1].is_recount or p[1].is_import]
+    found = [p for p in places if p[1].weight > 1 or p[1].is_recount or p[1].is_import]
     found = found[: max(0, others.launches - 1 - len(chosen))]
-    imports = [place for place in left if place[1].is_import and place not in found]
+    imports = [place for place in places if place[1].is_import and place not in found]
     return found + imports[: max(0, others.runs - 1 - len(chosen) - len(found))]
+
+
+def _has_lived(pieces: Sequence[FileFacts], chosen: Sequence[_Place], place: _Place) -> bool:
+    """Whether a process made a step or failed since the last boundary that is known: a run tells
+    of its start at several places."""
+    number, boundary = place
+    cuts = [b.offset for n, b in chosen if n == number and b.offset < boundary.offset]
+    begin = max(cuts, default=0)
+    facts = pieces[number]
+    ends = (event.offset for event in facts.events if is_terminal(event))
+    return any(
+        begin <= offset < boundary.offset
+        for offset in (*(step.offset for step in facts.progress), *ends)
+    )
 
 
 def _moment_at(pieces: Sequence[FileFacts], place: _Place) -> float | None:

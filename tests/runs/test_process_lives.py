@@ -162,3 +162,25 @@ def test_a_main_program_that_cannot_be_compiled_made_no_steps() -> None:
     assert len(runs_of({"log/workerlog.0": STEPS + SYNTAX})) == 2
     imported = uncaught().replace("KeyError: 'a'\n", "") + SYNTAX
     assert len(runs_of({"log/workerlog.0": STEPS + imported})) == 1
+
+
+def test_the_last_words_of_a_thread_are_not_the_first_of_the_next_run() -> None:
+    opening = "Load 2207 items\nLoad 14 cars\nLoad 7 cycles\nAfter filtering\n"
+    first = opening + connects(100) + STEPS + uncaught()
+    last_words = "I0102 03:01:45.000006 177 tcp_store.cc:257] receive shutdown event\n"
+    runs = runs_of({"log/workerlog.0": first + last_words + opening + connects(200, minute=30)})
+    begin = len(first + last_words)
+    assert [run.ranks[0].parts[0][1:] for run in runs] == [(0, begin), (begin, None)]
+
+
+def test_a_run_that_tells_of_its_start_twice_is_one() -> None:
+    """Where it does so first, no time is told; where it does so again, the other rank began."""
+    opening = "Load 2207 items\nLoad 14 cars\nLoad 7 cycles\nAfter filtering\n"
+    config = "  type: SamplePoint\n" * 600
+    first = {pid: opening + connects(pid) + STEPS + signal(pid) for pid in (100, 101)}
+    later = {pid: connects(pid, minute=30) + STEPS for pid in (200, 201)}
+    files = {
+        "log/workerlog.0": first[100] + FLAGS + config + later[200],
+        "log/workerlog.1": first[101] + opening + later[201],
+    }
+    assert [len(run.ranks) for run in runs_of(files)] == [2, 2]
