@@ -40,7 +40,7 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

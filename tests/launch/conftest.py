@@ -36,7 +36,7 @@ class Launch:
     def code(self) -> int | None:
         return self.process.returncode
 
-    def finish(self, timeout: float = 30) -> Launch:
+    def finish(self, timeout: float = 120) -> Launch:
         self.out, self.err = self.process.communicate(timeout=timeout)
         return self
 
@@ -50,7 +50,7 @@ class Launch:
         path = self.log_dir / f"workerlog.{local_rank}"
         return path.read_text() if path.exists() else ""
 
-    def wait_for_log(self, text: str, ranks: int = 1, seconds: float = 30) -> None:
+    def wait_for_log(self, text: str, ranks: int = 1, seconds: float = 60) -> None:
         assert wait_until(lambda: all(text in self.log(i) for i in range(ranks)), seconds), (
             f"{text!r} never came: {[self.log(i) for i in range(ranks)]}"
         )

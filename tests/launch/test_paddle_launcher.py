@@ -79,11 +79,18 @@ def test_facts_travel_between_nodes_under_paddles_launcher(
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     flags = (*PADDLE, f"--master=127.0.0.1:{port}", "--nnodes=2")
-    actions = ("act.py", "0=exit:0:9", "1=exit:8:4")
+    heard = tmp_path / "heard"
+    actions = ("act.py", f"0=until:{heard}", "1=exit:8:1")
     nodes = [
         launcher.start(*flags, f"--rank={i}", *actions, log_dir=tmp_path / f"n{i}") for i in (0, 1)
     ]
-    healthy, failing = (node.finish(90) for node in nodes)
+    healthy, failing = nodes
+    healthy.wait_for_log("until")
+    told = wait_until(lambda: any(peer.facts.failed for peer in healthy.record().peers), 120)
+    heard.touch()
+    for node in nodes:
+        node.finish()
+    assert told
     assert failing.code == 8, failing.err
     assert "node 1 failed: rank 1" in healthy.err
     assert healthy.code == 8
