@@ -182,7 +182,7 @@ def own_processes(pid: int) -> list[int]:
     for entry in running_processes():
         with contextlib.suppress(OSError):
             name = Path(f"/proc/{entry.pid}/comm").read_text()
-            if entry.parent == pid and name.startswith("pdtriage-"):
+            if entry.parent == pid and name.strip() in ("triage-guard", "pdtriage-reader"):
                 ours.append(entry.pid)
     return ours
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.supervise.outcome import AnswerWait
+from pdtriage.launch.supervise.processes import HELPERS
 from pdtriage.live import wire
 from pdtriage.live.log_follower import ProcessStatus
 from pdtriage.record.schema import PeerRecord, ProcessRecord, RunRecord
@@ -263,6 +264,7 @@ class ReaderLink:
             theirs.close()
         ours.setblocking(False)
         with self._lock:
+            HELPERS.add(pid)
             self._pid, self._pidfd = pid, _pidfd_of(pid)
             self._unsent = bytearray()
             self._connection = ours
@@ -324,6 +326,7 @@ class ReaderLink:
         with self._lock:
             if self._pidfd is not None:
                 os.close(self._pidfd)
+            HELPERS.discard(self._pid)
             self._pidfd, self._pid = None, 0
 
     def _kill(self) -> None:

@@ -29,8 +29,9 @@ def main() -> None:
     if end == "raise":
         os.write(2, b"OSError: [Errno 5] Input/output error: '/data/part-7'\n")
         wrote += 54
-    with open(notes + ".wrote", "w") as stream:
+    with open(notes + ".writing", "w") as stream:
         stream.write(str(wrote))
+    os.rename(notes + ".writing", notes + ".wrote")  # it may be stopped at any moment
     leave(end)
 
 
@@ -49,6 +50,8 @@ def do(deed: str, logs: str, name: str, notes: str) -> None:
         sleeper(notes, deaf=True)
     elif deed == "daemon":
         sleeper(notes, twice=True)
+    elif deed == "stray":
+        sleeper(notes, twice=True, naked=True)
     elif deed == "rotate":
         os.rename(log, log + ".1")
         open(log, "w").close()
@@ -74,7 +77,7 @@ def remove(logs: str, notes: str) -> None:
             os.rmdir(folder)
 
 
-def sleeper(notes: str, *, deaf: bool = False, twice: bool = False) -> None:
+def sleeper(notes: str, *, deaf: bool = False, twice: bool = False, naked: bool = False) -> None:
     """A process that would stay for a minute."""
     if os.fork():
         return
@@ -86,6 +89,8 @@ def sleeper(notes: str, *, deaf: bool = False, twice: bool = False) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with open(notes + ".left", "w") as stream:
         stream.write(str(os.getpid()))
+    if naked:
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(60)"], {})
     time.sleep(60)
     os._exit(0)
 

@@ -20,7 +20,7 @@ from ..running import clean_environment, is_running, wait_until
 
 CHILD = Path(__file__).with_name("child.py")
 MARK = "PDT_TORTURE"
-DEEDS = ("", "deaf", "fork", "daemon", "flood", "rotate", "delete", "pipe", "folder")
+DEEDS = ("", "deaf", "fork", "daemon", "flood", "rotate", "delete", "pipe", "folder", "stray")
 ENDS = ("exit0", "exit7", "raise", "kill9", "kill11", "hang")
 FATES = ("nothing", "SIGTERM", "SIGINT", "SIGKILL", "suspended", "reader killed", "reader hangs")
 STOPS = {"SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT}
@@ -89,6 +89,8 @@ def life_of(number: int, seed: int = 0) -> Life:
     dice = random.Random(f"{seed}/{number}")
     fate = FATES[number % len(FATES)]
     deeds = [DEEDS[number // len(FATES) % len(DEEDS)], *dice.choices(DEEDS[:5], k=3)]
+    if fate == "SIGKILL" and deeds[0] == "stray":
+        deeds[0] = "daemon"  # nobody is left who was its subreaper
     count = dice.randint(2, 4)
     if fate in STOPS:
         ends = ["hang"] * count  # who stops it is the first to want its end
@@ -194,7 +196,7 @@ def _bytes_lost(life: Life, folder: Path) -> int:
             continue
         pieces = [folder / "log" / f"workerlog.{rank}{end}" for end in ("", ".1")]
         there = sum(piece.stat().st_size for piece in pieces if piece.is_file())
-        lost += abs(int(note.read_text() or 0) - there)
+        lost += abs(int(note.read_text()) - there)
     return lost
 
 

@@ -53,7 +53,8 @@ class EventLoop:
         self._descriptors: dict[int, int] = {}
         self._children: dict[int, int | None] = {}
         self._strangers: dict[int, int] = {}
-        self._ignored: set[int] = set()
+        self.ignored: set[int] = set()
+        """Children that somebody else waits for."""
         self._messages: queue.SimpleQueue[Message | MembershipEvent] = queue.SimpleQueue()
         self._wake_out, self._wake_in = os.pipe()
         self._lock = threading.Lock()
@@ -105,7 +106,7 @@ class EventLoop:
 
     def ignore(self, pids: Iterable[int]) -> None:
         """Children that somebody else waits for."""
-        self._ignored.update(pids)
+        self.ignored.update(pids)
 
     def send(self, message: Message | MembershipEvent) -> None:
         """From another thread: hand a message to the loop."""
@@ -176,7 +177,7 @@ class EventLoop:
     def _reap_adopted(self) -> None:
         """As subreaper we inherit orphaned grandchildren, and their zombies."""
         for pid in children_of(os.getpid()):
-            if pid not in self._children and pid not in self._ignored:
+            if pid not in self._children and pid not in self.ignored:
                 reap(pid)
 
 

@@ -127,9 +127,9 @@ def _detach(reading: int, keep: tuple[int, ...]) -> None:
     wanted = sorted({0, 1, 2, reading, *keep})
     for low, high in zip(wanted, [*wanted[1:], 4096], strict=True):
         os.closerange(low + 1, high)
-    # A name for `ps` only.
+    # A name for `ps`; whoever ends all processes named pdtriage shall not meet the guardian.
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as stream:
-        stream.write("pdtriage-guard")
+        stream.write("triage-guard")
 
 
 def _guard(launch: str, grace: float, reading: int) -> None:

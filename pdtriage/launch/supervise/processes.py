@@ -22,6 +22,10 @@ _GPU_USE = "index,utilization.gpu,memory.total,memory.used,memory.free,timestamp
 _GPU_SECONDS = 5
 
 
+HELPERS: set[int] = set()
+"""Processes of ours that belong to no job: who reads its logs."""
+
+
 class Child(NamedTuple):
     """A process of ours; its pid is also its session and its process group."""
 
@@ -212,6 +216,22 @@ def members_of_launch(
         entry.pid
         for entry in running_processes()
         if entry.pid not in besides and (entry.session in ours or _carries(entry.pid, mark))
+    ]
+
+
+def adopted_since(born: int, *, besides: Collection[int] = ()) -> list[int]:
+    """Processes that came to us as their subreaper: they left their session, perhaps also their
+    environment, and their parents are dead. None that was there before `born`."""
+    own = os.getsid(0)
+    entries = filter(None, map(process_entry, children_of(os.getpid())))
+    return [
+        entry.pid
+        for entry in entries
+        if entry.pid not in besides
+        and entry.pid not in HELPERS
+        and entry.state != "Z"
+        and entry.session != own
+        and entry.born >= born
     ]
 
 

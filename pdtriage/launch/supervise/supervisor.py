@@ -37,7 +37,12 @@ from pdtriage.launch.supervise.policy import (
     Stop,
     TimePassed,
 )
-from pdtriage.launch.supervise.processes import Child, members_of_launch, send_to_group
+from pdtriage.launch.supervise.processes import (
+    Child,
+    adopted_since,
+    members_of_launch,
+    send_to_group,
+)
 from pdtriage.record.schema import DeathRecord, PeerRecord, ProcessRecord, SignalRecord
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -181,7 +186,10 @@ class Supervision(ABC):
 
     def members(self) -> list[int]:
         """All living processes of this launch."""
-        return members_of_launch(self.launch, self.sessions, besides=self.besides)
+        members = members_of_launch(self.launch, self.sessions, besides=self.besides)
+        born = min(self.sessions.values(), default=0)
+        besides = {*self.besides, *self.loop.ignored, *members}
+        return members + (adopted_since(born, besides=besides) if born else [])
 
     @abstractmethod
     def is_stopped(self, process: ProcessRecord, death: Death) -> bool:
