@@ -52,6 +52,7 @@ lab: $(VENV)/.ready ## play COUNT random jobs of SEED and score what is said of 
 
 torture: $(VENV)/.ready ## random lives of jobs and of their launcher, and what was lost of them (LIVES=2000)
 	$(VENV)/bin/python -m tests.torture --lives $(or $(LIVES),2000)
+	$(VENV)/bin/python -m tests.torture.killed_verbs
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check

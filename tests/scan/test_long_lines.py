@@ -25,7 +25,14 @@ def test_a_line_without_end_costs_little_more_than_lines(word: bytes) -> None:
     assert facts.lines == 1
 
 
-@pytest.mark.parametrize("header", [b"SyntaxError: ", b"Traceback (most recent call last)"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"SyntaxError: ",
+        b"Traceback (most recent call last)",
+        b"OSError: [Errno 5] Input/output error; NCCL WARN Connection refused; CUDA out of memory ",
+    ],
+)
 def test_a_header_said_without_end_is_parsed_once_in_a_line(header: bytes) -> None:
     size = 2 << 20
     line = header * (99 // len(header)) + b"\n"
