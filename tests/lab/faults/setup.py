@@ -90,6 +90,7 @@ FAULTS = (
         script="trian.py",
         key="trian.py",
         who="all",
+        may_name_nobody=True,
         moments=("import",),
         exits=(2, 1),
         needs_console=True,
