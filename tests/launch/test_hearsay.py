@@ -264,6 +264,7 @@ def test_a_stranger_stops_no_job_and_changes_no_verdict(
     if not failing:
         assert second.code == 0, second.err
     if secret is SECRET:
+        assert any("does not know this job's secret" in note.en for note in first.record().notes)
         assert not any(peer.facts.signal == 11 for n in nodes for peer in n.record().peers)
 
 

@@ -123,10 +123,10 @@ class Nodes:
 
         job, deliver = self.flags.job_id, self._watch.send
         if self._rendezvous is not None:
-            hosting = self._rendezvous.server is not None
+            host = self._rendezvous.server
             client = exchange_of(self._rendezvous.client, self._secret, self._launch, cluster)
-            serve = None if hosting else self._rendezvous.take_over
-            channel = FactsChannel(client, cluster, job, deliver, serve=serve, hosting=hosting)
+            serve = None if host is not None else self._rendezvous.take_over
+            channel = FactsChannel(client, cluster, job, deliver, serve=serve, host=host)
         else:
             channel = open_static_channel(
                 cluster, job, port, deliver, secret=self._secret, launch=self._launch

@@ -164,6 +164,8 @@ class _Store:
         self._stored = 0
         self._written: dict[str, float] = {}
         """When a node last announced itself, by key."""
+        self.refused = 0
+        """Questions of those who do not know the secret."""
         self.closed: set[str] = set()
         """Where nodes have met already."""
         self.put("/healthy", b"ok")
@@ -267,6 +269,7 @@ class _Connection:
     def _finish(self) -> None:
         method, key, length = self._head.method, self._head.key, self._head.length
         if not self._is_allowed():
+            self._store.refused += 1
             self._say(HTTPStatus.FORBIDDEN)
         elif method == "GET":
             found = self._store.find(key)

@@ -69,15 +69,15 @@ class FactsChannel:
         server: KVServer | None = None,
         serve: Callable[[], KVServer | None] | None = None,
         roll_call: RollCall | None = None,
-        hosting: bool = False,
+        host: KVServer | None = None,
         leased: bool = False,
         lease_seconds: float = 0.0,
     ) -> None:
         """`server` is closed with the channel; `serve` opens it where that can be done on this
-        node and whoever served before, perhaps for another job, is gone; `hosting` says that the
-        exchange is on this node and has to stay until the others have read it; `leased`, that a key
-        is there as long as its node is, so that nobody has to write only to show that it lives, and
-        goes `lease_seconds` after the last sign of that."""
+        node and whoever served before, perhaps for another job, is gone; `host` is one on this node
+        that somebody else closes, and has to stay until the others have read it; `leased` says that
+        a key is there as long as its node is, so that nobody has to write only to show that it
+        lives, and goes `lease_seconds` after the last sign of that."""
         self._client = client
         # Without a secret anybody may have written it.
         self._hearsay = not (isinstance(client, NodeExchange) and client.is_signed)
@@ -85,7 +85,7 @@ class FactsChannel:
         self._hosts = cluster.nodes
         self._foreign = 0
         self._server = server
-        self._hosting = hosting
+        self._host = host
         self._serve = serve
         self._gathered = roll_call
         self._roll_call: RollCall | None = None
@@ -191,13 +191,16 @@ class FactsChannel:
             notes.append(ignored_note(self._client.ignored))
         if self._foreign:
             notes.append(_foreign_note(self._foreign))
+        served = self._host or self._server
+        if served is not None and served.store.refused:
+            notes.append(_refused_note(served.store.refused))
         return [note for note in notes if note is not None]
 
     def close(self) -> None:
         self._leaving = True
         self._wake.set()
-        hosting = self._hosting or self._server is not None
-        deadline = time.monotonic() + (_HOSTING if hosting else 0)
+        hosting = self._host or self._server
+        deadline = time.monotonic() + (_HOSTING if hosting is not None else 0)
         while not self._all_left() and time.monotonic() < deadline:
             time.sleep(0.05)
         self._closing = True
@@ -370,6 +373,14 @@ def _ranks_by_node(cluster: Cluster) -> tuple[range, ...]:
         return ()
     ends = list(itertools.accumulate(map(len, cluster.endpoints), initial=0))
     return tuple(range(first, last) for first, last in itertools.pairwise(ends))
+
+
+def _refused_note(number: int) -> Text:
+    return Text(
+        f"{number} request{'s' * (number != 1)} from somebody who does not know this job's secret "
+        f"{'were' if number != 1 else 'was'} refused",
+        f"拒绝了 {number} 个不知道本作业密钥的请求",
+    )
 
 
 def _foreign_note(number: int) -> Text:
