@@ -152,7 +152,8 @@ def split(log: Log, expected: int | None = None, others: Others | None = None) -
     enough = ENOUGH if expected is None else ENOUGH + 1
     chosen = strongest[:known] + [p for p in strongest[known:] if p[1].weight >= enough]
     if others is not None:
-        weak = [p for p in strongest if p not in chosen and _has_lived(log.pieces, chosen, p)]
+        left = [place for place in strongest if place not in chosen]
+        weak = [p for p in left if _has_lived(log.pieces, chosen, p, others.begun)]
         begun = _begun_with_others(log.pieces, weak, chosen, others.begun)
         chosen += begun
         chosen += _counted_by_others([p for p in weak if p not in begun], chosen, others)
@@ -190,18 +191,24 @@ def _counted_by_others(
     return found + imports[: max(0, others.runs - 1 - len(chosen) - len(found))]
 
 
-def _has_lived(pieces: Sequence[FileFacts], chosen: Sequence[_Place], place: _Place) -> bool:
-    """Whether a process made a step or failed since the last boundary that is known: a run tells
-    of its start at several places."""
+def _has_lived(
+    pieces: Sequence[FileFacts], chosen: Sequence[_Place], place: _Place, begun: Sequence[float]
+) -> bool:
+    """Whether a process made a step or failed since the last boundary that is known, or began with
+    others then: a run tells of its start at several places."""
     number, boundary = place
     cuts = [b.offset for n, b in chosen if n == number and b.offset < boundary.offset]
     begin = max(cuts, default=0)
     facts = pieces[number]
     ends = (event.offset for event in facts.events if is_terminal(event))
-    return any(
-        begin <= offset < boundary.offset
-        for offset in (*(step.offset for step in facts.progress), *ends)
-    )
+    steps = (step.offset for step in facts.progress)
+    if any(begin <= offset < boundary.offset for offset in (*steps, *ends)):
+        return True
+    moment = _moment_at(pieces, place)
+    first = next((s.time for s in facts.stamps if begin <= s.offset < boundary.offset), None)
+    if moment is None or first is None or _is_one_of(moment, [first]):
+        return False
+    return _is_one_of(first, begun)
 
 
 def _moment_at(pieces: Sequence[FileFacts], place: _Place) -> float | None:

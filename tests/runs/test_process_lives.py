@@ -184,3 +184,16 @@ def test_a_run_that_tells_of_its_start_twice_is_one() -> None:
         "log/workerlog.1": first[101] + opening + later[201],
     }
     assert [len(run.ranks) for run in runs_of(files)] == [2, 2]
+
+
+def test_a_run_without_a_step_or_an_end_is_one_where_other_ranks_began_then() -> None:
+    words = {rank: f"only rank {name} says so\n" for rank, name in enumerate(("zero", "one"))}
+    files = {
+        "log/workerlog.0": words[0] + connects(100) + words[0] + connects(200, minute=30),
+        "log/workerlog.1": words[1] + connects(101) + "again\n" + stamp(201, minute=30),
+    }
+    assert [len(run.ranks) for run in runs_of(files)] == [2, 2]
+
+
+def stamp(pid: int, minute: int) -> str:
+    return f"W0102 03:{minute:02}:05.000006 {pid} reducer.cc:618] ready\n"
