@@ -265,10 +265,15 @@ class _TracebackReader:
         return sorted([*self.done, *self._open], key=lambda t: t.header.number)
 
     def _has_ended(self, line: Line) -> bool:
-        """Whether the process had ended: what is raised now was raised by the next one."""
+        """Whether this one is told to its end: what is raised now has nothing to do with it.
+
+        Its process had ended, or it was caught and words of another kind stand between them.
+        """
         if self._open or self._glue or self._grouped or not self.done:
             return False
-        return self.done[-1].is_uncaught and not _is_nested(self.done[-1], line)
+        last = self.done[-1]
+        apart = last.raised is not None and line.number - last.raised.number > 1
+        return (last.is_uncaught or (apart and not last.thread)) and not _is_nested(last, line)
 
     def _start(self, line: Line) -> None:
         before = line.text[: line.text.index(HEADER)]

@@ -85,7 +85,7 @@ def is_survived(found: Observation, rest: Rest) -> bool:
 def is_outlived(found: Observation, rest: Rest) -> bool:
     """It went on for longer than anything lasts that was prepared before, or to a good end."""
     rank, milestones = rest.rank, rest.milestones
-    if _goes_on_by_its_words(found) and last_told(found) < rank.last_line:
+    if _goes_on_by_its_words(found):
         return True
     if _ended_otherwise(found, rest):
         return True
@@ -104,13 +104,15 @@ def may_take_effect_later(found: Observation) -> bool:
 
     What the main thread has caught and printed is over.
     """
-    family = found.category.partition(".")[0]
-    return family in ("data", "memory") or "thread" in found.event.fields
+    return found.category.startswith("data.") or "thread" in found.event.fields
 
 
 def _goes_on_by_its_words(found: Observation) -> bool:
-    """A line that says itself what was done instead."""
-    return is_mere_line(found) and bool(_INSTEAD.search(found.event.text))
+    """It says itself what was done instead; of what was caught the line below it may."""
+    if found.ends_process or "thread" in found.event.fields:
+        return False
+    said = found.event.after[:1] if found.event.block else (found.event.text,)
+    return any(_INSTEAD.search(text) for text in said)
 
 
 def _ended_otherwise(found: Observation, rest: Rest) -> bool:

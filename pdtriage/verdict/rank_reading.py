@@ -147,7 +147,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     lost = [f.event.line for f in telling if f.signature.points == "peer"]
     rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes), lost)
     lived_on = partial(is_outlived, rest=rest)
-    unsurvived = _not_survived(telling, partial(is_survived, rest=rest), knowledge)
+    unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     causes = [f for f in alive if f.event.role == "cause"]
@@ -263,14 +263,17 @@ def _ends_on_nan(found: Observation, rank: Rank) -> bool:
 
 
 def _not_survived(
-    found: list[Observation], is_survived: Callable[[Observation], bool], knowledge: Knowledge
+    found: list[Observation],
+    is_survived: Callable[[Observation], bool],
+    is_outlived: Callable[[Observation], bool],
+    knowledge: Knowledge,
 ) -> list[Observation]:
-    """Without what life came after, unless a later failure goes back to it."""
+    """Without what life came after, unless a later failure goes back to it before long."""
     dead = [f for f in found if not is_survived(f)]
     if len(dead) == len(found):
         return dead
     for f in _without(found, dead):
-        follows = [d for d in dead if d.where > f.where]
+        follows = [] if is_outlived(f) else [d for d in dead if d.where > f.where]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
             dead.append(f)
     fatal = {passage(d) for d in dead}  # the words of one traceback stand and fall together

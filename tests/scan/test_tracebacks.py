@@ -93,6 +93,39 @@ def test_a_chain_is_one_block_and_every_exception_of_it_is_seen() -> None:
     assert len({event.block for event in events}) == 1
 
 
+def test_what_was_caught_is_no_part_of_the_next_traceback() -> None:
+    facts = facts_of(
+        """\
+        Traceback (most recent call last):
+          File "/srv/train.py", line 9, in load
+            import fused
+        ModuleNotFoundError: No module named 'fused'
+        going on without it
+        Traceback (most recent call last):
+          File "/srv/train.py", line 40, in <module>
+            main()
+        KeyError: 'mask'
+        """
+    )
+    caught, ended = telling(facts)
+    assert caught.block != ended.block
+    assert (caught.ends_at, bool(ended.ends_at)) == (0, True)
+
+
+def test_a_thread_is_told_with_what_it_raised() -> None:
+    facts = facts_of(
+        """\
+        Exception in thread Thread-1 (reader):
+        Traceback (most recent call last):
+          File "/srv/train.py", line 9, in reader
+            step()
+        KeyError: 'mask'
+        """
+    )
+    (event,) = telling(facts)
+    assert event.fields["thread"] == "Thread-1 (reader)"
+
+
 def test_a_workers_traceback_inside_the_parents_message() -> None:
     facts = facts_of(
         f"""\
