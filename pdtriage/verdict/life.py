@@ -71,6 +71,8 @@ class Rest(NamedTuple):
     """Its last words are that training is done."""
     lost_peers: Sequence[int] = ()
     """Where it says that it lost another rank."""
+    ends: Sequence[int] = ()
+    """Where exceptions begin that nobody caught."""
 
 
 def is_survived(found: Observation, rest: Rest) -> bool:
@@ -87,7 +89,7 @@ def is_outlived(found: Observation, rest: Rest) -> bool:
     rank, milestones = rest.rank, rest.milestones
     if _goes_on_by_its_words(found):
         return True
-    if _ended_otherwise(found, rest):
+    if _was_caught(found) and _ended_otherwise(found, rest):
         return True
     signs = signs_after(found, rank)
     if signs and (signs[-1] - end_of(found) > 2 * PREPARED_STEPS or len(signs) > PREPARED_STEPS):
@@ -104,7 +106,8 @@ def may_take_effect_later(found: Observation) -> bool:
 
     What the main thread has caught and printed is over.
     """
-    return found.category.startswith("data.") or "thread" in found.event.fields
+    in_reader = is_mere_line(found) or bool(found.signature.stack)
+    return "thread" in found.event.fields or (in_reader and found.category.startswith("data."))
 
 
 def _goes_on_by_its_words(found: Observation) -> bool:
@@ -116,12 +119,17 @@ def _goes_on_by_its_words(found: Observation) -> bool:
 
 
 def _ended_otherwise(found: Observation, rest: Rest) -> bool:
-    """Its process came as far as to lose a peer: whatever it had caught before did not end it."""
+    """Its process came as far as to lose a peer, or raised an exception that nobody caught."""
+    if any(line > end_of(found) + 1 for line in rest.lost_peers):
+        return True
+    return bool(found.event.block) and any(line > end_of(found) for line in rest.ends)
+
+
+def _was_caught(found: Observation) -> bool:
+    """By the main thread, outside a reader, so that it is over."""
     if found.ends_process or found.event.role != "cause" or "thread" in found.event.fields:
         return False
-    if found.category == "numeric.nan" or found.signature.stack:
-        return False
-    return any(line > end_of(found) + 1 for line in rest.lost_peers)
+    return found.category != "numeric.nan" and not found.signature.stack
 
 
 def signs_after(found: Observation, rank: Rank) -> list[int]:

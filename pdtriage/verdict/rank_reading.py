@@ -145,7 +145,8 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         )
     trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
     lost = [f.event.line for f in telling if f.signature.points == "peer"]
-    rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes), lost)
+    ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
+    rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes), lost, ends)
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))

@@ -6,7 +6,7 @@ import pytest
 
 from pdtriage.verdict import Judgement
 
-from .builders import DISK, judged, lost, summary
+from .builders import DISK, ERROR, judged, lost, summary
 
 FULL = "2023-01-15 10:00:00 ERROR cannot write cache: [Errno 28] No space left on device\n"
 """A mere line: nothing says that the process ended with it."""
@@ -82,6 +82,12 @@ def test_what_was_caught_is_cleared_by_what_no_dying_process_writes(later: str) 
 )
 def test_a_line_that_says_what_was_done_instead_is_no_cause(line: str) -> None:
     assert blamed(judged(QUIET + line)) == []
+
+
+def test_what_was_caught_is_no_cause_beside_what_nobody_caught() -> None:
+    uncaught = ERROR.replace("in f", "in <module>")
+    (cause,) = judged(QUIET + DISK + "the next batch\n" + uncaught).causes
+    assert (cause.category, cause.confidence) == ("code.python", "proven")
 
 
 def test_a_line_below_what_was_caught_says_what_was_done_instead() -> None:
