@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "pdtriage.run/1"
 FOLDER = "pdtriage"
+LATE = 300.0
+"""Seconds: Paddle's launcher begins after the record, on a slow machine well after it."""
+CALENDAR = 1e9
+"""Times before it are none of a calendar."""
 _NAME = re.compile(r"run-(\d+)\.jsonl")
 
 
@@ -192,7 +197,26 @@ class RunRecord(NamedTuple):
         return self.restart is not None and self.restart.again and self._has_launcher()
 
     def _has_launcher(self) -> bool:
-        return self.pid is not None and os.path.exists(f"/proc/{self.pid}")
+        """Not just some process with its pid: one of this host, as old as the record."""
+        if self.pid is None or not os.path.exists(f"/proc/{self.pid}"):
+            return False
+        if self.host and self.host != os.uname().nodename:
+            return False
+        born = _born(self.pid)
+        started = self.started or 0.0
+        return born is None or started < CALENDAR or born < started + LATE
+
+
+def _born(pid: int) -> float | None:
+    """When a process of this machine began, by the calendar; a reboot makes all of them younger."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            ticks = int(stream.read().rpartition(b")")[2].split()[19])
+        with open("/proc/uptime", "rb") as stream:
+            uptime = float(stream.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def record_number(name: str) -> int | None:

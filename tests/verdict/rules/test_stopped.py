@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import Judgement, judge
@@ -62,6 +63,16 @@ def test_a_record_that_breaks_off_and_whose_launcher_is_gone() -> None:
 def test_a_run_that_goes_on_is_not_gone() -> None:
     (found,) = judged(STEPS, broken_off(os.getpid()))
     assert (found.verdict, found.causes) == ("running", ())
+
+
+def test_a_process_that_only_has_its_pid_is_not_its_launcher() -> None:
+    """Of another host, or younger than the record: the pid was given again."""
+    now = time.time()
+    assert broken_off(os.getpid())._replace(started=now).is_live()
+    assert not broken_off(os.getpid())._replace(started=now - 3 * 86400).is_live()
+    assert not broken_off(os.getpid(), host="elsewhere")._replace(started=now).is_live()
+    (found,) = judged(STEPS, broken_off(os.getpid(), host="elsewhere"))
+    assert (found.verdict, found.causes) == ("unknown", ())
 
 
 def test_of_another_host_nobody_knows_whether_it_goes_on() -> None:
