@@ -73,6 +73,8 @@ class Rest(NamedTuple):
     """Where it says that it lost another rank."""
     ends: Sequence[int] = ()
     """Where exceptions begin that nobody caught."""
+    dying: Sequence[int] = ()
+    """Where a runtime says that it ends the process; what it was thrown is printed below."""
 
 
 def is_survived(found: Observation, rest: Rest) -> bool:
@@ -122,7 +124,18 @@ def _ended_otherwise(found: Observation, rest: Rest) -> bool:
     """Its process came as far as to lose a peer, or raised an exception that nobody caught."""
     if any(line > end_of(found) + 1 for line in rest.lost_peers):
         return True
-    return bool(found.event.block) and any(line > end_of(found) for line in rest.ends)
+    if not found.event.block or _is_dying(found, rest):
+        return False
+    return any(line > end_of(found) for line in rest.ends)
+
+
+def _is_dying(found: Observation, rest: Rest) -> bool:
+    """The end had begun above it, and nothing that a living process writes stands between."""
+    begun = max((line for line in rest.dying if line < found.event.line), default=None)
+    if begun is None:
+        return False
+    alive = [*rest.rank.ordinary, *(step.line for step in rest.rank.progress)]
+    return not any(begun < line < found.event.line for line in alive)
 
 
 def _was_caught(found: Observation) -> bool:

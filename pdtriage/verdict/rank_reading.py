@@ -146,7 +146,9 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
     lost = [f.event.line for f in telling if f.signature.points == "peer"]
     ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
-    rest = Rest(rank, milestones, trouble, tells_its_end(rank, knowledge.finishes), lost, ends)
+    dying = [f.event.line for f in telling if f.event.final and not f.event.block]
+    ends_well = tells_its_end(rank, knowledge.finishes)
+    rest = Rest(rank, milestones, trouble, ends_well, lost, ends, dying)
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))

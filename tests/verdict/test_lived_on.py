@@ -90,6 +90,27 @@ def test_what_was_caught_is_no_cause_beside_what_nobody_caught() -> None:
     assert (cause.category, cause.confidence) == ("code.python", "proven")
 
 
+THROWN = "terminate called after throwing an instance of 'paddle::memory::allocation::BadAlloc'\n"
+
+
+def native(message: str) -> str:
+    dashes = 22 * "-"
+    return f"\n{dashes}\nError Message Summary:\n{dashes}\n{message}\n"
+
+
+def test_what_a_runtime_prints_while_it_ends_its_process_was_not_caught() -> None:
+    full = native("ResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot allocate 2MB.")
+    signal = "  [SignalInfo: *** SIGABRT (@0x1) received by PID 7 (TID 0x7f) from PID 7 ***]"
+    abort = native(
+        f"FatalError: `Process abort signal` is detected by the operating system.\n{signal}"
+    )
+    (cause,) = judged(QUIET + THROWN + "  what():  \n" + full + abort).causes
+    assert cause.category == "memory.gpu"
+    assert any("Out of memory error" in line.text for line in cause.evidence)
+    (reading,) = judged(QUIET + full + "the next batch\n" + abort).readings
+    assert "memory.gpu" in {found.category for found in reading.outlived}
+
+
 def test_a_line_below_what_was_caught_says_what_was_done_instead() -> None:
     assert blamed(judged(QUIET + DISK + "going on without the cache\n")) == []
 
