@@ -11,6 +11,7 @@ from pdtriage.analysis.job import Job
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import LiveEngine
 from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
+from pdtriage.model.runs import Launcher
 from pdtriage.record.fields import MAX_MESSAGE
 from pdtriage.record.peer_facts import decode_facts, encode_facts
 from pdtriage.record.schema import DeathRecord, PeerFacts, PeerRecord, RunRecord
@@ -227,3 +228,20 @@ def test_a_node_whose_ranks_are_missed_when_it_had_fallen_silent_is_lost(
     )
     (cause,) = Job([near], knowledge).report("last", "en").root_causes
     assert cause.rank == 2
+
+
+def test_where_nodes_meet_at_paddles_master_its_silence_is_no_lost_host(engine: LiveEngine) -> None:
+    """It ends with Paddle's launcher, as soon as a rank of the first node fails."""
+    knowledge = engine.engine.knowledge
+    lost = LOST._replace(fields={"peer_rank": "0"})
+    here = run_of(rank(2, lost, node=1), rank(3, lost, node=1))
+    ranks = tuple(r if r.files else r._replace(host="10.0.0.1", node=0) for r in here.ranks)
+    death = DeathRecord(0, "worker", 2, 0, 1, 100.0, 0.0, 1, None, False, False)
+    silent = PeerRecord(0, "silent", 101.0, silent_seconds=3.6, host="10.0.0.1")
+    told_of = RunRecord("run-0001.jsonl", 1, deaths=(death,), peers=(silent,))
+    cases: list[tuple[Launcher, str]] = [("pdtriage", "interrupted"), ("paddle", "failed")]
+    for launcher, verdict in cases:
+        run = here._replace(ranks=ranks, ended_by_record="failed", started_by=launcher)
+        report = Job([with_peers(run, told_of, knowledge)], knowledge).report("last", "en")
+        assert (report.verdict, len(report.root_causes)) == (verdict, 1)
+        assert report.root_causes[0].confidence != "proven"

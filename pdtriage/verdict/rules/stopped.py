@@ -93,7 +93,7 @@ def _lost_nodes(evidence: RunEvidence) -> list[Suspect]:
     """Nodes that fell silent, and then ranks of other nodes lost theirs, and nobody else's."""
     hosts = {node.rank: node.host for node in evidence.facts.nodes}
     lost = [(node, hosts.get(node)) for node in evidence.facts.unanswered]
-    if not lost or not evidence.accusations:
+    if not lost or not evidence.accusations or _lost_the_meeting_place(evidence):
         return []
     accusing = {accusation.accuser.rank.key for accusation in evidence.accusations}
     for accused in (rank for a in evidence.accusations for rank in a.accused[:1]):
@@ -105,6 +105,11 @@ def _lost_nodes(evidence: RunEvidence) -> list[Suspect]:
     why = [wording.stopped_answering(node, host) for node, host in lost[:MOST_NAMED]]
     suspect = launcher_suspect("verdict.launcher-gone", "external.kill", found, *why)
     return [suspect._replace(host=lost[0][1], first_to_fail=True)]
+
+
+def _lost_the_meeting_place(evidence: RunEvidence) -> bool:
+    """Nodes under Paddle's launcher meet at its master on the first one, which ends with it."""
+    return evidence.facts.started_by == "paddle" and 0 in evidence.facts.unanswered
 
 
 def _is_on(rank: Rank, node: int, host: str | None) -> bool:
