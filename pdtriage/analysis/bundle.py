@@ -162,7 +162,7 @@ def _reduce(file: LogFile, raw: bytes) -> bytes:
             return masked_text("\n".join(lines) + "\n")[0].encode()
         case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" as scanned:
             raise ValueError(scanned)
-        case "record" | "gpu" | "other" as kind:
+        case "record" | "report" | "gpu" | "other" as kind:
             raise ValueError(kind)
         case never:
             return assert_never(never)

@@ -28,6 +28,7 @@ FileKind = Literal[
     "kernel",  # dmesg, kern.log, journal
     "k8s",  # pods, events and PaddleJobs as kubectl shows them
     "record",  # our own run record
+    "report",  # what `pdtriage run` reported when the job had ended
     "other",
 ]
 Reading = Literal[
@@ -130,8 +131,9 @@ def _row(kind: FileKind) -> Kind:
             return Kind(
                 "parse", openings=(OpeningSigns(lazy_compile(rb"[{\[]"), json), OpeningSigns(text))
             )
-        case "record":
-            name = lazy_compile(r"run-(?P<index>\d{1,9})\.jsonl", re.ASCII)
+        case "record" | "report":
+            own = r"report\.json" if kind == "report" else r"run-(?P<index>\d{1,9})\.jsonl"
+            name = lazy_compile(own, re.ASCII)
             return Kind("record", bundled=0, name=name, folder=RECORD_FOLDER)
         case "other":
             return Kind("skip")

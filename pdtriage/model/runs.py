@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pdtriage.model.kinds import Role
-from pdtriage.model.logs import Event, Progress
+from pdtriage.model.logs import Event, Frame, Progress
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
@@ -99,6 +99,30 @@ class Rank(NamedTuple):
         )
 
 
+class LiveCause(NamedTuple):
+    """A root cause as `pdtriage run` reported it; of the right shape, perhaps not true."""
+
+    signature: str
+    category: str
+    confidence: str
+    role: str
+    ranks: tuple[int, ...] = ()
+    host: str | None = None
+    evidence: tuple[tuple[str, int, int, str], ...] = ()
+    """File, line, offset and text; the file need not be here any more."""
+    frame: Frame | None = None
+
+
+class LiveReport(NamedTuple):
+    """What `pdtriage run` reported when the run had ended and all its logs were there."""
+
+    started: float
+    """When that run began: no two runs in one folder began together."""
+    causes: tuple[LiveCause, ...] = ()
+    logged: frozenset[tuple[str, int]] = frozenset()
+    """Role and rank of those whose logs it had read."""
+
+
 class Brief(NamedTuple):
     """The first root cause of a run in short; the report on that run has the rest."""
 
@@ -183,5 +207,7 @@ class RunFacts(NamedTuple):
     """When somebody looked whether its logs still grow: the newest run only, on disk, if asked."""
     writers_gone: bool = False
     """By that look no process writes them any more."""
+    live: LiveReport | None = None
+    """What was reported when it had ended, where that is here."""
     unread: bool = False
     """There was no time to read all of its logs: what they do not show, they may hold."""

@@ -17,6 +17,7 @@ from pdtriage.sources.read_ahead import has_remote, prefetch
 from pdtriage.support.errors import assert_never
 
 if TYPE_CHECKING:
+    from pdtriage.model import LiveReport
     from pdtriage.record.schema import RunRecord
 
 LOGS = kinds_to("scan")
@@ -64,6 +65,7 @@ def read_sources(
     known = known or {}
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
+    reports: list[tuple[str, LiveReport]] = []
     notes: list[Text] = []
     unknown = [s for s in found.sources if s.file.path not in known] if known else found.sources
     logs = [s for s in unknown if s.file.kind in LOGS]
@@ -83,8 +85,14 @@ def read_sources(
             from pdtriage.record.reader import parse_record  # others' jobs have none
 
             source = next(small)
-            record = parse_record(source.read_small(MOST_BYTES), file.path)
-            if record is not None:
+            content = source.read_small(MOST_BYTES)
+            if file.kind == "report":
+                from pdtriage.record.live_report import parse_live_report
+
+                report = parse_live_report(content)
+                if report is not None:
+                    reports.append((file.folder, report))
+            elif (record := parse_record(content, file.path)) is not None:
                 records.append((file.folder, record))
         elif reading == "parse":
             source = next(small)
@@ -92,6 +100,10 @@ def read_sources(
         elif reading != "skip":
             assert_never(reading)
         notes.extend(source.notes())
+    if reports and records:
+        from pdtriage.record.live_report import with_live_reports
+
+        records = with_live_reports(records, reports)
     return facts, records, notes
 
 

@@ -19,6 +19,8 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
+    from pdtriage.model import LiveReport
+
     # Most records are of one node.
     from pdtriage.record.peer_facts import PeerRank
 
@@ -185,6 +187,8 @@ class RunRecord(NamedTuple):
     """How far a failed run came."""
     restart: RestartRecord | None = None
     """None where nobody asked for restarts, or nothing failed."""
+    live: LiveReport | None = None
+    """What was reported when the run had ended; a file of its own beside the record."""
     notes: tuple[Text, ...] = ()
     """What was odd about the record itself, and what the launcher noted down."""
 

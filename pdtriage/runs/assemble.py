@@ -10,6 +10,7 @@ from pdtriage.model import (
     Event,
     FileFacts,
     Launcher,
+    LiveReport,
     Mode,
     Node,
     Rank,
@@ -137,6 +138,7 @@ def _run_facts(
         job_id=_name_of_job(group),
         launcher_pids=launcher_pids(group),
         ended_by_record=ended_by_record(group),
+        live=_live(group),
         restart=_restart(group),
         reached=_reached(group),
         running=any(r.record is not None and r.record.is_live() for r in group),
@@ -147,6 +149,15 @@ def _run_facts(
         cluster=signs_of_run(group, job.cluster, newest),
         ended_by_cluster=ended_by_cluster(group, job.cluster, newest),
     )
+
+
+def _live(group: list[NodeRun]) -> LiveReport | None:
+    """What was reported on all nodes; where they disagree, nothing was."""
+    reports = [r.record.live for r in group if r.record and r.record.live]
+    blamed = {tuple((c.role, c.ranks, c.signature) for c in r.causes[:1]) for r in reports}
+    if len(blamed) != 1:
+        return None
+    return reports[0]._replace(logged=frozenset().union(*(r.logged for r in reports)))
 
 
 def _restart(group: list[NodeRun]) -> Restart | None:

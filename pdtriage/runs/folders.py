@@ -175,7 +175,7 @@ def _file_others(
                 nodes[file.folder].pods.append(found)
             case "backup_env":
                 nodes[file.folder].backups.append(found)
-            case "record" | "gpu" | "other":  # records come by themselves, the others are not read
+            case "record" | "report" | "gpu" | "other":  # records come by themselves
                 pass
             case never:
                 assert_never(never)

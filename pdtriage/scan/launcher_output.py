@@ -88,7 +88,7 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
                 endpoints = tuple(match[1] for match in found if match)
             case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel":
                 pass  # those are scanned
-            case "record" | "gpu" | "other":
+            case "record" | "report" | "gpu" | "other":
                 pass
             case never:
                 assert_never(never)

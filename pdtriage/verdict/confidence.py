@@ -105,6 +105,8 @@ def _was_seen_once(suspect: Suspect) -> bool:
 
 def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     """How sure it is that this suspect is the culprit, and of this."""
+    if suspect.told:  # what is not here to be seen proves nothing
+        return "guess" if suspect.told == "guess" else "likely"
     sure = suspect.certain and not evidence.facts.unread and _ended_with_it(suspect, evidence)
     if sure and _is_stated(suspect, evidence) and not _is_disputed(suspect, evidence):
         return "proven"

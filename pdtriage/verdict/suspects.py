@@ -39,6 +39,8 @@ class Suspect(NamedTuple):
     fields: Mapping[str, str] = {}
     first_to_fail: bool = False
     """Its parent saw nobody fail before it."""
+    told: str = ""
+    """How sure `pdtriage run` was, where the words are known from its report alone."""
     named: tuple[int, ...] = ()
     """Whom the launcher names, where a console does not tell whose words it shows."""
 

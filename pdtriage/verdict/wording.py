@@ -134,6 +134,11 @@ SAID_BY_RUN = Text(
     "`pdtriage run` 全程监视该作业，并在其控制台末尾如此报告",
 )
 
+REPORTED_LIVE = Text(
+    "`pdtriage run`, which had all logs, said so in its report; not all of them are here",
+    "`pdtriage run` 当时掌握全部日志，并在其报告中如此说明；此处的日志并不齐全",
+)
+
 
 def answer_is_with(missing: Mapping[str, Collection[int]]) -> Text:
     """Names the ranks whose logs would tell, by host."""

@@ -23,6 +23,7 @@ from pdtriage.verdict.rules import (
     pod_ends,
     stopped,
     waiting,
+    watched,
 )
 from pdtriage.verdict.rules.rule import Rule, in_order
 from pdtriage.verdict.suspects import Suspect
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = in_order(
         *never_met.RULES,
         *accused.RULES,
         *waiting.RULES,
+        *watched.RULES,
     )
 )
 

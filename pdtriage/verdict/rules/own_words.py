@@ -150,7 +150,10 @@ RULES = (
         "own-cause",
         no_success,
         own_causes,
-        {"interrupted-first": "what ranks say when they were stopped follows from that"},
+        {
+            "interrupted-first": "what ranks say when they were stopped follows from that",
+            "watched": "who had all logs knows more than the words of those whose logs are left",
+        },
     ),
     Rule(
         "survived-error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pdtriage.model import RunFacts
+from pdtriage.model import LiveCause, LiveReport, RunFacts
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 
 from ...runs.builders import runs_of
@@ -129,6 +129,14 @@ def somebody_stops_nodes_that_were_given_their_hosts_in_different_order() -> Run
 def a_rank_cannot_save_any_more_in_the_seconds_after_a_stop() -> RunFacts:
     late = DISK.replace("Traceback", "[2023-01-02 03:04:06,006] saving\nTraceback", 1)
     return last_run({**logs(STEPS + late, STEPS), "console.log": SIGNAL})
+
+
+@yields("own-cause", to="watched")
+def of_two_that_complained_the_log_of_the_first_is_lost() -> RunFacts:
+    told = LiveCause("data.file-missing", "data.io", "proven", "worker", (1,))
+    live = LiveReport(1.0, (told,), frozenset({("worker", 0), ("worker", 1)}))
+    record = recorded(death(0, 1, 1, None), death(1, 0, 1, None))
+    return last_run({"log/workerlog.0": STEPS + DISK}, record._replace(live=live))
 
 
 @yields("kernel-kill", to="own-cause")

@@ -1,0 +1,80 @@
+"""Logs that are gone: what `pdtriage run` reported while it had them."""
+
+from __future__ import annotations
+
+from pdtriage.model import CATEGORIES, Event, LiveCause, Rank
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.rules.deaths import by_exit
+from pdtriage.verdict.rules.rule import Rule, no_success_and_over
+from pdtriage.verdict.suspects import Suspect, own_suspects, silent_suspect, speaking_suspect
+
+
+def logs_were_lost(evidence: RunEvidence) -> bool:
+    """A rank whose log was read when the run had ended has none here."""
+    live = evidence.facts.live
+    if live is None or not no_success_and_over(evidence):
+        return False
+    if evidence.interrupted or evidence.facts.ended_by_record == "interrupted":
+        return False  # by itself: whatever ranks said of it follows from that
+    here = {(r.rank.role, r.rank.rank) for r in evidence.readings if r.rank.files}
+    return bool(live.logged - here)
+
+
+def reported_live(evidence: RunEvidence) -> list[Suspect]:
+    """Whom it blamed; by words of their own, where those are here."""
+    live = evidence.facts.live
+    causes = [cause for cause in live.causes if _is_known(cause, evidence)] if live else []
+    if not causes:
+        return []
+    blamed = _blamed(causes[0], evidence)
+    keys = {reading.rank.key for reading in blamed}
+    own = [s for s in own_suspects(evidence) if s.rank and s.rank.key in keys]
+    if own and (own[0].signature == causes[0].signature or not own[0].is_consequence):
+        return own
+    return [_by_report(causes[0], reading, evidence) for reading in blamed]
+
+
+def _is_known(cause: LiveCause, evidence: RunEvidence) -> bool:
+    known = evidence.signatures.get(cause.signature)
+    return known is not None and cause.category in CATEGORIES
+
+
+def _blamed(cause: LiveCause, evidence: RunEvidence) -> list[RankReading]:
+    return [
+        r for r in evidence.readings if r.rank.role == cause.role and r.rank.rank in cause.ranks
+    ]
+
+
+def _by_report(cause: LiveCause, reading: RankReading, evidence: RunEvidence) -> Suspect:
+    rank, why = reading.rank, wording.REPORTED_LIVE
+    signature = evidence.signatures[cause.signature]
+    lines = [
+        Observation(
+            file,
+            Event(signature.id, "cause", cause.category, line, offset, words, frame=cause.frame),
+            signature,
+        )
+        for file, line, offset, words in cause.evidence
+    ]
+    if not lines or signature.trigger == "verdict":
+        told = () if rank.files else lines
+        suspect = silent_suspect(signature.id, cause.category, rank, told, why)
+    elif _ended_otherwise(cause, rank):
+        suspect = by_exit(rank).because(why)
+    else:
+        suspect = speaking_suspect(lines[0], rank, lines[1:], why)
+    accusers = evidence.accusers.get(rank.key, ())
+    return suspect._replace(
+        told=cause.confidence or "guess", accusers=accusers, position=reading.position
+    )
+
+
+def _ended_otherwise(cause: LiveCause, rank: Rank) -> bool:
+    """Python ends with 1 of an exception that nobody caught: it went on to end by itself."""
+    code = rank.exit.code if rank.exit else None
+    return cause.frame is not None and code not in (None, 0, 1)
+
+
+RULES = (Rule("watched", logs_were_lost, reported_live),)
