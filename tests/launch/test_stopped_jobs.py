@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
 import pytest
+
+from pdtriage.analysis.pipeline import analyze
 
 from .conftest import NO_SECRET, Launch, Launcher
 from .test_nodes import free_port
@@ -94,3 +97,28 @@ def test_a_node_that_vanished_is_named_not_its_ranks(launcher: Launcher, tmp_pat
     told = " ".join(left.err.split())
     assert "the launcher, host 127.0.0.2" in told
     assert "likely: node 1 (127.0.0.2) stopped answering" in told
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("flags", "number"),
+    [((), signal.SIGTERM), (("--launcher=paddle",), signal.SIGINT)],
+    ids=["ours", "paddle"],
+)
+def test_whatever_ranks_say_a_stopped_job_was_interrupted_and_no_rank_is_named(
+    launcher: Launcher, tmp_path: Path, flags: tuple[str, ...], number: signal.Signals
+) -> None:
+    """They survived an error before, and log what they raise when they are told to stop."""
+    script = ("--nproc_per_node=2", "gloo_leaving.py")
+    launch = launcher.start(*flags, *script, module="pdtriage run")
+    launch.wait_for_log("step 5", 2, seconds=90)
+    launch.signal(number)
+    assert launch.finish(90).code == 128 + number, launch.err
+    live = json.loads((launch.log_dir / "pdtriage" / "report.json").read_text())
+    told = [(live["verdict"], [cause["ranks"] for cause in live["root_causes"]])]
+    console = tmp_path / "console.log"
+    console.write_text(launch.out + launch.err)
+    for kept in (launch.log_dir, tmp_path, console):
+        report = analyze(kept)
+        told.append((report.verdict, [list(cause.ranks) for cause in report.root_causes]))
+    assert told == 4 * [("interrupted", [[]])]

@@ -107,9 +107,13 @@ class PaddleLauncher(Supervision):
             self.channel.close()
 
     def is_stopped(self, process: ProcessRecord, death: Death) -> bool:
-        """Paddle's launcher ends the rest with SIGTERM, and nobody else is around to do so."""
-        policy = self.policy
-        ending = policy.reason is not None or policy.interrupted_by is not None
+        """Paddle's launcher ends the rest with SIGTERM, and nobody else is around to do so.
+
+        When it was told to stop itself, all its processes are: some then exit with a code.
+        """
+        if self.policy.interrupted_by is not None and process.role != "launcher":
+            return True
+        ending = self.policy.reason is not None
         return death.signal == signal.SIGTERM and (ending or self._only_served(process))
 
     def record_death(self, death: Death) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.kernel_log import killed_for_memory
 from pdtriage.verdict.rules.launcher import cause_of_launcher, launcher_cause, own_report
 from pdtriage.verdict.rules.never_met import never_met
@@ -13,6 +14,7 @@ from pdtriage.verdict.rules.pod_ends import ended_by_cluster
 from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.rules.stopped import INTERRUPTED, reason_to_stop, saw_a_failure_before
 from pdtriage.verdict.suspects import (
+    SIGKILL,
     Suspect,
     launcher_suspect,
     own_suspects,
@@ -43,19 +45,26 @@ def _words_of_a_stop(evidence: RunEvidence) -> list[Suspect]:
     told = cause_of_launcher(evidence)
     if told is not None and told.found is not None and told.found.says("interrupted"):
         return [told]
-    ranks = [s for s in own_suspects(evidence) if s.found and s.found.says("interrupted")]
-    if ranks:
-        return ranks
     if evidence.facts.ended_by_record != "interrupted":
-        return []
+        ranks = [s for s in own_suspects(evidence) if s.found and s.found.says("interrupted")]
+        return _printed_stop(evidence) or ranks
     support = [reading.stopped for reading in evidence.readings if reading.stopped][:1]
     elsewhere = evidence.facts.stopped_elsewhere
     why = wording.stopped_elsewhere(elsewhere[0]) if elsewhere else wording.RECORDED_STOP
     return [launcher_suspect(INTERRUPTED, "external.kill", support, why)._replace(certain=True)]
 
 
+def _printed_stop(evidence: RunEvidence) -> list[Suspect]:
+    """Nobody but whoever stopped it is to blame, by the report that `pdtriage run` printed."""
+    printed = own_report(evidence)
+    told = [s for s in printed if "interrupted" in evidence.signatures[s.signature].says]
+    return told if len(told) == len(printed) and not any(s.rank for s in told) else []
+
+
 def _had_failed(evidence: RunEvidence, stop: Suspect) -> bool:
     """Something was wrong before the run was stopped."""
+    if evidence.facts.ended_by_record is None and _printed_stop(evidence):
+        return False  # whoever printed it had the record and all the logs
     if killed_for_memory(evidence) or ended_by_cluster(evidence) or launcher_cause(evidence):
         return True
     if evidence.facts.ended_by_record is None and (
@@ -72,11 +81,22 @@ def _was_its_last_word(suspect: Suspect, evidence: RunEvidence) -> bool:
     """Nothing but the stop came after it: a thread died, and the process stood still."""
     found = suspect.found
     reading = next((r for r in evidence.readings if r.rank is suspect.rank), None)
-    if found is None or reading is None:
+    if found is None or reading is None or _only_reacts(found, reading):
         return False
     stop = reading.stopped.event if reading.stopped else None
     after = (stop.first_line or stop.line) if stop else reading.rank.last_line
     return after - max(found.event.last_line, found.event.line) <= LAST_LINES
+
+
+def _only_reacts(found: Observation, reading: RankReading) -> bool:
+    """It lived until it was told to stop, ended by that and does not say so otherwise.
+
+    Who had failed before and stands still is killed in the end, or says that it was stopped.
+    """
+    ending = reading.rank.exit
+    if reading.stopped or "thread" in found.event.fields or ending is None:
+        return False
+    return ending.stopped and ending.signal != SIGKILL
 
 
 def _only_follows(suspect: Suspect, stop: Suspect) -> bool:

@@ -21,6 +21,7 @@ from ..builders import (
     stopped,
     summary,
 )
+from .stories import printed
 
 CTRL_C = ERROR.replace("KeyError: 1", "KeyboardInterrupt")
 SIGNAL = "LAUNCH INFO 2023-01-02 03:04:05,006 Terminating with signal 2\n"
@@ -117,6 +118,37 @@ def test_a_thread_that_died_and_left_its_process_standing_is_still_the_cause() -
     thread = "Exception in thread Thread-1:\n" + DISK
     found = judged(STEPS + thread, STEPS, records=[interrupted(stop_of(0), stop_of(1))])
     assert answer(found) == ("failed", "storage.disk")
+
+
+LOGGED = STEPS + "ERROR: training failed\n" + ERROR.replace("KeyError: 1", "SystemExit: 1")
+"""What a handler of SIGTERM raised, caught and logged before the process exits with 1."""
+
+
+@pytest.mark.parametrize("other", [STEPS + summary(71, 60), STEPS + lost(1, 0), LOGGED])
+def test_what_a_rank_logs_when_it_is_told_to_stop_is_no_failure(other: str) -> None:
+    gone = [death(n, n, 1, None)._replace(stopped=True) for n in (0, 1)]
+    found = judged(LOGGED, other, records=[interrupted(*gone)])
+    assert answer(found) == INTERRUPTED
+    assert found.causes[0].rank is None
+
+
+def test_who_had_failed_and_stands_until_it_is_killed_is_still_the_cause() -> None:
+    killed = death(0, 0, None, 9)._replace(stopped=True)
+    found = judged(STEPS + DISK, STEPS, records=[interrupted(killed, stop_of(1))])
+    assert answer(found) == ("failed", "storage.disk")
+
+
+@pytest.mark.parametrize("symbol", ["verdict.interrupted", "launch.signal"])
+@pytest.mark.parametrize("texts", [(LOGGED, LOGGED), (LOGGED, STEPS + lost(1, 0)), (LOGGED,), ()])
+def test_the_report_that_run_printed_is_as_strong(texts: tuple[str, ...], symbol: str) -> None:
+    found = judged(*texts, console=printed("INTERRUPTED: the launcher", symbol))
+    assert answer(found) == INTERRUPTED
+    assert found.causes[0].rank is None
+
+
+def test_a_printed_failure_is_no_stop() -> None:
+    console = printed("FAILED: rank 0 of 2", "python.exception")
+    assert judged(LOGGED, STEPS + CTRL_C, console=console).verdict == "failed"
 
 
 def test_paddles_launcher_below_ours_is_no_outsider() -> None:
