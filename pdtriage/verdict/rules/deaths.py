@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Rank
+from pdtriage.model import Exit, Rank
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence, by_node
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -41,15 +41,16 @@ def first_to_die(readings: Sequence[RankReading]) -> Suspect | None:
     """The first death a parent saw, when that process left no word of its own.
 
     Every node has a parent of its own: where the first to die on one complains of others, the
-    first on another node may be the one.
+    first on another node may be the one. Who complains while all others are there is the one.
     """
     ordered = [r for r in readings if r.rank.exit and r.rank.exit.order is not None]
     firsts = [_first_death_of(node, readings) for node in by_node(ordered).values()]
-    quiet = [reading for reading in firsts if reading is not None and reading.quiet]
+    quiet = [r for r in firsts if r is not None and (r.quiet or _was_refused(r, readings))]
     if not quiet:
         return None
     first = min(quiet, key=_time_of_death)
-    suspect = by_exit(first.rank, position=first.position)._replace(first_to_fail=True)
+    suspect = by_exit(first.rank, first.symptoms, position=first.position)
+    suspect = suspect._replace(first_to_fail=True)
     return suspect.because(wording.DIED_FIRST if suspect.order == 0 else wording.FAILED_FIRST)
 
 
@@ -82,6 +83,28 @@ def _is_missed(reading: RankReading, readings: Sequence[RankReading]) -> bool:
         if any(ending is not None and ending.stopped for ending in trainers):
             return True
     return any(r.symptoms for r in readings if r is not reading)
+
+
+def _was_refused(reading: RankReading, readings: Sequence[RankReading]) -> bool:
+    """It ended by itself because it could not reach somebody, and that was none of the ranks: they
+    had met, as steps show, and all lived longer, by the word of the parent of all of them."""
+    ending = reading.rank.exit
+    if not ending or not ending.code or reading.causes or reading.inner:
+        return False
+    if not all(f.category == "comm.init" and f.signature.generic for f in reading.symptoms):
+        return False
+    if any(r.rank.role != "worker" for r in readings) or len(by_node(readings)) > 1:
+        return False
+    others = [r for r in readings if r is not reading]
+    if any(f.category == "comm.init" for r in others for f in r.symptoms):
+        return False  # what they all wanted to reach is gone
+    met = any(r.rank.progress for r in readings)
+    return met and bool(others) and all(_ended_later(r.rank.exit) for r in others)
+
+
+def _ended_later(ending: Exit | None) -> bool:
+    """Behind the first one, and not because it had done its work."""
+    return ending is not None and bool(ending.order) and (ending.stopped or ending.code != 0)
 
 
 def _has_status(reading: RankReading) -> bool:
