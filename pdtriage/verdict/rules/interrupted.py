@@ -100,12 +100,17 @@ def _only_reacts(found: Observation, reading: RankReading) -> bool:
 
 
 def _only_follows(suspect: Suspect, stop: Suspect) -> bool:
-    """A crash on the way out, or something right after the moment of the stop."""
-    if suspect.category == "code.crash":
+    """A crash or a logged exit on the way out, or something right after the moment of the stop."""
+    if suspect.category == "code.crash" or (stop.role == "launcher" and _is_logged_exit(suspect)):
         return True
     own = suspect.found.event.time if suspect.found else None
     then = stop.found.event.time if stop.found else None
     return own is not None and then is not None and 0 < own - then < ON_THE_WAY_OUT
+
+
+def _is_logged_exit(suspect: Suspect) -> bool:
+    """Python shows no traceback of it: somebody caught what a handler of the signal raised."""
+    return suspect.found is not None and suspect.found.event.text.startswith("SystemExit")
 
 
 RULES = (

@@ -146,6 +146,13 @@ def test_the_report_that_run_printed_is_as_strong(texts: tuple[str, ...], symbol
     assert found.causes[0].rank is None
 
 
+@pytest.mark.parametrize("other", [LOGGED, STEPS + lost(1, 0), STEPS])
+def test_an_exit_that_was_logged_follows_from_the_launchers_signal(other: str) -> None:
+    found = judged(LOGGED, other, console=SIGNAL)
+    assert answer(found) == INTERRUPTED
+    assert found.causes[0].rank is None
+
+
 def test_a_printed_failure_is_no_stop() -> None:
     console = printed("FAILED: rank 0 of 2", "python.exception")
     assert judged(LOGGED, STEPS + CTRL_C, console=console).verdict == "failed"
