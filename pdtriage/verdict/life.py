@@ -113,10 +113,12 @@ def may_take_effect_later(found: Observation) -> bool:
 
 
 def _goes_on_by_its_words(found: Observation) -> bool:
-    """It says itself what was done instead; of what was caught the line below it may."""
+    """It says itself what was done instead; of what was caught the line below it may, or what
+    stands before the words of the error."""
     if found.ends_process or "thread" in found.event.fields:
         return False
-    said = found.event.after[:1] if found.event.block else (found.event.text,)
+    text = found.event.text
+    said = (*found.event.after[:1], text.partition(": ")[0]) if found.event.block else (text,)
     return any(_INSTEAD.search(text) for text in said)
 
 

@@ -115,6 +115,11 @@ def test_a_line_below_what_was_caught_says_what_was_done_instead() -> None:
     assert blamed(judged(QUIET + DISK + "going on without the cache\n")) == []
 
 
+def test_a_line_in_a_traceback_says_before_the_error_what_was_done_instead() -> None:
+    instead = "no fused kernel, using the plain one: (InvalidArgument) In operator matmul, no.\n"
+    assert blamed(judged(QUIET + ERROR + instead + "  [Hint: Expected K == L.]\n")) == []
+
+
 @pytest.mark.parametrize(
     ("before", "blame"),
     [(DISK, []), ("Exception in thread Thread-1:\n" + DISK, ["storage.disk"])],

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from pdtriage.model import CATEGORIES, Event, LiveCause, Rank
+from pdtriage.model import CATEGORIES, Event, Exit, LiveCause, Rank
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.deaths import by_exit
 from pdtriage.verdict.rules.rule import Rule, no_success_and_over
-from pdtriage.verdict.suspects import Suspect, own_suspects, silent_suspect, speaking_suspect
+from pdtriage.verdict.suspects import (
+    SIGKILL,
+    Suspect,
+    own_suspects,
+    silent_suspect,
+    speaking_suspect,
+)
 
 
 def logs_were_lost(evidence: RunEvidence) -> bool:
@@ -72,9 +78,12 @@ def _by_report(cause: LiveCause, reading: RankReading, evidence: RunEvidence) ->
 
 
 def _ended_otherwise(cause: LiveCause, rank: Rank) -> bool:
-    """Python ends with 1 of an exception that nobody caught: it went on to end by itself."""
-    code = rank.exit.code if rank.exit else None
-    return cause.frame is not None and code not in (None, 0, 1)
+    """Python ends with 1 of an exception that nobody caught: it went on to end by itself. Nor does
+    SIGKILL come from anything but lack of memory."""
+    ending = rank.exit or Exit()
+    if ending.signal == SIGKILL and not ending.stopped:
+        return not cause.category.startswith("memory.")
+    return cause.frame is not None and ending.code not in (None, 0, 1)
 
 
 RULES = (Rule("watched", logs_were_lost, reported_live),)

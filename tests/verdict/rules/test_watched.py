@@ -52,6 +52,10 @@ def test_a_report_is_not_asked_where_all_logs_are_here() -> None:
 def test_words_with_which_a_process_cannot_have_ended_are_not_believed() -> None:
     (cause,) = kept(watched(MISSING, code=2), rank0=STEPS + lost(0, 1)).causes
     assert (cause.category, cause.ranks, cause.confidence) == ("unknown", (1,), "likely")
+    killed = recorded(death(0, 1, None, 9), death(1, 0, None, 6))
+    record = killed._replace(live=LiveReport(1.0, (MISSING._replace(frame=None),), BOTH))
+    (cause,) = kept(record, rank0=STEPS + lost(0, 1)).causes
+    assert (cause.category, cause.ranks) == ("external.kill", (1,))
 
 
 def test_a_guess_stays_one_and_what_nobody_knows_is_not_believed() -> None:
