@@ -109,7 +109,9 @@ def may_take_effect_later(found: Observation) -> bool:
     What the main thread has caught and printed is over.
     """
     in_reader = is_mere_line(found) or bool(found.signature.stack)
-    return "thread" in found.event.fields or (in_reader and found.category.startswith("data."))
+    return "thread" in found.event.fields or (
+        in_reader and found.category.partition(".")[0] == "data"
+    )
 
 
 def _goes_on_by_its_words(found: Observation) -> bool:

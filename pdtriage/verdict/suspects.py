@@ -53,10 +53,7 @@ class Suspect(NamedTuple):
     def is_consequence(self) -> bool:
         """Perhaps: where somebody else failed for a reason of its own, this follows from it."""
         general = bool(self.found and self.found.signature.generic)
-        between = bool(self.found and self.found.says("between-ranks"))
-        return (
-            between or self.category in CONSEQUENCES or (general and self.category == "code.crash")
-        )
+        return self.category in CONSEQUENCES or (general and self.category == "code.crash")
 
     @property
     def is_clear(self) -> bool:

@@ -26,6 +26,7 @@ PADDLE_33 = Path(sys.executable)
 needs_26 = pytest.mark.skipif(bool(why_not()), reason=why_not() or "-")
 
 NOT_OURS = {
+    "PDTRIAGE_JOB_SECRET": "nothing that is started may see it; the fixture sets it",
     "CUSTOM_DEVICE_ROOT": "importing Paddle sets it, in the launcher as in the trainer itself",
 }
 NOT_OURS_OF_LEGACY = {

@@ -233,6 +233,9 @@ def hostile_job(tmp_path_factory: pytest.TempPathFactory) -> Report:
     lines += [b'  File "::error::/[x](y).py", line 3, in <script>', *evil]
     lines += [error + HOSTILE["html"].encode() + HOSTILE["colours"].encode() + b"'"]
     lines += [error + evil[9] + b"'", *evil, b"::error::after"]
+    # what ends it, or it would have been survived
+    lines += [b"Traceback (most recent call last):", b'  File "/a.py", line 3, in <module>']
+    lines += [error + evil[9] + b"'"]
     (folder / "workerlog.0").write_bytes(b"step 1\n")
     (folder / "workerlog.1").write_bytes(b"\n".join(lines) + b"\n")
     return analyze(folder)

@@ -19,12 +19,14 @@ from pdtriage.support.gc_pause import gc_paused
 LOG = (
     """\
 W1116 10:00:00.000000 {pid} init.cc:1] step 1
+"""
+    + "global step {pid}, epoch: 1, loss: 0.5\n" * 50
+    + """\
 Traceback (most recent call last):
   File "train.py", line 12, in <module>
     main()
 MemoryError: cannot allocate
 """
-    + "global step {pid}, epoch: 1, loss: 0.5\n" * 50
 )
 
 
