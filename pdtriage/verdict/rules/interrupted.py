@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.life import may_take_effect_later
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.kernel_log import killed_for_memory
 from pdtriage.verdict.rules.launcher import cause_of_launcher, launcher_cause, own_report
@@ -89,14 +90,17 @@ def _was_its_last_word(suspect: Suspect, evidence: RunEvidence) -> bool:
 
 
 def _only_reacts(found: Observation, reading: RankReading) -> bool:
-    """It lived until it was told to stop, ended by that and does not say so otherwise.
+    """It lived until it was told to stop and ended by that: what it raised was caught or came then.
 
     Who had failed before and stands still is killed in the end, or says that it was stopped.
     """
     ending = reading.rank.exit
-    if reading.stopped or "thread" in found.event.fields or ending is None:
+    if may_take_effect_later(found) or ending is None or not ending.stopped:
         return False
-    return ending.stopped and ending.signal != SIGKILL
+    if ending.signal == SIGKILL:
+        return False
+    caught = found.event.block > 0 and not found.ends_process
+    return reading.stopped is None or caught
 
 
 def _only_follows(suspect: Suspect, stop: Suspect) -> bool:

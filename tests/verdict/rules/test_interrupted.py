@@ -138,6 +138,15 @@ def test_who_had_failed_and_stands_until_it_is_killed_is_still_the_cause() -> No
     assert answer(found) == ("failed", "storage.disk")
 
 
+@pytest.mark.parametrize(("frame", "verdict"), [("in f", "interrupted"), ("in <module>", "failed")])
+def test_an_exception_right_before_the_stop_counts_where_nobody_caught_it(
+    frame: str, verdict: str
+) -> None:
+    log = STEPS + DISK.replace("in f", frame) + summary(70, 60)
+    record = interrupted(stop_of(0), stop_of(1))
+    assert judged(log, STEPS + summary(71, 60), records=[record]).verdict == verdict
+
+
 @pytest.mark.parametrize("symbol", ["verdict.interrupted", "launch.signal"])
 @pytest.mark.parametrize("texts", [(LOGGED, LOGGED), (LOGGED, STEPS + lost(1, 0)), (LOGGED,), ()])
 def test_the_report_that_run_printed_is_as_strong(texts: tuple[str, ...], symbol: str) -> None:
