@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Rank, Text
+from pdtriage.runs.console_ranks import numbers_in
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading, passage
@@ -87,7 +88,8 @@ def own_report(evidence: RunEvidence) -> list[Suspect]:
     if known is None or known.category is None:
         return []
     heads = [f for f in evidence.launcher if f.says("own-headline")][-1:]
-    named = named_by_console(evidence)
+    blamed = numbers_in(heads[0].event.fields.get("ranks", "")) if heads else set()
+    named = [s for s in named_by_console(evidence) if not blamed or _is_of(s, blamed)]
     if not named and heads and "ranks" not in heads[0].event.fields:
         named = [launcher_suspect(known.id, known.category, ())]
     host = heads[0].event.fields.get("host") if heads else None
@@ -96,11 +98,16 @@ def own_report(evidence: RunEvidence) -> list[Suspect]:
             signature=known.id,
             category=known.category,
             host=suspect.host or host,
-            support=(*suspect.support, *heads, *verdicts),
+            support=(*heads, *verdicts, *suspect.support),
             why=(wording.SAID_BY_RUN,),
         )
         for suspect in named
     ]
+
+
+def _is_of(suspect: Suspect, ranks: set[int]) -> bool:
+    """Paddle's launcher, below ours, lists whoever it found dead: victims, too."""
+    return suspect.rank is not None and suspect.rank.rank in ranks
 
 
 def failed_somehow(evidence: RunEvidence) -> list[Suspect]:
