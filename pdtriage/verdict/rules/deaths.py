@@ -91,12 +91,12 @@ def _was_refused(reading: RankReading, readings: Sequence[RankReading]) -> bool:
     ending = reading.rank.exit
     if not ending or not ending.code or reading.causes or reading.inner:
         return False
-    if not all(f.says("between-ranks") and f.signature.generic for f in reading.symptoms):
+    if not all(f.category == "comm.init" and f.signature.generic for f in reading.symptoms):
         return False
     if any(r.rank.role != "worker" for r in readings) or len(by_node(readings)) > 1:
         return False
     others = [r for r in readings if r is not reading]
-    if any(f.says("between-ranks") for r in others for f in r.symptoms):
+    if any(f.category == "comm.init" for r in others for f in r.symptoms):
         return False  # what they all wanted to reach is gone
     met = any(r.rank.progress for r in readings)
     return met and bool(others) and all(_ended_later(r.rank.exit) for r in others)

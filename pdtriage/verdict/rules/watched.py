@@ -82,7 +82,7 @@ def _ended_otherwise(cause: LiveCause, rank: Rank) -> bool:
     SIGKILL come from anything but lack of memory."""
     ending = rank.exit or Exit()
     if ending.signal == SIGKILL and not ending.stopped:
-        return not cause.category.startswith("memory.")
+        return cause.category.partition(".")[0] != "memory"
     return cause.frame is not None and ending.code not in (None, 0, 1)
 
 
