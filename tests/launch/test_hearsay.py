@@ -19,6 +19,7 @@ from pdtriage.launch.supervise.events import PeerDiffers, PeerSpoke
 from ..running import wait_until
 from .conftest import NO_SECRET, SECRET, Launcher
 from .test_nodes import free_port
+from .test_ps_command_lines import free_run
 
 CLUSTER = Cluster("ips", 0, ("h0", "h1"), (("h0:1", "h0:2"), ("h1:1", "h1:2")), "h0:1")
 RANK = {"role": "worker", "rank": 3, "exit": {"order": 0, "signal": 11, "time": 1.0}}
@@ -242,7 +243,7 @@ class Stranger:
 def test_a_stranger_stops_no_job_and_changes_no_verdict(
     launcher: Launcher, tmp_path: Path, secret: dict[str, str], failing: bool
 ) -> None:
-    start, port = free_port(), free_port()
+    start, port = free_run(2), free_port()
     addresses = ("127.0.0.1", "127.0.0.2")
     flags = (f"--ips={','.join(addresses)}", f"--start_port={start}", f"--facts-port={port}")
     # the true culprit is rank 0, the stranger names rank 1
@@ -299,7 +300,7 @@ def test_the_secret_reaches_no_child_and_no_file(launcher: Launcher, tmp_path: P
         ]
     ):
         logs = tmp_path / f"log{number}"
-        start = f"--start_port={free_port()}"
+        start = f"--start_port={free_run(2)}"
         run = launcher.run(*flags, start, *words, str(script), log_dir=logs, env=env)
         assert run.code == 0, run.err
         assert "PADDLE_TRAINER_ID" in run.log(0)

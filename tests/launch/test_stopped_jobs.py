@@ -12,6 +12,7 @@ from pdtriage.analysis.pipeline import analyze
 
 from .conftest import NO_SECRET, Launch, Launcher
 from .test_nodes import free_port
+from .test_ps_command_lines import free_run
 
 SLEEPING = ("act.py", *(f"{rank}=sleep" for rank in range(4)))
 
@@ -23,7 +24,7 @@ def meeting(how: str) -> list[tuple[str, ...]]:
         common = (f"--master=127.0.0.1:{port}", "--nnodes=2", "--nproc_per_node=2")
         return [(*common, f"--rank={node}") for node in (0, 1)]
     hosts = ("127.0.0.1", "127.0.0.2")
-    common = (f"--ips={','.join(hosts)}", f"--start_port={free_port()}", f"--facts-port={port}")
+    common = (f"--ips={','.join(hosts)}", f"--start_port={free_run(2)}", f"--facts-port={port}")
     return [(*common, "--nproc_per_node=2", f"--host={host}") for host in hosts]
 
 

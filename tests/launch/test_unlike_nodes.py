@@ -14,6 +14,7 @@ from pdtriage.launch.rendezvous.roll_call import RollCall
 
 from .conftest import NO_SECRET, SECRET, Launcher
 from .test_nodes import free_port
+from .test_ps_command_lines import free_run
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 
@@ -27,7 +28,7 @@ def static(port: int, start: int, *hosts: str, own: int) -> tuple[str, ...]:
 def test_different_lists_are_refused_before_anything_starts(
     launcher: Launcher, tmp_path: Path, second: tuple[str, ...]
 ) -> None:
-    port, start = free_port(), free_port()
+    port, start = free_port(), free_run(2)
     nodes = [
         launcher.start(
             *(*static(port, start, *hosts, own=own), "act.py", "0=sleep", "1=sleep", "2=sleep"),
@@ -44,7 +45,7 @@ def test_different_lists_are_refused_before_anything_starts(
 def test_without_a_secret_they_are_refused_as_well_where_nothing_runs_yet(
     launcher: Launcher, tmp_path: Path
 ) -> None:
-    port, start = free_port(), free_port()
+    port, start = free_port(), free_run(2)
     nodes = [
         launcher.start(
             *(*static(port, start, *hosts, own=own), "act.py"),
@@ -62,7 +63,7 @@ def test_without_a_secret_they_are_refused_as_well_where_nothing_runs_yet(
 def test_who_comes_late_and_differently_is_noticed_by_those_at_work(
     launcher: Launcher, tmp_path: Path
 ) -> None:
-    port, start = free_port(), free_port()
+    port, start = free_port(), free_run(2)
     flags = (static(port, start, *HOSTS, own=0), static(port, start, *HOSTS[::-1], own=1))
     nodes = []
     for own in (0, 1):
@@ -118,7 +119,7 @@ def test_remains_of_an_earlier_start_are_not_compared() -> None:
 def test_a_node_that_never_reaches_the_port_trains_and_says_so(
     launcher: Launcher, tmp_path: Path
 ) -> None:
-    start = free_port()
+    start = free_run(2)
     nodes = [
         launcher.start(
             *(*static(free_port(), start, *HOSTS, own=own), "act.py", "0=exit:0:1", "1=exit:0:1"),
