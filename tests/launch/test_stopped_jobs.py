@@ -19,12 +19,12 @@ SLEEPING = ("act.py", *(f"{rank}=sleep" for rank in range(4)))
 
 def meeting(how: str) -> list[tuple[str, ...]]:
     """The flags of two nodes."""
-    port = free_port()
     if how == "master":
-        common = (f"--master=127.0.0.1:{port}", "--nnodes=2", "--nproc_per_node=2")
+        common = (f"--master=127.0.0.1:{free_port()}", "--nnodes=2", "--nproc_per_node=2")
         return [(*common, f"--rank={node}") for node in (0, 1)]
     hosts = ("127.0.0.1", "127.0.0.2")
-    common = (f"--ips={','.join(hosts)}", f"--start_port={free_run(2)}", f"--facts-port={port}")
+    port = free_run(3)
+    common = (f"--ips={','.join(hosts)}", f"--start_port={port}", f"--facts-port={port + 2}")
     return [(*common, "--nproc_per_node=2", f"--host={host}") for host in hosts]
 
 
