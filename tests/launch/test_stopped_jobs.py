@@ -88,19 +88,6 @@ def test_without_a_secret_the_others_break_and_know_why(launcher: Launcher, tmp_
 
 
 @pytest.mark.live
-def test_a_node_that_vanished_is_named_not_its_ranks(launcher: Launcher, tmp_path: Path) -> None:
-    nodes = start(launcher, tmp_path, "ips", "gloo_steady.py")
-    for node in nodes:
-        node.wait_for_log("step 3", 2, seconds=90)
-    nodes[1].process.kill()
-    left = nodes[0].finish(90)
-    assert left.code == 1
-    told = " ".join(left.err.split())
-    assert "the launcher, host 127.0.0.2" in told
-    assert "likely: node 1 (127.0.0.2) stopped answering" in told
-
-
-@pytest.mark.live
 @pytest.mark.parametrize(
     ("flags", "number"),
     [((), signal.SIGTERM), (("--launcher=paddle",), signal.SIGINT)],
