@@ -1,77 +1,164 @@
-"""A hint that a job may hang. Only a hint: nothing is ever stopped for being silent."""
+"""Watches whether a job stands still, in a thread of its own, and has its stacks taken then."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
+from pdtriage.hang.places import fold_of
+from pdtriage.hang.rhythm import HangLimits, JobRhythm, RankSample, RhythmState
+from pdtriage.hang.take import StackTarget, TakenStacks
+from pdtriage.hang.taker import take_elsewhere
+from pdtriage.hang.words import summary_of
+from pdtriage.launch.options.secret import SECRET_VARIABLE
+from pdtriage.launch.supervise.processes import HELPERS
 from pdtriage.live.log_follower import ProcessStatus
-from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.model.stacks import StacksReason, Standstill
 from pdtriage.support.language import Text
 
-
-class Hint(NamedTuple):
-    """The same silence for who looks on, and for who reads the report afterwards."""
-
-    now: Text
-    later: Text
+LOOK_EVERY = 1.0
+SECONDS = 20.0
+"""For taking all stacks."""
+OnHang = Literal["report", "stacks", "stop"]
 
 
-class HangWatch:
-    """Hints once when no process has written for `seconds`, and again after the next silence."""
+class HangMonitor:
+    """Looks every second; tells once when the job stands still, and when it goes on after that."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._hinted_at = 0.0
+    def __init__(
+        self,
+        limits: HangLimits,
+        on_hang: OnHang,
+        look: Callable[[], Mapping[int, RankSample]],
+        targets: Callable[[], Sequence[StackTarget]],
+        tell: Callable[[Standstill], None],
+    ) -> None:
+        """`look` says how far the ranks are, `targets` whose stacks to take; `tell` is called in
+        the thread of the monitor."""
+        self._limits = limits
+        self._on_hang = on_hang
+        self._look = look
+        self._targets = targets
+        self._tell = tell
+        self._rhythm = JobRhythm(limits, time.monotonic())
+        self.standstill: Standstill | None = None
+        """The last, while the job has not moved since."""
+        self.gone: list[int] = []
+        """Ranks that have ended with 0."""
+        self._wanted: StacksReason | None = None
+        self._wake = threading.Event()
+        self._leaving = False
+        self._thread: threading.Thread | None = None
 
-    def hint(self, processes: Sequence[ProcessStatus]) -> Hint | None:
-        if self._seconds <= 0 or not processes:
+    def start(self) -> None:
+        """Nothing happens where the machine allows no more threads."""
+        thread = threading.Thread(target=self._run, name="hang-monitor", daemon=True)
+        with contextlib.suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
+
+    def want(self, reason: StacksReason) -> None:
+        """Have the stacks taken now, whatever the rhythm; from any thread."""
+        self._wanted = reason
+        self._wake.set()
+
+    def close(self) -> None:
+        """It ends by itself; nobody waits for stacks that are being taken."""
+        self._leaving = True
+        self._wake.set()
+
+    def still_now(self) -> Standstill | None:
+        """The last standstill with the time that has passed since; None where the job moves."""
+        last = self.standstill
+        if last is None or last.still is None:
             return None
-        last = max(process.wrote for process in processes)
-        quiet = time.monotonic() - last
-        if quiet < self._seconds or self._hinted_at == last:
-            return None
-        self._hinted_at = last
-        slowest = _furthest_behind(processes)
-        behind = _with_step(slowest) if slowest else ""
-        where = f"; furthest behind: {behind}" if behind else ""
-        where_zh = f"；进度最慢：{behind}" if behind else ""
-        look = _look_at(slowest or processes[0])
-        moment = time.strftime("%H:%M:%S")
-        return Hint(
-            Text(
-                f"no process has written a line for {quiet:.0f} s{where}. It may hang: "
-                f"{look} shows where a process is",
-                f"所有进程已 {quiet:.0f} 秒没有输出{where_zh}。可能卡住了："
-                f"可用 {look} 查看进程停在哪里",
-            ),
-            Text(
-                f"at {moment} no process had written a line for {quiet:.0f} s{where}: "
-                "the job may have hung",
-                f"{moment} 时所有进程已 {quiet:.0f} 秒没有输出{where_zh}：作业可能已卡住",
-            ),
+        return last._replace(still=last.still + max(0.0, time.time() - last.time))
+
+    def _run(self) -> None:
+        while not self._leaving:
+            self._wake.wait(LOOK_EVERY)
+            self._wake.clear()
+            if self._leaving:
+                return
+            state = self._rhythm.look(time.monotonic(), self._look())
+            wanted, self._wanted = self._wanted, None
+            if wanted is not None:
+                self._take(wanted, state)
+            elif state.stands and not self._limits.off:
+                if self.standstill is None:
+                    self._take("hang", state)
+            elif self.standstill is not None and state.still < self.standstill.limit_or(0.0):
+                self._tell(self.standstill._replace(moved_on=True, stacks=()))
+                self.standstill = None
+
+    def _take(self, reason: StacksReason, state: RhythmState) -> None:
+        taken = TakenStacks(())
+        if reason != "hang" or self._on_hang != "report":
+            taken = take_elsewhere(self._targets(), SECONDS, _environment(), HELPERS.add)
+        found = Standstill(
+            time.time(),
+            reason,
+            round(state.still, 1),
+            round(state.limit, 1),
+            taken.stacks,
+            tuple(self.gone),
+            taken.notes,
         )
+        if state.stands and not self._limits.off:
+            self.standstill = found
+        if not self._leaving:
+            self._tell(found)
 
 
-def _furthest_behind(processes: Sequence[ProcessStatus]) -> ProcessStatus | None:
-    """The process with the lowest step, where they differ."""
+def alarm_text(found: Standstill, furthest_behind: str) -> Text:
+    """What people are told at once."""
+    if found.reason != "hang" and found.reason != "timeout":
+        head = Text("stacks as asked for", "按要求取得的调用栈")
+    else:
+        head = Text(
+            f"the job has not moved for {found.still:.0f} s",
+            f"作业已 {found.still:.0f} 秒没有前进",
+        )
+        if furthest_behind:
+            head = Text(
+                f"{head.en}; furthest behind: {furthest_behind}",
+                f"{head.zh}；进度最慢：{furthest_behind}",
+            )
+    if found.stacks:
+        said = summary_of(found, fold_of(found))
+        head = Text(f"{head.en}: {said.en}", f"{head.zh}：{said.zh}")
+    for note in found.notes[:1]:
+        head = Text(f"{head.en} ({note.en})", f"{head.zh}（{note.zh}）")
+    return head
+
+
+def furthest_behind(processes: Sequence[ProcessStatus]) -> str:
+    """The process with the lowest step, where they differ: `rank 3, step 12`."""
     stepping = [process for process in processes if process.step is not None]
     if len({_step(process) for process in stepping}) < 2:
-        return None
-    return min(stepping, key=lambda process: (*_step(process), process.name))
+        return ""
+    slowest = min(stepping, key=lambda process: (*_step(process), process.name))
+    epoch, step = _step(slowest)
+    return f"{slowest.name}, step {f'{epoch}/' if epoch else ''}{step}"
+
+
+def sample_of(status: ProcessStatus | None, path: str, moved_bytes: int) -> RankSample:
+    """How far a rank is; the size of its log is asked for here, whoever else reads it."""
+    try:
+        size = float(os.stat(path).st_size) if path else 0.0
+    except OSError:
+        size = 0.0
+    position = None if status is None or status.step is None else _step(status)
+    return RankSample(position, size, moved_bytes)
 
 
 def _step(process: ProcessStatus) -> tuple[int, int]:
     return process.epoch or 0, process.step or 0
 
 
-def _with_step(process: ProcessStatus) -> str:
-    epoch, step = _step(process)
-    return f"{process.name}, step {f'{epoch}/' if epoch else ''}{step}"
-
-
-def _look_at(process: ProcessStatus) -> str:
-    """The command, with the pid where one is known."""
-    if not process.pid:
-        return "`py-spy dump --pid`"
-    return f"`py-spy dump --pid {process.pid}` ({process.name})"
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != SECRET_VARIABLE}

@@ -1,0 +1,103 @@
+"""Finds the ranks of a job among the processes of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+
+from pdtriage.hang.kernel_view import (
+    ProcessVitals,
+    all_vitals,
+    descendants_of,
+    environment_value,
+    vitals_of,
+)
+from pdtriage.hang.take import StackTarget
+from pdtriage.record.reader import read_records
+from pdtriage.support.open_files import writers_of
+
+RANK_VARIABLE = "PADDLE_TRAINER_ID"
+JOB_VARIABLE = "PADDLE_JOB_ID"
+_ROLE_VARIABLE = "TRAINING_ROLE"
+_ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
+_MOST_FILES = 10_000
+
+
+def ranks_of_process(pid: int) -> list[StackTarget]:
+    """The ranks that a launcher has started, or the process itself where it started none."""
+    if vitals_of(pid) is None:
+        return []
+    processes = list(all_vitals())
+    children: dict[int, list[int]] = {}
+    for vitals in processes:
+        children.setdefault(vitals.parent, []).append(vitals.pid)
+    if environment_value(pid, RANK_VARIABLE) is None:
+        below = set(descendants_of(pid, children))
+        found = _topmost(vitals for vitals in processes if vitals.pid in below)
+        if found:
+            return found
+    return [_target(pid)]
+
+
+def ranks_of_folder(folder: str) -> list[StackTarget]:
+    """Those of the newest record whose processes live, else whoever writes the logs there."""
+    for record in reversed(read_records(folder)):
+        if record.ended is None and record.is_live():
+            last = max((process.attempt for process in record.processes), default=0)
+            found = [
+                StackTarget(process.pid, process.role, process.rank)
+                for process in record.processes
+                if process.attempt == last
+                and process.role != "launcher"
+                and vitals_of(process.pid) is not None
+            ]
+            if found:
+                return found
+    pids = set(writers_of(_files_in(folder)))
+    return _topmost(vitals for vitals in all_vitals() if vitals.pid in pids)
+
+
+def ranks_of_job(job: str | None) -> list[StackTarget]:
+    """All ranks on this machine that we may look into; those of one job where it is named."""
+    return _topmost(
+        vitals
+        for vitals in all_vitals()
+        if job is None or environment_value(vitals.pid, JOB_VARIABLE) == job
+    )
+
+
+def ranks_among(pids: Collection[int]) -> list[StackTarget]:
+    """Those that were started as ranks; neither their launcher nor what they started themselves."""
+    return _topmost(vitals for vitals in map(vitals_of, pids) if vitals is not None)
+
+
+def _topmost(processes: Iterable[ProcessVitals]) -> list[StackTarget]:
+    """Processes that were started as ranks; what they started themselves inherits the variable."""
+    numbers = {
+        vitals.pid: (vitals.parent, number)
+        for vitals in processes
+        if (number := environment_value(vitals.pid, RANK_VARIABLE)) is not None
+    }
+    top = [
+        pid
+        for pid, (parent, number) in numbers.items()
+        if numbers.get(parent, (0, ""))[1] != number
+    ]
+    return sorted(map(_target, top), key=lambda t: (t.role, -1 if t.rank is None else t.rank))
+
+
+def _target(pid: int) -> StackTarget:
+    number = environment_value(pid, RANK_VARIABLE)
+    role = environment_value(pid, _ROLE_VARIABLE) or ""
+    rank = int(number) if number is not None and number.isdecimal() else None
+    return StackTarget(pid, _ROLES.get(role, "worker"), rank)
+
+
+def _files_in(folder: str) -> Collection[str]:
+    base = os.path.realpath(folder)
+    found: set[str] = set()
+    for root, _, names in os.walk(base):
+        found.update(os.path.join(root, name) for name in names)
+        if len(found) > _MOST_FILES:
+            break
+    return found

@@ -1,0 +1,177 @@
+"""Python stacks of other processes by py-spy, which reads their memory and changes nothing there.
+
+It is asked not to pause a process: one that hangs stands anyhow, and one that does not is not to be
+held up. Only who wants frames of C asks for that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from pdtriage.model.logs import Frame
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
+
+AT_ONCE = 8
+MOST_FRAMES = 64
+MOST_BYTES = 16 << 20
+_TICK = 0.02
+_PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
+MISSING = Text(
+    "py-spy is not installed: `pip install 'pdtriage[hang]'` shows where in Python each process is",
+    "未安装 py-spy：执行 `pip install 'pdtriage[hang]'` 后可显示每个进程停在 Python 的哪一行",
+)
+
+
+class PythonStack(NamedTuple):
+    """Of the main thread, the innermost frame first."""
+
+    frames: tuple[Frame, ...] = ()
+    native: tuple[str, ...] = ()
+    refusal: str = ""
+    """Why there is none."""
+
+
+class _Asked(NamedTuple):
+    pid: int
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+    """A file: a dump of many threads is longer than a pipe holds."""
+    native: bool
+    gently: bool
+
+
+def find_py_spy() -> str | None:
+    """The program: beside our own Python, or on the path."""
+    places = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
+    return shutil.which("py-spy", path=os.pathsep.join(places)) or shutil.which("py-spy")
+
+
+def python_stacks(
+    pids: Sequence[int], seconds: float, *, native: bool = False, stopped: Sequence[int] = ()
+) -> dict[int, PythonStack]:
+    """All that can be had in so many seconds; nobody is waited for longer.
+
+    `stopped` are processes that a signal holds: these can only be looked at without pausing them.
+    """
+    program = find_py_spy()
+    if program is None:
+        return {pid: PythonStack(refusal=MISSING.en) for pid in pids}
+    deadline = time.monotonic() + seconds
+    left = [(pid, native and pid not in stopped, not native or pid in stopped) for pid in pids]
+    running: list[_Asked] = []
+    answers: dict[int, PythonStack] = {}
+    try:
+        while (left or running) and time.monotonic() < deadline:
+            while left and len(running) < AT_ONCE:
+                running.append(_ask(program, *left.pop(0)))
+            done = [asked for asked in running if asked.process.poll() is not None]
+            for asked in done:
+                running.remove(asked)
+                answer = _answer(asked)
+                if answer.refusal and asked.gently and asked.pid not in stopped:
+                    # What changes while it is read makes no sense; a paused process does not.
+                    left.append((asked.pid, asked.native, False))
+                answers[asked.pid] = answer
+            if not done:
+                time.sleep(_TICK)
+    finally:
+        for asked in running:
+            asked.process.kill()
+            asked.process.wait()
+            asked.output.close()
+            answers.setdefault(asked.pid, PythonStack(refusal="it took too long"))
+    return answers
+
+
+def how_to_allow(refusals: Sequence[str]) -> Text | None:
+    """One sentence on how to see more; None where nothing was refused."""
+    if MISSING.en in refusals:
+        return MISSING
+    if not any("ermission" in refusal or "not permitted" in refusal for refusal in refusals):
+        return None
+    scope = _ptrace_scope()
+    if scope in ("1", "2", "3"):
+        return Text(
+            f"the kernel forbids looking into other processes (kernel.yama.ptrace_scope is {scope})"
+            ": run `sysctl kernel.yama.ptrace_scope=0`, or pdtriage as root, to see Python stacks",
+            f"内核禁止查看其他进程（kernel.yama.ptrace_scope 为 {scope}）："
+            "执行 `sysctl kernel.yama.ptrace_scope=0` 或以 root 运行 pdtriage，"
+            "才能看到 Python 调用栈",
+        )
+    return Text(
+        "looking into other processes is forbidden here: start the container with "
+        "`--cap-add=SYS_PTRACE`, or run pdtriage as the user of the job, to see Python stacks",
+        "此处不允许查看其他进程：以 `--cap-add=SYS_PTRACE` 启动容器，"
+        "或以作业所属用户运行 pdtriage，才能看到 Python 调用栈",
+    )
+
+
+def parse_dump(content: bytes, pid: int) -> PythonStack:
+    """What `py-spy dump --json` says of the main thread of a process."""
+    try:
+        threads = json.loads(content)
+        main = next(
+            thread
+            for thread in threads
+            if thread.get("os_thread_id") == pid or thread.get("thread_name") == "MainThread"
+        )
+        return _stack_of(list(main["frames"])[:MOST_FRAMES])
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
+        return PythonStack(refusal="no Python is there")
+
+
+def _stack_of(listed: Sequence[dict[str, object]]) -> PythonStack:
+    frames, native = [], []
+    for frame in listed:
+        file, name = str(frame.get("filename") or ""), str(frame.get("name") or "")
+        if file.endswith(".py") or file.startswith("<"):
+            line = frame.get("line")
+            frames.append(Frame(file, line if isinstance(line, int) else 0, name))
+        elif not frames:
+            native.append(name)
+    return PythonStack(tuple(frames), tuple(native), "" if frames else "no Python is there")
+
+
+def _ask(program: str, pid: int, native: bool, gently: bool) -> _Asked:
+    words = [program, "dump", "--json", "--full-filenames", "--pid", str(pid)]
+    words += ["--native"] if native else ["--nonblocking"] if gently else []
+    output = tempfile.TemporaryFile()  # noqa: SIM115 (whoever takes the answer closes it)
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+    )
+    return _Asked(pid, process, output, native, gently)
+
+
+def _answer(asked: _Asked) -> PythonStack:
+    with asked.output as output:
+        output.seek(0)
+        content = output.read(MOST_BYTES)
+    if asked.process.returncode == 0:
+        return parse_dump(content, asked.pid)
+    reasons = list(_reasons(content.decode("utf-8", "replace")))
+    return PythonStack(refusal=reasons[0] if reasons else "py-spy failed")
+
+
+def _reasons(text: str) -> Iterator[str]:
+    """Its own words; what is denied says so somewhere."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    yield from (line for line in lines if "ermission" in line or "not permitted" in line)
+    yield from (line.removeprefix("Error: ") for line in lines if line.startswith("Error:"))
+
+
+def _ptrace_scope() -> str:
+    try:
+        with open(_PTRACE_SCOPE, encoding="ascii") as stream:
+            return stream.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,76 @@
+"""Has stacks taken by a process of its own, so that whoever asks is not held up by what it does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from pdtriage.hang.take import StackTarget, TakenStacks, take_stacks
+from pdtriage.model.stacks import Standstill
+from pdtriage.record.stacks import plain_standstill, read_standstill
+from pdtriage.support.language import Text
+
+BEYOND = 5.0
+"""Seconds that the process has beyond those it takes stacks in."""
+MOST_BYTES = 32 << 20
+_BOOT = """
+import sys
+sys.path[:] = sys.argv[1:]
+from pdtriage.hang.taker import serve
+serve()
+"""
+_NOT_TAKEN = Text("the stacks could not be taken in time", "未能及时取得调用栈")
+
+
+def take_elsewhere(
+    targets: Sequence[StackTarget],
+    seconds: float,
+    environ: Mapping[str, str],
+    on_start: Callable[[int], None] | None = None,
+) -> TakenStacks:
+    """The stacks, after `seconds` and a few more at the latest; `on_start` is told of the pid."""
+    question = json.dumps({"targets": [list(target) for target in targets], "seconds": seconds})
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environ),
+            start_new_session=True,
+        )
+    except OSError:
+        return TakenStacks((), (_NOT_TAKEN,))
+    if on_start is not None:
+        on_start(process.pid)
+    try:
+        answer, _ = process.communicate(question.encode(), timeout=seconds + BEYOND)
+    except (subprocess.TimeoutExpired, OSError):
+        answer = b""
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    try:
+        taken = read_standstill(json.loads(answer[:MOST_BYTES]))
+    except (ValueError, AttributeError, RecursionError):
+        return TakenStacks((), (_NOT_TAKEN,))
+    return TakenStacks(taken.stacks, taken.notes)
+
+
+def serve() -> None:
+    """The life of the process: one question, one answer, and it ends by itself."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    asked = json.loads(sys.stdin.buffer.read())
+    seconds = float(asked["seconds"])
+    signal.alarm(int(seconds + 2 * BEYOND))
+    taken = take_stacks([StackTarget(*target) for target in asked["targets"]], seconds)
+    answer = Standstill(time.time(), "asked", stacks=taken.stacks, notes=taken.notes)
+    sys.stdout.write(json.dumps(plain_standstill(answer)))
+    sys.stdout.flush()

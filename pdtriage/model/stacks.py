@@ -1,0 +1,63 @@
+"""Where the processes of a job stood at one moment, and since when it had not moved."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pdtriage.model.logs import Frame
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
+
+StackSource = Literal["py-spy", "faulthandler", "kernel"]
+StacksReason = Literal["hang", "timeout", "interrupt", "asked"]
+
+
+class ProcessStack(NamedTuple):
+    """One process, and what its main thread was doing."""
+
+    pid: int
+    role: str = "worker"
+    rank: int | None = None
+    helper: bool = False
+    """A child of the rank, as a rule one that loads data for it."""
+    frames: tuple[Frame, ...] = ()
+    """The innermost first; empty where only the kernel told of it."""
+    native: tuple[str, ...] = ()
+    """Functions of C and C++ below the innermost frame, the innermost first."""
+    state: str = ""
+    """By the kernel: `R` runs, `S` waits, `D` waits for a device, `T` was stopped by a signal."""
+    waits_in: str = ""
+    """The system call it waits in; empty while it runs."""
+    cpu_seconds: float | None = None
+    source: StackSource = "kernel"
+    step: int | None = None
+    """The last it printed."""
+    quiet: float | None = None
+    """Seconds since its last line."""
+    host: str | None = None
+
+
+class Standstill(NamedTuple):
+    """The stacks of a job at one moment, and why somebody wanted them."""
+
+    time: float
+    reason: StacksReason
+    still: float | None = None
+    """Seconds since anything had moved; None where nobody measured."""
+    limit: float | None = None
+    """Seconds that this job may stand still, by its own rhythm so far."""
+    stacks: tuple[ProcessStack, ...] = ()
+    gone: tuple[int, ...] = ()
+    """Ranks that had ended before, with 0."""
+    notes: tuple[Text, ...] = ()
+    moved_on: bool = False
+    """The job went on after that."""
+
+    def limit_or(self, otherwise: float) -> float:
+        return otherwise if self.limit is None else self.limit
+
+    @property
+    def is_hang(self) -> bool:
+        """It stood still for longer than it ever did, and nothing moved after that."""
+        known = self.still is not None and self.limit is not None
+        return known and not self.moved_on and (self.still or 0.0) >= (self.limit or 0.0)
