@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pdtriage.launch.options.elastic import EtcdAccess
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -22,17 +22,23 @@ if TYPE_CHECKING:
 _MOST_COMPARED = 100
 """Etcd refuses transactions of more than 128 comparisons."""
 _API = "/v3/"
-_WATCH_SILENCE = 20.0
-"""Seconds without a word after which the stream of a watch is opened anew: it may be dead."""
-_WATCH_PAUSE = 1.0
 _STORE_LEASE = 30
 """Seconds after which etcd forgets who wrote with a lease of the store and did not delete it."""
 _NO_ETCD = "what answers there is no etcd"
+_REFUSALS = (
+    *("authentication failed", "invalid auth token", "user name is empty", "permission denied"),
+    *("revision of auth store is old", "authentication is not enabled", "user name not found"),
+)
+"""What etcd says to those it does not know, or who may not."""
 _Read = TypeVar("_Read")
 
 
 class EtcdAwayError(Exception):
     """There was no answer, or none that helps; the text says which."""
+
+
+class EtcdRefusedError(EtcdAwayError):
+    """It answers, but not to us: the user, the password or a right is missing."""
 
 
 class LeaseLostError(Exception):
@@ -58,11 +64,16 @@ class Snapshot(NamedTuple):
 class Etcd:
     """One etcd. Not for several threads at once: each makes its own."""
 
-    def __init__(self, host: str, port: int, timeout: float = 3.0) -> None:
+    def __init__(
+        self, host: str, port: int, timeout: float = 3.0, access: EtcdAccess | None = None
+    ) -> None:
         self.host = host
         self.port = port
         self.timeout = timeout
+        self._access = access or EtcdAccess()
         self._client: Etcd3Client | None = None
+        self._is_known = False
+        """Whether it gave us a token, or asks for none."""
 
     def prepare(self) -> None:
         """Import what is needed now: on a busy machine that may take seconds."""
@@ -70,7 +81,7 @@ class Etcd:
 
     def another(self) -> Etcd:
         """For another thread."""
-        return Etcd(self.host, self.port, self.timeout)
+        return Etcd(self.host, self.port, self.timeout, self._access)
 
     def version(self) -> str:
         """`3.5.1`; raises where something else, or nothing, answers."""
@@ -139,6 +150,7 @@ class Etcd:
         from requests.exceptions import RequestException
 
         client = self._connection()
+        self._authenticate()
         asked = {"create_request": {"key": _bytes(first), "range_end": _bytes(last)}}
         patience = (self.timeout, silence)
         try:
@@ -146,8 +158,12 @@ class Etcd:
                 client.get_url("watch"), json=asked, stream=True, timeout=patience
             ) as answer:
                 if answer.status_code != 200:
+                    self._is_known = False
                     raise EtcdAwayError(f"HTTP {answer.status_code}")
                 for line in answer.iter_lines():
+                    if b'"canceled":true' in line:
+                        self._is_known = False
+                        raise EtcdAwayError("the watch was refused")
                     if line.strip():
                         yield
                 raise EtcdAwayError("the stream ended")
@@ -171,6 +187,34 @@ class Etcd:
             raise EtcdAwayError(_NO_ETCD) from None
 
     def _post(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
+        self._authenticate()
+        try:
+            return self._post_once(path, question)
+        except EtcdRefusedError:
+            if not self._access.user:
+                raise
+            # An etcd that was restarted knows none of its tokens, and some grow old.
+            self._is_known = False
+            self._authenticate()
+            return self._post_once(path, question)
+
+    def _authenticate(self) -> None:
+        """Have a token for what is asked next."""
+        if self._is_known or not self._access.user:
+            return
+        headers = self._connection().session.headers
+        headers.pop("Authorization", None)
+        who = {"name": self._access.user, "password": self._access.password.reveal()}
+        try:
+            token = self._post_once("auth/authenticate", who).get("token")
+            if isinstance(token, str):
+                headers["Authorization"] = token
+        except EtcdRefusedError as error:
+            if "authentication is not enabled" not in str(error):
+                raise
+        self._is_known = True
+
+    def _post_once(self, path: str, question: Mapping[str, object]) -> dict[str, Any]:
         from etcd3gw.exceptions import (
             ConnectionFailedError,
             ConnectionTimeoutError,
@@ -183,12 +227,14 @@ class Etcd:
             answer = client.post(client.get_url(path), json=question)
         except ConnectionTimeoutError:
             raise EtcdAwayError(f"no answer within {self.timeout:g} s") from None
-        except ConnectionFailedError:
-            raise EtcdAwayError("cannot be connected to") from None
+        except ConnectionFailedError as error:
+            raise EtcdAwayError(_why_not_connected(error.detail_text or "")) from None
         except Etcd3Exception as error:
             message = _message_of(error.detail_text)
             if "lease not found" in message:
                 raise LeaseLostError(message) from None
+            if any(words in message for words in _REFUSALS):
+                raise EtcdRefusedError(message) from None
             raise EtcdAwayError(message or type(error).__name__) from None
         except (RequestException, ValueError) as error:
             # An HTTP server that is no etcd, or one that hung up in the middle.
@@ -201,7 +247,18 @@ class Etcd:
         if self._client is None:
             from etcd3gw.client import Etcd3Client
 
-            self._client = Etcd3Client(self.host, self.port, timeout=self.timeout, api_path=_API)
+            access = self._access
+            certificate, key = access.certificate or (None, None)
+            self._client = Etcd3Client(
+                self.host,
+                self.port,
+                protocol="https" if access.ca else "http",
+                ca_cert=access.ca,
+                cert_cert=certificate,
+                cert_key=key,
+                timeout=self.timeout,
+                api_path=_API,
+            )
             # A proxy for the internet knows nothing of the cluster's own machines.
             self._client.session.trust_env = False
         return self._client
@@ -255,47 +312,6 @@ class EtcdStore:
         return self._granted
 
 
-class KeyWatch:
-    """Calls `notify` for every change of a key from `first` on and before `last`, in a thread.
-
-    That is a hint to look: a stream ends when etcd restarts, or falls silent when a cable is cut.
-    So whoever is notified also looks by the clock, only less often while the watch works.
-    """
-
-    def __init__(self, etcd: Etcd, first: str, last: str, notify: Callable[[], None]) -> None:
-        self.works = False
-        """Whether the stream is open, as far as can be known."""
-        self._etcd = etcd
-        self._range = (first, last)
-        self._notify = notify
-        self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="etcd-watch", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        """The thread ends with its stream, and nobody is notified any more."""
-        self._closed.set()
-
-    def _run(self) -> None:
-        while not self._closed.is_set():
-            try:
-                self._follow_stream()
-            except EtcdAwayError:
-                # Whoever looks by the clock finds out, and says so.
-                self.works = False
-                self._closed.wait(_WATCH_PAUSE)
-        self._etcd.close()
-
-    def _follow_stream(self) -> None:
-        for _ in self._etcd.changes(*self._range, silence=_WATCH_SILENCE):
-            if self._closed.is_set():
-                return
-            self.works = True
-            self._notify()
-
-
 def _snapshot(answer: Mapping[str, Any]) -> Snapshot:
     entries = {}
     for part in answer.get("responses", []):
@@ -335,6 +351,18 @@ def _bytes(text: str | bytes) -> str:
 
 def _text(encoded: str) -> str:
     return base64.b64decode(encoded).decode("utf-8", "replace")
+
+
+def _why_not_connected(error: str) -> str:
+    """What is wrong with TLS, where that is what is wrong."""
+    if "CERTIFICATE_VERIFY_FAILED" in error:
+        why = error.rpartition("verify failed: ")[2].partition(" (_ssl")[0]
+        return f"its certificate is not trusted: {why[:100]}"
+    if "SSL" in error:
+        return "it does not speak TLS as we do, or asks for a certificate (--etcd_cert)"
+    if "Connection aborted" in error:
+        return "it hung up; an etcd that speaks TLS does so to those who do not (--etcd_ca)"
+    return "cannot be connected to"
 
 
 def _message_of(detail: str | None) -> str:

@@ -15,7 +15,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, KeyWatch, LeaseLostError
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, EtcdRefusedError, LeaseLostError
+from pdtriage.launch.elastic.etcd_watch import KeyWatch
 from pdtriage.launch.elastic.generation import (
     Announcement,
     ElasticMember,
@@ -43,6 +44,7 @@ from pdtriage.launch.elastic.membership_events import (
     why_it_changes,
 )
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.plan.start_refusals import not_started, out_of_threads
 
 _LOOK = 0.2
 _LOOK_WHEN_BUSY = 0.5
@@ -77,6 +79,8 @@ class Membership:
         self.away_since: float | None = None
         self.error = ""
         """Why etcd could not be asked the last time."""
+        self.refused = False
+        """It answered then, but not to us."""
         self.crashed: BaseException | None = None
         self._etcd = etcd
         self._flags = flags
@@ -101,7 +105,10 @@ class Membership:
 
     def start(self) -> None:
         self._etcd.prepare()
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            raise not_started("pdtriage", out_of_threads()) from None
         self._watch.start()
 
     def offer(self, speech: Announcement) -> None:
@@ -319,6 +326,7 @@ class Membership:
 
     def _missed(self, error: Exception) -> None:
         self.error = str(error)
+        self.refused = isinstance(error, EtcdRefusedError)
         if self.away_since is None:
             self.away_since = time.monotonic()
         elif not self._complained:

@@ -13,12 +13,15 @@ from pdtriage.launch.elastic.generation_rules import is_running, waiting
 from pdtriage.launch.elastic.membership import Membership
 from pdtriage.launch.elastic.membership_events import EtcdBack, EtcdSilent
 from pdtriage.launch.options.elastic import (
+    etcd_access,
     etcd_address,
+    etcd_of,
     level_of,
     patience_of,
     patience_with_etcd,
     terms_of,
     ttl_of,
+    version_command,
 )
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.cluster import Cluster
@@ -61,9 +64,10 @@ class Elastic:
         self._watch = watch
         self._observer = observer
         host, port = etcd_address(flags)
+        access = etcd_access(flags)
         self._ttl = ttl = ttl_of(environ)
         self._place = f"{host}:{port}"
-        self._address = (host, port, max(0.5, min(3.0, ttl / 3)))
+        self._address = (host, port, max(0.5, min(3.0, ttl / 3)), access)
         self._keys = Keys(flags.job_id)
         self.membership = Membership(
             Etcd(*self._address), self._keys, pod, flags, terms_of(flags), ttl, watch.send
@@ -147,7 +151,7 @@ class Elastic:
         """While nothing runs there is nothing to do but to wait, and not for ever."""
         away, patience = self.membership.away_since, patience_with_etcd(self.flags)
         if away is not None and time.monotonic() - away > patience:
-            raise _unreachable(self._place, patience, self.membership.error)
+            raise _unreachable(self.flags, patience, self.membership.error)
 
     def warn(self, text: Text) -> None:
         self._observer.notice(Noted(text, "WARNING"))
@@ -165,8 +169,10 @@ class Elastic:
         patience = float(max(1, self.flags.elastic_timeout))
         deadline = time.monotonic() + patience
         while self.membership.view is None:
+            if self.membership.refused:
+                raise _refused(self._place, self.membership.error)
             if time.monotonic() > deadline:
-                raise _unreachable(self._place, patience, self.membership.error)
+                raise _unreachable(self.flags, patience, self.membership.error)
             self.wait()
         self._reached = True
 
@@ -309,7 +315,23 @@ def _trying(silent: EtcdSilent, seconds: int) -> Text:
     )
 
 
-def _unreachable(place: str, seconds: float, error: str) -> UserError:
+def _refused(place: str, error: str) -> UserError:
+    return UserError(
+        Text(
+            f"The etcd at {place} does not let this job in: {error}.",
+            f"{place} 上的 etcd 拒绝了本作业：{error}。",
+        ),
+        Text(
+            "Give --etcd_user and PDTRIAGE_ETCD_PASSWORD of a user who may read and write the keys "
+            "of the job (docs/elastic.md).",
+            "请提供有权读写本作业各键的用户：--etcd_user 和 PDTRIAGE_ETCD_PASSWORD"
+            "（见 docs/elastic.md）。",
+        ),
+    )
+
+
+def _unreachable(flags: LaunchFlags, seconds: float, error: str) -> UserError:
+    place, check = etcd_of(flags), version_command(flags)
     return UserError(
         Text(
             f"The etcd at {place} could not be used for {seconds:g} s: {error}.",
@@ -317,8 +339,7 @@ def _unreachable(place: str, seconds: float, error: str) -> UserError:
         ),
         Text(
             "Check that it runs and can be reached from this node: "
-            f"`curl http://{place}/version` (`pdtriage doctor` checks it, too).",
-            f"请确认它正在运行且本节点可以访问：`curl http://{place}/version`"
-            "（`pdtriage doctor` 也会检查）。",
+            f"`{check}` (`pdtriage doctor` checks it, too).",
+            f"请确认它正在运行且本节点可以访问：`{check}`（`pdtriage doctor` 也会检查）。",
         ),
     )
