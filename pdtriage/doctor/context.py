@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,7 @@ class Context:
         *,
         probe: Probe | None = None,
         processes: int | None = None,
+        peers: Sequence[str] = (),
         root: str = "/",
         wishes: Wishes | None = None,
         clock: Callable[[], float] = time.time,
@@ -75,6 +76,8 @@ class Context:
         self.wishes = wishes or Wishes()
         self.clock = clock
         self._processes = processes
+        self.peers = peers
+        """An endpoint of every other node, where the nodes have met."""
         self._answers: Answers | None = None
         self._met = False
         self.flags = flags

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pdtriage.doctor.context import Context
 from pdtriage.doctor.ports import http_answer
-from pdtriage.launch.options.elastic import as_elastic, etcd_address, etcd_of
+from pdtriage.launch.options.elastic import as_elastic, etcd_access, etcd_address, etcd_of
 from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.addresses import is_local, split_endpoint
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
@@ -204,7 +204,8 @@ def _etcd_store(context: Context) -> EtcdStore | None:
     from pdtriage.launch.elastic.etcd import Etcd, EtcdStore
 
     try:
-        return EtcdStore(Etcd(*etcd_address(context.flags), _PATIENCE))
+        flags = context.flags
+        return EtcdStore(Etcd(*etcd_address(flags), _PATIENCE, etcd_access(flags)))
     except UserError:
         return None  # Another check tells that.
 

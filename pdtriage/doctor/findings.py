@@ -56,14 +56,15 @@ def cheap_findings(
     *,
     cards: Sequence[str] = (),
     besides: Collection[int] = (),
+    peers: Sequence[str] = (),
     root: str = "/",
 ) -> list[Finding]:
     """What a launch of so many processes on this node should warn about.
 
     Only the checks that cost nothing, and only bad news. `cards` (`gpu:3`) are those the launch
-    uses, `besides` its own processes, who may hold them.
+    uses, `besides` its own processes, who may hold them, `peers` an endpoint of each other node.
     """
-    context = Context(flags, environ, processes=processes, root=root)
+    context = Context(flags, environ, processes=processes, peers=peers, root=root)
     found = [check.look(context) for check in checks_of(_CHEAP_FAMILIES) if check.cheap]
     if cards:
         from pdtriage.doctor.checks.cards import held_cards

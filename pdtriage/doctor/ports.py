@@ -69,6 +69,18 @@ def ports_of_peers(context: Context) -> list[tuple[str, int]]:
     return found
 
 
+def one_of_each_peer(context: Context) -> list[tuple[str, int]]:
+    """Where every other node can be tried once, as far as they are known."""
+    given = context.flags.master or ""
+    found: dict[str, int] = {}
+    with contextlib.suppress(ValueError):
+        found.update([split_endpoint(given)] if given and "://" not in given else [])
+    # The last port of a node is that of the exchange, or of a trainer at whom nobody meets.
+    for host, port in (*map(split_endpoint, context.peers), *reversed(ports_of_peers(context))):
+        found.setdefault(host, port)
+    return [(host, port) for host, port in found.items() if not is_local(host)][:_AT_ONCE]
+
+
 def reach(host: str, port: int, patience: float = PATIENCE) -> Reach:
     try:
         with socket.create_connection((host, port), timeout=patience):

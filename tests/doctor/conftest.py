@@ -116,10 +116,3 @@ def listener() -> Iterator[int]:
 def etcd(tmp_path: Path) -> Iterator[RealEtcd]:
     with running_etcd(tmp_path) as place:
         yield place
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port: int = probe.getsockname()[1]
-        return port

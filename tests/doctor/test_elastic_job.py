@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ..etcd import RealEtcd
-from .conftest import Machine, free_port
+from ..ports import free_port
+from .conftest import Machine
 
 RANGE = "--nnodes=2:4"
 

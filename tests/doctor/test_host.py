@@ -172,8 +172,11 @@ def test_container_with_a_network_of_its_own(machine: Machine) -> None:
     machine.network("eth0", 24, 25)
     assert machine.look("container-network", *TWO).status == "ok", "not in a container"
     machine.write("/.dockerenv", "")
-    found = machine.look("container-network", *TWO)
+    found = machine.look("container-network", "--ips=10.77.0.1,nowhere.invalid", "--host=10.77.0.1")
     assert (found.status, "--net=host" in found.advice.en) == ("warning", True)
+    assert "no way from it to nowhere.invalid" in found.seen.en
+    known = machine.look("container-network", "--nnodes=2")
+    assert (known.status, "not known yet" in known.seen.en) == ("ok", True)
     assert machine.look("container-network").status == "skipped"
     pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
     assert machine.look("container-network", *TWO, environ=pod).status == "ok"

@@ -12,7 +12,8 @@ import pytest
 
 from pdtriage.launch.rendezvous.kv import KVServer
 
-from .conftest import Machine, free_port
+from ..ports import free_port
+from .conftest import Machine
 
 HERE = ("--ips=127.0.0.1,127.0.0.2", "--host=127.0.0.1")
 

@@ -14,7 +14,8 @@ from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_add
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 
 from ..etcd import RealEtcd
-from .conftest import Machine, free_port, judged
+from ..ports import free_port
+from .conftest import Machine, judged
 
 PATIENT = Wishes(wait=10)
 

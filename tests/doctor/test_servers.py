@@ -6,7 +6,8 @@ import pytest
 
 from ..launch.test_namespaces import ADDRESSES, Nodes
 from ..launch.test_namespaces import nodes as nodes
-from .conftest import Machine, free_port, judged
+from ..ports import free_port
+from .conftest import Machine, judged
 
 LISTS = ("--servers=192.0.2.1:6170,192.0.2.2:6170", "--workers=192.0.2.1:6171,192.0.2.2:6171")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pdtriage.doctor.context import Context
 from pdtriage.doctor.findings import Check, Finding, failed, ok, skipped, warning
 from pdtriage.doctor.ports import PATIENCE, reach
-from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError, EtcdRefusedError
 from pdtriage.launch.elastic.generation import Keys
-from pdtriage.launch.options.elastic import etcd_address, etcd_of
+from pdtriage.launch.options.elastic import etcd_access, etcd_address, etcd_of, version_command
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
@@ -33,18 +33,32 @@ def etcd(context: Context) -> Finding:
         )
     try:
         host, port = etcd_address(context.flags)
+        access = etcd_access(context.flags)
     except UserError as refusal:
         return failed(name, refusal.message, refusal.remedy)
     try:
-        version = Etcd(host, port, PATIENCE).version()
+        asked = Etcd(host, port, PATIENCE, access)
+        version = asked.version()
+        asked.read(Keys(context.flags.job_id).members)
         return ok(name, f"etcd {version} at {given}", f"{given} 上的 etcd {version}")
-    except EtcdAwayError:
-        pass
-    check = f"curl http://{host}:{port}/version"
+    except EtcdRefusedError as refusal:
+        return failed(
+            name,
+            Text(f"{given} does not let us in: {refusal}", f"{given} 拒绝了我们：{refusal}"),
+            Text(
+                "Check --etcd_user, PDTRIAGE_ETCD_PASSWORD and what that user may do.",
+                "请检查 --etcd_user、PDTRIAGE_ETCD_PASSWORD 以及该用户的权限。",
+            ),
+        )
+    except EtcdAwayError as error:
+        why = str(error)
+    check = version_command(context.flags)
     if reach(host, port) == "listening":
         return failed(
             name,
-            Text(f"{given} answers, but not as an etcd", f"{given} 有响应，但不是 etcd"),
+            Text(
+                f"{given} answers, but not as an etcd: {why}", f"{given} 有响应，但不是 etcd：{why}"
+            ),
             Text(f"Check the port: `{check}`.", f"请检查端口：`{check}`。"),
         )
     return failed(
@@ -164,7 +178,8 @@ def _registered(context: Context, job: str) -> int:
     """Keys under the job's name, in our own place and in those of Paddle's launchers."""
     try:
         host, port = etcd_address(context.flags)
+        access = etcd_access(context.flags)
         keys = (Keys(job).members, f"/paddle/{job}/", f"/{job}/")
-        return len(Etcd(host, port, PATIENCE).read(*keys).entries)
+        return len(Etcd(host, port, PATIENCE, access).read(*keys).entries)
     except (UserError, EtcdAwayError):
         return 0  # The other check says what is wrong there.

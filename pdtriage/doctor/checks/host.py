@@ -20,6 +20,7 @@ from pdtriage.doctor.kernel import (
     space_of,
     total_memory,
 )
+from pdtriage.launch.plan.cluster import some_of
 from pdtriage.support.language import Text
 
 SHM_FAILS_BELOW = 16 * MIB
@@ -32,6 +33,11 @@ THREADS_AT_LEAST = 8
 MEMORY_PER_PROCESS = GIB
 CLOCK_BEGINS = 1_704_067_200
 """2024-01-01: before it, a machine's clock has never been set."""
+_GLANCE = 1.0
+"""Seconds to wait for a node; the job has started already."""
+_HOST_NETWORK = Text(
+    "Start it with `docker run --net=host`.", "请用 `docker run --net=host` 启动容器。"
+)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
@@ -171,16 +177,32 @@ def container_network(context: Context) -> Finding:
         return skipped(name, "only one node", "只有一个节点")
     if any(not interface.virtual for interface in found):
         return ok(name, "the container uses the host's network", "容器使用宿主机网络")
-    listed = ", ".join(interface.name for interface in found) or "lo"
-    judged = warning if found else failed
-    return judged(
+    if not found:
+        return failed(
+            name,
+            Text("the container has no network but its own lo", "容器没有网络，只有 lo"),
+            _HOST_NETWORK,
+        )
+    from pdtriage.doctor.ports import one_of_each_peer, reach_all  # seldom needed at a launch
+
+    listed = ", ".join(interface.name for interface in found)
+    tried = reach_all(one_of_each_peer(context), _GLANCE)
+    lost = [host for (host, _), how in tried.items() if how not in ("listening", "free")]
+    if not lost:
+        how = ("who answer", "其他节点可达") if tried else ("who are not known yet", "其他节点未知")
+        return ok(
+            name,
+            f"the container has a network of its own ({listed}) towards the other nodes, {how[0]}",
+            f"容器使用独立网络（{listed}）；{how[1]}",
+        )
+    return warning(
         name,
         Text(
-            f"the container has a network of its own ({listed}): other nodes do not reach its "
-            "ports",
-            f"容器使用独立网络（{listed}）：其他节点访问不到它的端口",
+            f"the container has a network of its own ({listed}), and there is no way from it to "
+            f"{some_of(lost)}",
+            f"容器使用独立网络（{listed}），从中无法连接 {some_of(lost)}",
         ),
-        Text("Start it with `docker run --net=host`.", "请用 `docker run --net=host` 启动容器。"),
+        _HOST_NETWORK,
     )
 
 

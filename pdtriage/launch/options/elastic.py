@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.launch.options.secret import Secret
 from pdtriage.launch.plan.addresses import split_endpoint
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.support.errors import UserError
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 SCHEME = "etcd://"
 DEFAULT_TTL = 10
+_LONGEST_FILE = 1 << 20
 _FIXED_SIZE = 10
 """As under Paddle's launcher: a job of fixed size waits so many times longer for its nodes."""
 _ETCD_IS_AWAY = 10
@@ -27,6 +30,17 @@ _NO_JOB_ID = Text(
     "作业没有自己的 id，同一 etcd 上的其他作业会被当成它的节点：请设置 --job_id my-job-1",
 )
 _LEGACY_ONLY = ("elastic_pre_hook", "scale", "force")
+
+
+class EtcdAccess(NamedTuple):
+    """How an etcd is spoken to: in plain text to nobody in particular, or as these say."""
+
+    user: str = ""
+    password: Secret = Secret()
+    ca: str | None = None
+    """Where this is, TLS is spoken."""
+    certificate: tuple[str, str] | None = None
+    """To be shown, and its key."""
 
 
 def etcd_of(flags: LaunchFlags) -> str | None:
@@ -65,12 +79,12 @@ def etcd_address(flags: LaunchFlags) -> tuple[str, int]:
     if "@" in place:
         raise UserError(
             Text(
-                "An etcd that asks for a user and a password is not supported.",
-                "不支持需要用户名和密码的 etcd。",
+                "An etcd's address must not hold a user and a password: everybody would see them.",
+                "etcd 地址中不能写用户名和密码：任何人都能看到。",
             ),
             Text(
-                "Use one inside the cluster's own network that asks for none.",
-                "请使用集群内部网络中不需要认证的 etcd。",
+                "Use --etcd_user and PDTRIAGE_ETCD_PASSWORD (or --etcd_password @FILE).",
+                "请使用 --etcd_user 和 PDTRIAGE_ETCD_PASSWORD（或 --etcd_password @文件）。",
             ),
         )
     try:
@@ -79,10 +93,56 @@ def etcd_address(flags: LaunchFlags) -> tuple[str, int]:
         raise UserError(
             Text(f"{place!r} is no place of an etcd.", f"{place!r} 不是合法的 etcd 地址。"),
             Text(
-                "Write --master etcd://host:2379 (one host and port, without TLS).",
-                "请写 --master etcd://host:2379（一个主机和端口，不带 TLS）。",
+                "Write --master etcd://host:2379 (one host and port).",
+                "请写 --master etcd://host:2379（一个主机和端口）。",
             ),
         ) from None
+
+
+def etcd_access(flags: LaunchFlags) -> EtcdAccess:
+    """How to speak to it; raises `UserError` where something is missing."""
+    user, password = flags.etcd_user or "", flags.password.reveal()
+    if bool(user) != bool(password):
+        raise _incomplete("--etcd_user", "--etcd_password")
+    if bool(flags.etcd_cert) != bool(flags.etcd_key):
+        raise _incomplete("--etcd_cert", "--etcd_key")
+    if flags.etcd_cert and not flags.etcd_ca:
+        raise _incomplete("--etcd_cert", "--etcd_ca")
+    for name in ("etcd_ca", "etcd_cert", "etcd_key"):
+        if path := getattr(flags, name):
+            _read(name, path)
+    if password.startswith("@"):
+        password = _read("etcd_password", password[1:]).strip()
+    certificate = (flags.etcd_cert, flags.etcd_key) if flags.etcd_cert and flags.etcd_key else None
+    return EtcdAccess(user, Secret(password), flags.etcd_ca, certificate)
+
+
+def version_command(flags: LaunchFlags) -> str:
+    """What a person types to see whether the etcd can be reached."""
+    ca = f"--cacert {flags.etcd_ca} " if flags.etcd_ca else ""
+    return f"curl {ca}http{'s' * bool(ca)}://{etcd_of(flags)}/version"
+
+
+def _read(flag: str, path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read(_LONGEST_FILE)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise UserError(
+            Text(
+                f"--{flag}: {path} cannot be read: {reason}.",
+                f"--{flag}：无法读取 {path}：{reason}。",
+            ),
+            Text("Check its name and its permissions.", "请检查文件名和权限。"),
+        ) from None
+
+
+def _incomplete(one: str, other: str) -> UserError:
+    return UserError(
+        Text(f"{one} and {other} need each other.", f"{one} 和 {other} 必须同时给出。"),
+        Text("Give both (the variables count, too).", "请同时给出（也可用环境变量）。"),
+    )
 
 
 def level_of(flags: LaunchFlags) -> int:

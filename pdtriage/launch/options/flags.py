@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pdtriage.launch.options.secret import SECRET_VARIABLE, Secret
+from pdtriage.launch.options.secret import PASSWORD_VARIABLE, SECRET_VARIABLE, Secret
 from pdtriage.support.command_line import flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
@@ -18,7 +18,7 @@ from pdtriage.support.language import Language, Text
 DEFAULT_START_PORT = 6070
 INTERRUPT_GRACE = 30.0
 FAILURE_GRACE = 5.0
-HANG_AFTER = 600.0
+HANG_AFTER = "60:1800"
 ANALYSIS_BUDGET = 30.0
 
 
@@ -218,15 +218,69 @@ class LaunchFlags(NamedTuple):
         "用环境变量设置可避免出现在进程列表中",
         SECRET_VARIABLE,
     )
+    etcd_user: str | None = flag(
+        None,
+        "own",
+        "user at the etcd of --master",
+        "etcd 的用户名",
+        "PDTRIAGE_ETCD_USER",
+    )
+    etcd_password: str | None = flag(
+        None,
+        "own",
+        "password of that user, or @FILE with it; the variable keeps it out of lists of processes",
+        "该用户的密码，或写 @文件；用环境变量设置可避免出现在进程列表中",
+        PASSWORD_VARIABLE,
+    )
+    etcd_ca: str | None = flag(
+        None,
+        "own",
+        "speak TLS with the etcd, whose certificate one of the authorities in this PEM file has "
+        "signed",
+        "与 etcd 使用 TLS 通信，其证书须由该 PEM 文件中的 CA 签发",
+        "PDTRIAGE_ETCD_CA",
+    )
+    etcd_cert: str | None = flag(
+        None,
+        "own",
+        "certificate to show to the etcd, a PEM file",
+        "向 etcd 出示的客户端证书（PEM 文件）",
+        "PDTRIAGE_ETCD_CERT",
+    )
+    etcd_key: str | None = flag(
+        None,
+        "own",
+        "private key of that certificate, a PEM file",
+        "该证书的私钥（PEM 文件）",
+        "PDTRIAGE_ETCD_KEY",
+    )
     ranks: str | None = flag(
         None, "own", "whose logs to show: 0,3 or all", "显示哪些进程的日志：0,3 或 all"
     )
     quiet: bool = flag(False, "own", "show no training log", "不显示训练日志")
-    hang_after: float = flag(
+    hang_after: str = flag(
         HANG_AFTER,
         "own",
-        "warn when no process has written a line for so many seconds ({default}; 0: never)",
-        "所有进程超过这么多秒没有输出时警告（{default}；0 表示从不）",
+        "say that the job stands still after so many seconds without a step or a line, learned "
+        "from its own rhythm between these two ({default}); one number: after exactly that; "
+        "0: never",
+        "作业这么多秒没有新的 step 或输出时判为停滞：在这两个秒数之间按作业自身节奏学习"
+        "（{default}）；只写一个数则恰为该秒数；0 表示从不",
+    )
+    on_hang: str = flag(
+        "stacks",
+        "own",
+        "when the job stands still: report only says so, stacks also shows where every process "
+        "is, stop also ends the job ({default})",
+        "作业停滞时：report 只提示，stacks 同时显示每个进程停在哪里，"
+        "stop 还会结束作业（{default}）",
+        choices=("report", "stacks", "stop"),
+    )
+    timeout: float = flag(
+        0.0,
+        "own",
+        "end the whole run after so many seconds, with the stacks of all processes (0: never)",
+        "整个运行超过这么多秒后结束，并给出所有进程的调用栈（0 表示从不）",
     )
     analysis_budget: float = flag(
         ANALYSIS_BUDGET,
@@ -248,6 +302,8 @@ class LaunchFlags(NamedTuple):
 
     secret: Secret = Secret()
     """What `job_secret` was; that itself is masked once it is read."""
+    password: Secret = Secret()
+    """The same of `etcd_password`."""
     training_script: str = ""
     training_script_args: tuple[str, ...] = ()
     help: bool = False

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from pdtriage.launch.options.flags import FLAGS, HELP_GROUPS, HELP_HEAD, LaunchFlags
-from pdtriage.launch.options.secret import SECRET_FLAG, may_mean, set_apart, without_secret
+from pdtriage.launch.options.secret import SECRET_FLAGS, may_mean, set_apart, without_secrets
 from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Language, Text
@@ -58,7 +58,7 @@ def parse_flags(
         training_script=script,
         training_script_args=tuple(script_args),
         help=reading.help,
-        argv=without_secret(argv, len(script_args) + 1),
+        argv=without_secrets(argv, len(script_args) + 1),
         passthrough=tuple(reading.passthrough),
         given=frozenset(values),
         device_flag=reading.device_flag,
@@ -106,7 +106,7 @@ class _Reading:
                 continue
             text = environ[variable]
             value = self.values[flag.name] = _converted(flag, variable, text)
-            if flag.name != SECRET_FLAG and typed.get(flag.name) != value:
+            if flag.name not in SECRET_FLAGS and typed.get(flag.name) != value:
                 how = Text("overrides", "覆盖了") if flag.name in typed else Text("sets", "设定了")
                 en = f"environment variable {variable}={text} {how.en} --{flag.name}"
                 self.notes.append(Text(en, f"环境变量 {variable}={text} {how.zh} --{flag.name}"))

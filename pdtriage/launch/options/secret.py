@@ -1,13 +1,19 @@
-"""The secret of a job on its way from the command line to those who sign: shown to nobody else."""
+"""Secrets on their way from the command line to those who need them: shown to nobody else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-SECRET_FLAG = "job_secret"
 SECRET_VARIABLE = "PDTRIAGE_JOB_SECRET"
+PASSWORD_VARIABLE = "PDTRIAGE_ETCD_PASSWORD"
+SECRET_VARIABLES = (SECRET_VARIABLE, PASSWORD_VARIABLE)
+"""Nothing that is started may see them."""
+SECRET_FLAGS = {"job_secret": "secret", "etcd_password": "password"}
+"""Each flag, and under which name what it was is kept out of sight."""
 MASKED = "***"
+_SHORTEST = {"job_secret": "job_s", "etcd_password": "etcd_p"}
+"""Beginnings that are long enough to mean one; `--job` has always been --job_id."""
 
 
 class Secret:
@@ -26,22 +32,21 @@ class Secret:
 
 
 def set_apart(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was read, with the secret out of sight; that there is one stays to be seen."""
-    given = values.get(SECRET_FLAG)
-    return {**values, SECRET_FLAG: MASKED, "secret": Secret(given)} if given else dict(values)
+    """What was read, with the secrets out of sight; that there is one stays to be seen."""
+    shown = dict(values)
+    for flag, kept_as in SECRET_FLAGS.items():
+        if values.get(flag):
+            shown |= {flag: MASKED, kept_as: Secret(values[flag])}
+    return shown
 
 
 def may_mean(begin: str, flag: str) -> bool:
-    """Whether a flag's name begins so; `--job` has always been --job_id."""
-    return (
-        bool(begin)
-        and flag.startswith(begin)
-        and (flag != SECRET_FLAG or begin.startswith("job_s"))
-    )
+    """Whether a flag's name begins so."""
+    return bool(begin) and flag.startswith(begin) and begin.startswith(_SHORTEST.get(flag, ""))
 
 
-def without_secret(words: Sequence[str], of_script: int) -> tuple[str, ...]:
-    """The words as typed, but for the secret; the last `of_script` are the script's own."""
+def without_secrets(words: Sequence[str], of_script: int) -> tuple[str, ...]:
+    """The words as typed, but for the secrets; the last `of_script` are the script's own."""
     shown = list(words)
     for place, word in enumerate(words[: len(words) - of_script]):
         spelled, equals, value = word.partition("=")
@@ -56,4 +61,4 @@ def without_secret(words: Sequence[str], of_script: int) -> tuple[str, ...]:
 
 def _is_secret_flag(spelled: str) -> bool:
     name = spelled.removeprefix("--").replace("-", "_")
-    return spelled.startswith("--job") and name.startswith("job_s") and SECRET_FLAG.startswith(name)
+    return spelled.startswith("--") and any(may_mean(name, flag) for flag in SECRET_FLAGS)

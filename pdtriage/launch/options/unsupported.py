@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
-from pdtriage.launch.options.elastic import etcd_of
+from pdtriage.launch.options.elastic import etcd_access, etcd_address, etcd_of
 from pdtriage.launch.options.flags import FLAGS, LaunchFlags
 from pdtriage.launch.plan.cluster import is_cloud
-from pdtriage.launch.supervise.outcome import Outcome
-from pdtriage.support import exit_codes
 from pdtriage.support.errors import UserError
-from pdtriage.support.language import Language, Text
+from pdtriage.support.language import Text
 
 _TUNER = tuple(flag.name for flag in FLAGS if flag.group == "tuner")
 HETER_FLAGS = ("heter_workers", "heter_devices", "heter_worker_num")
@@ -37,19 +34,9 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
             "由 Paddle 自带的启动器调用 poprun 启动",
         )
     if etcd_of(flags) is not None:
+        etcd_address(flags)
+        etcd_access(flags)
         _refuse_elastic(flags)
-
-
-def refuse_on_windows(language: Language) -> Outcome:
-    refusal = UserError(
-        Text("`pdtriage run` does not work on Windows.", "`pdtriage run` 不支持 Windows。"),
-        Text(
-            "`pdtriage analyze` does: point it at the log folder.",
-            "可以用 `pdtriage analyze` 分析日志目录。",
-        ),
-    )
-    print(f"pdtriage run: {refusal.text.in_(language)}", file=sys.stderr)
-    return Outcome(exit_codes.USAGE, refusal=refusal)
 
 
 def mode_of(flags: LaunchFlags) -> str:

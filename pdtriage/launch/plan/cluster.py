@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -54,6 +55,14 @@ class Cluster(NamedTuple):
     @property
     def all_endpoints(self) -> tuple[str, ...]:
         return self.listed or tuple(endpoint for node in self.endpoints for endpoint in node)
+
+    @property
+    def ranks_by_node(self) -> tuple[range, ...]:
+        """Empty where a node may hold any of the trainers."""
+        if self.listed:
+            return ()
+        ends = list(itertools.accumulate(map(len, self.endpoints), initial=0))
+        return tuple(range(first, last) for first, last in itertools.pairwise(ends))
 
     @property
     def first_rank(self) -> int:

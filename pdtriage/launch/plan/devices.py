@@ -204,6 +204,8 @@ def _too_few_cards(wanted: int, pairs: list[tuple[str, str]]) -> UserError:
 def _cpu_wheel(flags: LaunchFlags, environ: Mapping[str, str], wheel: PaddleWheel) -> Devices:
     if flags.devices:
         spelled = f"--{flags.device_flag}={flags.devices}"
+        kind = KIND_OF_FLAG.get(flags.device_flag, "gpu")
+        needed = "paddlepaddle-xpu" if kind == "xpu" else "paddlepaddle-gpu"
         raise UserError(
             Text(
                 f"{spelled} asks for cards, but the Paddle that is installed ({wheel.name} "
@@ -212,9 +214,9 @@ def _cpu_wheel(flags: LaunchFlags, environ: Mapping[str, str], wheel: PaddleWhee
                 f"{wheel.version}）只支持 CPU。",
             ),
             Text(
-                "Install paddlepaddle-gpu, choose another Python with --python, or start CPU "
+                f"Install {needed}, choose another Python with --python, or start CPU "
                 "processes with --nproc_per_node.",
-                "请安装 paddlepaddle-gpu，用 --python 指定其他 Python，或用 --nproc_per_node "
+                f"请安装 {needed}，用 --python 指定其他 Python，或用 --nproc_per_node "
                 "启动 CPU 进程。",
             ),
         )

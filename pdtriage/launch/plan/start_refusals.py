@@ -55,6 +55,11 @@ def not_started(program: str, error: OSError) -> UserError:
     )
 
 
+def out_of_threads() -> OSError:
+    """What a thread that cannot be started means; Python says RuntimeError."""
+    return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
 def refuse_too_few_files(processes: int) -> None:
     """Better before the first process is started than after the last."""
     import resource  # not on Windows, where nothing is started

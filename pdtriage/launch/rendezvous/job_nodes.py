@@ -113,6 +113,13 @@ class Nodes:
 
     def open_channel(self, cluster: Cluster) -> FactsChannel | None:
         """The exchange of facts; None on a single node, or where it cannot be opened."""
+        try:
+            return self._open_channel(cluster)
+        except OSError as error:
+            self._observer.notice(Noted(no_channel(error), "WARNING"))
+            return None
+
+    def _open_channel(self, cluster: Cluster) -> FactsChannel | None:
         if self._elastic is not None:
             return self._opened(self._elastic.open_channel(cluster))
         port = self.flags.facts_port
@@ -126,7 +133,10 @@ class Nodes:
             host = self._rendezvous.server
             client = exchange_of(self._rendezvous.client, self._secret, self._launch, cluster)
             serve = None if host is not None else self._rendezvous.take_over
-            channel = FactsChannel(client, cluster, job, deliver, serve=serve, host=host)
+            place = self._rendezvous.client.host
+            channel = FactsChannel(
+                client, cluster, job, deliver, serve=serve, host=host, address=place
+            )
         else:
             channel = open_static_channel(
                 cluster, job, port, deliver, secret=self._secret, launch=self._launch
@@ -149,6 +159,14 @@ class Nodes:
         for occurrence in self._watch.wait(seconds):
             if isinstance(occurrence, SignalReceived):
                 raise StopRequested(occurrence.signal)
+
+
+def no_channel(error: OSError) -> Text:
+    return Text(
+        f"this node cannot hear what the others tell ({error.strerror}): should one of them fail, "
+        "its processes here go on until they notice themselves",
+        f"本节点收不到其他节点的消息（{error.strerror}）：其他节点失败时，本节点的进程要到自己发现时才会结束",
+    )
 
 
 def _no_exchange(port: int) -> Text:

@@ -15,6 +15,7 @@ from pdtriage.launch.rendezvous.kv_server import (
     MAX_ANSWER,
     MAX_VALUE,
     PROOF,
+    SEEN_AS,
     KVServer,
     request_text,
 )
@@ -38,10 +39,18 @@ class KVClient:
         """The server takes nothing from those who do not know the secret of its job."""
         self.occupied = False
         """Nodes have met there already, and this one is not among them."""
+        self.seen_as: str | None = None
+        """Our address, as the server sees it; None of a server that is not ours."""
+        self.is_paddles = False
+        """The server is that of Paddle's own launcher."""
         self._secret = secret
         self.host = host
         self.port = port
         self.timeout = timeout
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.host}:{self.port}"
 
     def put(self, key: str, value: str) -> bool:
         status, _ = self._ask("POST", key, value.encode())
@@ -80,6 +89,8 @@ class KVClient:
             connection.request(method, path, body, proof)
             response = connection.getresponse()
             self.refused = response.status == http.client.FORBIDDEN
+            self.seen_as = response.getheader(SEEN_AS)
+            self.is_paddles = response.status == http.client.OK and self.seen_as is None
             if method == "POST":
                 self.occupied = response.status == http.client.CONFLICT
             return response.status, response.read(MAX_ANSWER)

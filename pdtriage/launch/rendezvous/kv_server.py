@@ -15,16 +15,20 @@ import selectors
 import socket
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+
+from pdtriage.launch.plan.start_refusals import out_of_threads
 
 if TYPE_CHECKING:
     from pdtriage.launch.rendezvous.job_secret import JobSecret
 
 PROOF = "X-Pdtriage-Proof"
 """Header that shows that who asks knows the secret of the job."""
+SEEN_AS = "X-Pdtriage-Seen-As"
+"""Header that tells who asks by which address it came; Paddle's own server has none."""
 MAX_VALUE = 1 << 20
 MAX_KEYS = 16_384
 MAX_KEY = 1_024
@@ -54,7 +58,8 @@ class KVServer:
     """A store for the nodes of one job, served by one daemon thread."""
 
     def __init__(self, port: int, address: str = "", secret: JobSecret | None = None) -> None:
-        """With a `secret`, nobody else is answered, but that the server is there."""
+        """With a `secret`, nobody else is answered, but that the server is there. An OSError says
+        that the port is taken, or with EAGAIN that there is no thread to serve it."""
         self.store = _Store()
         self._secret = secret
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -76,7 +81,11 @@ class KVServer:
         self._open: dict[int, _Connection] = {}
         """By descriptor, the oldest first."""
         self._thread = threading.Thread(target=self._serve, name="kv-server", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._release()
+            raise out_of_threads() from None
 
     def end_meeting(self, prefix: str) -> None:
         """All nodes are here: who comes now belongs to another start of the job."""
@@ -103,11 +112,14 @@ class KVServer:
                     for late in [c for c in self._open.values() if c.until < swept]:
                         self._drop(late)
         finally:
-            for connection in list(self._open.values()):
-                self._drop(connection)
-            self._selector.close()
-            for own in (self._listener, self._wake, self._woken):
-                own.close()
+            self._release()
+
+    def _release(self) -> None:
+        for connection in list(self._open.values()):
+            self._drop(connection)
+        self._selector.close()
+        for own in (self._listener, self._wake, self._woken):
+            own.close()
 
     def _accept(self) -> None:
         for _ in range(_MAX_PER_ROUND):
@@ -166,6 +178,8 @@ class _Store:
         """When a node last announced itself, by key."""
         self.refused = 0
         """Questions of those who do not know the secret."""
+        self.turned_away: deque[str] = deque(maxlen=1)
+        """The last address from which a node wanted to take part and did not know it."""
         self.closed: set[str] = set()
         """Where nodes have met already."""
         self.put("/healthy", b"ok")
@@ -270,6 +284,8 @@ class _Connection:
         method, key, length = self._head.method, self._head.key, self._head.length
         if not self._is_allowed():
             self._store.refused += 1
+            if method != "GET" and _MEETING in key:
+                self._store.turned_away.append(self.address)
             self._say(HTTPStatus.FORBIDDEN)
         elif method == "GET":
             found = self._store.find(key)
@@ -295,6 +311,7 @@ class _Connection:
             f"HTTP/1.0 {status.value} {status.phrase}\r\n"
             f"Date: {formatdate(usegmt=True)}\r\n"
             f"Content-Length: {len(body)}\r\n"
+            f"{SEEN_AS}: {self.address}\r\n"
             "Content-Type: application/json; charset=utf8\r\n\r\n"
         )
         self._asked = bytearray()

@@ -5,6 +5,7 @@ Keys and values are those of Paddle's launcher, so a job may mix nodes started b
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ from pdtriage.launch.plan.addresses import (
     split_endpoint,
 )
 from pdtriage.launch.plan.cluster import Cluster, node_count
+from pdtriage.launch.plan.start_refusals import not_started
+from pdtriage.launch.rendezvous import meeting_words as meeting
 from pdtriage.launch.rendezvous.job_secret import (
     JobSecret,
     NodeExchange,
@@ -101,6 +104,9 @@ def meet(
     try:
         found = waiting.for_all(prefix, value)
         cluster = announcement.cluster(found, value, size)
+        if client.seen_as not in (None, address) and not is_local(client.seen_as):
+            note = meeting.seen_as_another(address, client.seen_as)
+            cluster = cluster._replace(notes=(*cluster.notes, note))
         if waiting.server is not None:
             waiting.server.end_meeting(f"{prefix}/")
         return Rendezvous(cluster, client, waiting.server, secret)
@@ -130,6 +136,7 @@ class _Waiting:
         self.secret = secret
         self.keys = ("", "")
         """Of a guest, and of the node that serves."""
+        self.turned_away = ""
         self.crowded: float | None = None
         self.occupied: float | None = None
         self.client = client
@@ -152,7 +159,10 @@ class _Waiting:
             if self.place.put(self.key, value):
                 found = self.place.get_prefix(prefix)
             if self.client.refused:
-                raise _another_secret(f"{self.client.host}:{self.client.port}")
+                raise meeting.another_secret(self.client.endpoint)
+            if self.client.is_paddles and self.secret is not None:
+                raise meeting.no_secret_at_paddles(self.client.endpoint)
+            self._tell_of_turned_away()
             if found is not None and len(found) == self.size and not _is_doubtful(found):
                 self._part(value)
                 return found
@@ -169,12 +179,12 @@ class _Waiting:
     def _await_turn(self) -> None:
         """The nodes of an earlier start are still there: about to end, or at work."""
         moment = self.began = time.monotonic()
-        place = f"{self.client.host}:{self.client.port}"
+        place = self.client.endpoint
         if self.occupied is None:
             self.occupied = moment
-            self.observer.notice(Noted(_still_there(place), "WARNING"))
+            self.observer.notice(Noted(meeting.still_there(place), "WARNING"))
         elif moment - self.occupied > _TURN:
-            raise _already_running(place)
+            raise meeting.already_running(place)
 
     def _refuse_crowd(self, found: dict[str, str]) -> None:
         """Too many, and not only because a node was killed and started again."""
@@ -185,17 +195,24 @@ class _Waiting:
             self.crowded = moment
         elif moment - self.crowded > _CROWDED:
             if len(found) > self.size:
-                raise _too_many(len(found), self.size)
-            raise _ranks_twice(found)
+                raise meeting.too_many(len(found), self.size)
+            raise meeting.ranks_twice(found)
 
     def _part(self, value: str) -> None:
         """Who has met all shows that it has heard them, or they would go on waiting."""
         if isinstance(self.place, NodeExchange):
             any(self.place.put(self.key, value) for _ in range(_TRIES))
 
+    def _tell_of_turned_away(self) -> None:
+        """Paddle's own launcher knows no secret, and does not say that it was refused."""
+        if self.server is None or not self.server.store.turned_away or self.turned_away:
+            return
+        self.turned_away = self.server.store.turned_away[0]
+        self.observer.notice(Noted(meeting.turned_away(self.turned_away), "WARNING"))
+
     def _remind(self, found: dict[str, str] | None) -> None:
         moment = time.monotonic()
-        place = f"{self.client.host}:{self.client.port}"
+        place = self.client.endpoint
         if found is not None:
             self.answered = moment
         elif self.answered is not None and moment - self.answered > _DEAF:
@@ -276,7 +293,10 @@ def _open_master(
         if secret is None:
             made = new_secret()
             secret, shared = JobSecret(made), (f"{SECRET_VARIABLE}={made}",)
-        server = _serve(address, port, secret)
+        try:
+            server = _serve(address, port, secret)
+        except OSError as error:
+            raise not_started("pdtriage", error) from None
         master = f"{address}:{port}"
         command = (*shared, "pdtriage", "run", "--master", master, *flags.argv)
         observer.notice(Invited(command, master))
@@ -291,8 +311,10 @@ def _open_master(
     if host in ("127.0.0.1", "localhost", address) or is_local(host):
         try:
             return host, port, _serve(host, port, secret), secret
-        except OSError:
-            pass  # Another pod of this host was first; it serves, we are a guest.
+        except OSError as error:
+            # Another pod of this host was first; it serves, we are a guest.
+            if error.errno == errno.EAGAIN:
+                raise not_started("pdtriage", error) from None
     return host, port, None, secret
 
 
@@ -315,68 +337,7 @@ def _serve(host: str, port: int, secret: JobSecret | None = None) -> KVServer:
     return KVServer(port, host, secret)
 
 
-def _another_secret(place: str) -> UserError:
-    return UserError(
-        Text(
-            f"The job that meets at {place} has a secret, and this node was given another one or "
-            "none.",
-            f"在 {place} 汇合的作业设有密钥，而本节点没有密钥或密钥不一致。",
-        ),
-        Text(
-            "Give every node the same --job_secret (or PDTRIAGE_JOB_SECRET).",
-            "请为所有节点设置相同的 --job_secret（或 PDTRIAGE_JOB_SECRET）。",
-        ),
-    )
-
-
 def _is_doubtful(found: Mapping[str, str]) -> bool:
     """Whether two nodes announced the same --rank: one may be gone."""
     ranks = [rank for key in found if (rank := key.rpartition("/")[2]).isdecimal()]
     return len(set(ranks)) < len(ranks)
-
-
-def _ranks_twice(found: Mapping[str, str]) -> UserError:
-    ranks = ", ".join(sorted(key.rpartition("/")[2] for key in found)[:16])
-    return UserError(
-        Text(
-            f"The nodes were started with --rank {ranks}; each needs one of its own.",
-            f"各节点的 --rank 为 {ranks}；每个节点应各不相同。",
-        ),
-        Text(
-            "Give every node its own --rank, or none of them any.",
-            "请为每个节点指定不同的 --rank，或全部不指定。",
-        ),
-    )
-
-
-def _still_there(place: str) -> Text:
-    return Text(
-        f"nodes that met at {place} before are still there: waiting for them to end",
-        f"之前在 {place} 汇合的节点尚未结束：正在等待",
-    )
-
-
-def _already_running(place: str) -> UserError:
-    return UserError(
-        Text(
-            f"A job of this name that is already complete meets at {place}.",
-            f"{place} 上已有一个同名且节点已到齐的作业。",
-        ),
-        Text(
-            "Choose another --job_id or --master, or wait until it has ended.",
-            "请换一个 --job_id 或 --master，或等它结束。",
-        ),
-    )
-
-
-def _too_many(found: int, size: int) -> UserError:
-    return UserError(
-        Text(
-            f"{found} nodes have come to the rendezvous of a job of {size}.",
-            f"{size} 个节点的作业来了 {found} 个节点。",
-        ),
-        Text(
-            "End nodes left over from an earlier start, or choose another --job_id or --master.",
-            "请结束之前遗留的节点，或换一个 --job_id 或 --master。",
-        ),
-    )

@@ -7,15 +7,16 @@ size, depth and length, stripped of control characters, and reduced to what has 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.plan.start_refusals import out_of_threads
+from pdtriage.launch.rendezvous import channel_notes as notes
 from pdtriage.launch.rendezvous.job_secret import (
     Exchange,
     JobSecret,
@@ -37,7 +38,8 @@ MISSED_AFTER = 1.0
 """Seconds without a key that hangs on a lease: the lease itself was waited for already."""
 _BEAT = 0.5
 _HURRIED = 0.1
-_MOST_LISTED = 8
+_LATE = 5.0
+"""Seconds without the exchange at the beginning that are worth a note."""
 _HOSTING = 3.0
 """Seconds the node that hosts the exchange stays for the others to read it."""
 
@@ -49,6 +51,7 @@ class _Peer:
     beat: int | None = None
     heard: float = 0.0
     heard_wall: float = 0.0
+    """Before the last sign of life, and after the one before that."""
     version: int | None = 0
     silent: bool = False
     over: bool = False
@@ -70,18 +73,20 @@ class FactsChannel:
         serve: Callable[[], KVServer | None] | None = None,
         roll_call: RollCall | None = None,
         host: KVServer | None = None,
+        address: str = "",
         leased: bool = False,
         lease_seconds: float = 0.0,
     ) -> None:
-        """`server` is closed with the channel; `serve` opens it where that can be done on this
-        node and whoever served before, perhaps for another job, is gone; `host` is one on this node
-        that somebody else closes, and has to stay until the others have read it; `leased` says that
-        a key is there as long as its node is, so that nobody has to write only to show that it
-        lives, and goes `lease_seconds` after the last sign of that."""
+        """`address` is that of the machine that serves the exchange; `server` is closed with the
+        channel; `serve` opens it where that can be done on this node and whoever served before,
+        perhaps for another job, is gone; `host` is one on this node that somebody else closes, and
+        has to stay until the others have read it; `leased` says that a key is there as long as its
+        node is, so that nobody has to write only to show that it lives, and goes `lease_seconds`
+        after the last sign of that. An OSError says that there is no thread to listen with."""
         self._client = client
         # Without a secret anybody may have written it.
         self._hearsay = not (isinstance(client, NodeExchange) and client.is_signed)
-        self._ranks_of = _ranks_by_node(cluster)
+        self._ranks_of = cluster.ranks_by_node
         self._hosts = cluster.nodes
         self._foreign = 0
         self._server = server
@@ -108,8 +113,13 @@ class FactsChannel:
         self._peers = {
             rank: _Peer() for rank in range(len(cluster.nodes)) if rank != cluster.node_rank
         }
+        serving = {rank for rank in self._peers if cluster.nodes[rank] == address}
+        self._serving = serving or (set(self._peers) if len(self._peers) == 1 else set())
+        """The node whose silence is known where the exchange does not answer."""
         self._every = max(_BEAT, len(cluster.nodes) / 64)
         self._opened = time.monotonic()
+        self._looked = time.time()
+        """When the exchange was asked before the last time: what is new since was written later."""
         self._lock = threading.Lock()
         self._state = "running"
         self._facts = PeerFacts()
@@ -120,8 +130,13 @@ class FactsChannel:
         self._closing = False
         self.reached: bool | None = None
         """Whether the place of exchange answered the last time; None before the first try."""
+        self._reached_after: float | None = None
         self._thread = threading.Thread(target=self._loop, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._release()
+            raise out_of_threads() from None
 
     def gather(self, wait: Callable[[float], None]) -> None:
         """Before anything is started: see whether all nodes were told the same."""
@@ -167,34 +182,40 @@ class FactsChannel:
         """Every node that was ever heard of has failed, finished or fallen silent."""
         return all(peer.over or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
 
+    def may_fall_silent(self) -> bool:
+        """Nothing has come of some node for several beats: soon it is known to be gone."""
+        moment = time.monotonic()
+        return any(
+            peer.heard > 0.0 and moment - peer.heard > 2 * self._every
+            for peer in self._peers.values()
+            if not (peer.over or peer.silent)
+        )
+
+    def late(self) -> Text | None:
+        """How long nothing could be heard at the beginning, for the report."""
+        after = self._reached_after
+        return notes.late(after) if after is not None and after > _LATE else None
+
     def missed(self) -> Text | None:
         """Whom nothing was heard of to the end, for the report."""
         if self.reached is False and not all(p.over or p.silent for p in self._peers.values()):
-            return Text(
-                "the exchange between the nodes could not be reached at the end: what other nodes "
-                "saw may be missing here",
-                "结束时无法连接到节点之间交换信息的端口：其他节点看到的信息可能缺失",
-            )
+            return notes.UNREACHED
         missed = [rank for rank, peer in self._peers.items() if peer.heard == 0.0]
         if not missed or not self._is_static:
             return None  # nodes of Paddle's launcher have nothing to tell
-        listed = ", ".join(map(str, missed[:_MOST_LISTED])) + "…" * (len(missed) > _MOST_LISTED)
-        return Text(
-            f"nothing was heard of node {listed}: what it saw is missing here",
-            f"没有收到节点 {listed} 的消息：它看到的信息缺失",
-        )
+        return notes.unheard(missed)
 
     def ignored(self) -> list[Text]:
         """What was not listened to, for the report."""
-        notes = []
+        found = []
         if isinstance(self._client, NodeExchange) and self._client.is_signed:
-            notes.append(ignored_note(self._client.ignored))
+            found.append(ignored_note(self._client.ignored))
         if self._foreign:
-            notes.append(_foreign_note(self._foreign))
+            found.append(notes.foreign(self._foreign))
         served = self._host or self._server
         if served is not None and served.store.refused:
-            notes.append(_refused_note(served.store.refused))
-        return [note for note in notes if note is not None]
+            found.append(notes.refused(served.store.refused))
+        return [note for note in found if note is not None]
 
     def close(self) -> None:
         self._leaving = True
@@ -206,6 +227,9 @@ class FactsChannel:
         self._closing = True
         self._wake.set()
         self._thread.join(timeout=self._client.timeout + 1)
+        self._release()
+
+    def _release(self) -> None:
         if self._server is not None:
             self._server.close()
         if self._gathered is not None:
@@ -225,18 +249,22 @@ class FactsChannel:
             count += 1
             closing = self._closing
             reached = self._write(count)
+            asked = time.time()
             found = self._client.get_prefix(self._prefix) if reached else None
             if found is None and not closing and self._server is None and self._serve is not None:
                 self._server = self._serve()
             if found is not None and self.reached is False and self._leased:
                 self._wait_anew()
             self.reached = found is not None
+            if self.reached and self._reached_after is None:
+                self._reached_after = time.monotonic() - self._opened
             if found is not None:
                 self._written = found.get(self.key, "")
                 for key, text in found.items():
                     self._read_peer(key, text)
+                self._looked = asked
             if found is not None or not self._leased:
-                self._report_silence()
+                self._report_silence(self._peers if found is not None else self._serving)
             self._call_the_roll()
             if closing:
                 return
@@ -285,7 +313,7 @@ class FactsChannel:
         beat = count(message, "beat")
         if self._leased or beat != peer.beat:
             peer.beat = beat
-            peer.heard, peer.heard_wall = time.monotonic(), time.time()
+            peer.heard, peer.heard_wall = time.monotonic(), self._looked
             if peer.silent:
                 peer.silent = False
                 self._deliver(PeerBack(rank))
@@ -322,9 +350,10 @@ class FactsChannel:
             if peer.heard > 0.0:
                 peer.heard = time.monotonic()
 
-    def _report_silence(self) -> None:
+    def _report_silence(self, ranks: Collection[int]) -> None:
         moment = time.monotonic()
-        for rank, peer in self._peers.items():
+        for rank in ranks:
+            peer = self._peers[rank]
             if peer.heard == 0.0 or peer.silent or peer.over:
                 continue
             quiet = moment - peer.heard
@@ -364,27 +393,5 @@ def open_static_channel(
         server=serve() if own else None,
         serve=serve if own else None,
         roll_call=RollCall(cluster, job, port, launch, secret),
-    )
-
-
-def _ranks_by_node(cluster: Cluster) -> tuple[range, ...]:
-    """Empty where a node may hold any of the trainers."""
-    if cluster.listed:
-        return ()
-    ends = list(itertools.accumulate(map(len, cluster.endpoints), initial=0))
-    return tuple(range(first, last) for first, last in itertools.pairwise(ends))
-
-
-def _refused_note(number: int) -> Text:
-    return Text(
-        f"{number} request{'s' * (number != 1)} from somebody who does not know this job's secret "
-        f"{'were' if number != 1 else 'was'} refused",
-        f"拒绝了 {number} 个不知道本作业密钥的请求",
-    )
-
-
-def _foreign_note(number: int) -> Text:
-    return Text(
-        f"what a node told of {number} rank(s) of other nodes was ignored",
-        f"忽略了某节点关于其他节点上 {number} 个进程的说法",
+        address=host,
     )
