@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pdtriage.launch.plan.devices import Probe
     from pdtriage.launch.supervise.events import Observer
     from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
+    from pdtriage.support.errors import UserError
     from pdtriage.support.language import Language
 
 
@@ -35,12 +36,13 @@ def run(
     it (default: by exit order alone), `checks` warns of what may go wrong (default: nothing).
     Must be called in the main thread, for the signals.
     """
-    import os
+    from pdtriage.support.errors import UserError
+    from pdtriage.support.systems import refuse_elsewhere
 
-    if os.name == "nt":
-        from pdtriage.launch.options.unsupported import refuse_on_windows
-
-        return refuse_on_windows(language)
+    try:
+        refuse_elsewhere("run")
+    except UserError as refusal:
+        return _refused(refusal, language)
     from pdtriage.launch.session import run as run_session
 
     return run_session(
@@ -52,6 +54,16 @@ def run(
         probe=probe,
         checks=checks,
     )
+
+
+def _refused(refusal: UserError, language: Language) -> Outcome:
+    import sys
+
+    from pdtriage.launch.supervise.outcome import Outcome
+    from pdtriage.support import exit_codes
+
+    print(f"pdtriage run: {refusal.text.in_(language)}", file=sys.stderr)
+    return Outcome(exit_codes.USAGE, refusal=refusal)
 
 
 def end_at_ctrl_c() -> None:

@@ -14,7 +14,7 @@ from pdtriage.launch.console.console import Console, print_refusal
 from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
-from pdtriage.launch.options.secret import SECRET_VARIABLE
+from pdtriage.launch.options.secret import SECRET_VARIABLES
 from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
 from pdtriage.launch.plan.collective import plan_collective
 from pdtriage.launch.plan.devices import Probe, SystemProbe, assign, find_devices
@@ -34,7 +34,7 @@ from pdtriage.launch.supervise.events import Configured, Finished, Noted, Observ
 from pdtriage.launch.supervise.guardian import Guardian, guard
 from pdtriage.launch.supervise.isolation import IsolatedAnalyst, IsolatedObserver
 from pdtriage.launch.supervise.outcome import Analyst, ExitOrderAnalyst, LaunchChecks, Outcome
-from pdtriage.launch.supervise.processes import become_subreaper
+from pdtriage.launch.supervise.processes import become_subreaper, descriptors_in_reserve
 from pdtriage.launch.supervise.restart import (
     TOLD_TO_STOP,
     Decision,
@@ -72,9 +72,10 @@ def run(
     flags: LaunchFlags | None = None
     try:
         flags = argv if isinstance(argv, LaunchFlags) else parse_flags(argv, variables)
-        variables.pop(SECRET_VARIABLE, None)  # nothing that is started may see it
-        if environ is None:
-            os.environ.pop(SECRET_VARIABLE, None)
+        for name in SECRET_VARIABLES:
+            variables.pop(name, None)
+            if environ is None:
+                os.environ.pop(name, None)
         language = flags.answer_language(language)
         if flags.help:
             print(help_text(language), end="")
@@ -276,17 +277,19 @@ class _Session:
             contextlib.closing(FolderLock(self.flags.log_dir)) as lock,
             guard(self.launch, self.flags.failure_grace(), (lock.descriptor,)) as guardian,
             EventLoop() as loop,
+            descriptors_in_reserve(),
         ):
             loop.ignore([guardian.pid])
             self.observer.notice(Configured(self.flags))
             yield lock, guardian, loop
 
     def _run_paddle_launcher(self) -> Outcome:
-        from pdtriage.launch.supervise.paddle_launcher import PaddleLauncher
+        from pdtriage.launch.supervise.paddle_launcher import PaddleLauncher, refuse_a_secret
 
         python = choose_python(self.flags.python, self.environ)
         wheel = installed_paddle(python)
         refuse_without_paddle(python, wheel)
+        refuse_a_secret(self.flags)
         with self._guard() as (lock, guardian, loop):
             become_subreaper()
             recorder = Recorder(lock.folder)

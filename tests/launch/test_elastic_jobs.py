@@ -10,7 +10,8 @@ import pytest
 
 from pdtriage.launch.elastic.generation import Keys
 
-from ..etcd import RealEtcd, free_port, running_etcd
+from ..etcd import RealEtcd, running_etcd
+from ..ports import free_port
 from ..running import is_running, wait_until
 from .conftest import Launcher
 from .elastic import ElasticJob, check_worlds, met, records, sizes

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pdtriage.launch.elastic import etcd as etcd_module
-from pdtriage.launch.elastic.etcd import KeyWatch
+from pdtriage.launch.elastic import etcd_watch
+from pdtriage.launch.elastic.etcd_watch import KeyWatch
 from pdtriage.launch.elastic.generation import Keys
 
 from ..etcd import RealEtcd
@@ -73,7 +73,7 @@ def test_it_works_again_after_etcd_was_away(
 def test_a_silent_stream_is_opened_anew(
     etcd: RealEtcd, notices: Notices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(etcd_module, "_WATCH_SILENCE", 0.3)
+    monkeypatch.setattr(etcd_watch, "_WATCH_SILENCE", 0.3)
     watch = KeyWatch(etcd.client(), *KEYS.of_the_world(), notices.add)
     watch.start()
     notices.await_more(2)

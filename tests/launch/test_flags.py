@@ -10,7 +10,7 @@ import pytest
 from pdtriage.commands.doctor import _help as doctors
 from pdtriage.launch.options.flags import FLAGS, LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
-from pdtriage.launch.options.secret import MASKED
+from pdtriage.launch.options.secret import MASKED, SECRET_FLAGS
 from pdtriage.support.command_line import Option, flag, flags_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language
@@ -27,7 +27,7 @@ VALUES: dict[object, tuple[str, object]] = {
 
 def value_of(flag: Option) -> tuple[str, object]:
     """What may be written, and what it means."""
-    if flag.name == "job_secret":
+    if flag.name in SECRET_FLAGS:
         return "x", MASKED
     return (flag.choices[-1], flag.choices[-1]) if flag.choices else VALUES[flag.kind]
 

@@ -16,10 +16,9 @@ from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
 from pdtriage.launch.supervise.events import PeerDiffers, PeerSpoke
 
+from ..ports import free_port, free_run
 from ..running import wait_until
 from .conftest import NO_SECRET, SECRET, Launcher
-from .test_nodes import free_port
-from .test_ps_command_lines import free_run
 
 CLUSTER = Cluster("ips", 0, ("h0", "h1"), (("h0:1", "h0:2"), ("h1:1", "h1:2")), "h0:1")
 RANK = {"role": "worker", "rank": 3, "exit": {"order": 0, "signal": 11, "time": 1.0}}

@@ -34,13 +34,15 @@ class Nodes:
         module: str = "pdtriage.launch",
         job: str = "",
         env: dict[str, str] = SECRET,
+        before: str = "true",
     ) -> Launch:
-        """`job` tells several jobs apart that run side by side."""
+        """`job` tells several jobs apart that run side by side; `before` are words for a shell."""
         logs = self.folder / f"{job}n{node}"
         command = [sys.executable, "-m", *module.split(), "--log_dir", str(logs)]
         command += [f"--host={ADDRESSES[node]}", *arguments]
+        shell = ("sh", "-c", f'{before}; exec "$@"', "sh")
         process = subprocess.Popen(
-            ["ip", "netns", "exec", self.names[node], *command],
+            ["ip", "netns", "exec", self.names[node], *shell, *command],
             cwd=SCRIPTS,
             env=clean_environment() | env | {"GLOO_SOCKET_IFNAME": self.devices[node]},
             stdin=subprocess.DEVNULL,
@@ -52,6 +54,15 @@ class Nodes:
 
     def cut(self) -> None:
         ip("-n", self.names[1], "link", "set", self.devices[1], "down")
+
+    def blackhole(self, node: int, address: str) -> None:
+        """No way from there to `address`."""
+        ip("-n", self.names[node], "route", "add", "blackhole", f"{address}/32")
+
+    def proxy(self, node: int, port: int, target: int) -> subprocess.Popen[bytes]:
+        """Hides those who come to `port` of this node from whoever serves on `target`."""
+        command = [sys.executable, SCRIPTS / "proxy.py", ADDRESSES[node], str(port), str(target)]
+        return subprocess.Popen(["ip", "netns", "exec", self.names[node], *command])
 
 
 def ip(*words: str) -> None:
@@ -71,8 +82,11 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no network namespaces here: {error}")
     try:
+        # the two ends of a cable between containers seldom have the same number
+        ip("-n", names[1], "link", "add", "first", "type", "veth")
         ip("link", "add", devices[0], "netns", names[0], "type", "veth", "peer", "name",
            devices[1], "netns", names[1])  # fmt: skip
+        ip("-n", names[1], "link", "del", "first")
         for name, device, address in zip(names, devices, ADDRESSES, strict=True):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
             ip("-n", name, "link", "set", device, "up")
@@ -131,3 +145,70 @@ def test_a_node_that_is_cut_off_is_reported_and_training_goes_on(nodes: Nodes) -
         launch.process.terminate()
         assert launch.finish(20).code == 143
         assert "stopped answering" in launch.err
+
+
+NO_WAY = "the container has a network of its own"
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_a_container_with_its_own_network_is_warned_of_whom_it_does_not_reach(
+    nodes: Nodes, blocked: bool
+) -> None:
+    marks = "mount -t tmpfs tmpfs /run; touch /run/.containerenv"
+    if blocked:
+        nodes.blackhole(1, ADDRESSES[0])
+    flags = (f"--ips={','.join(ADDRESSES)}", "act.py")
+    launch = nodes.start(1, *flags, before=marks).finish(60)
+    assert launch.code == 0, launch.err
+    assert (NO_WAY in launch.err) == blocked
+    if blocked:
+        assert f"no way from it to {ADDRESSES[0]}" in launch.err
+
+
+def test_a_node_whose_network_is_hidden_is_told_that_it_cannot_be_reached(nodes: Nodes) -> None:
+    hiding = nodes.proxy(0, 29444, 29333)
+    try:
+        common = ("--nnodes=2", "act.py", "0=exit:0:1", "1=exit:0:1")
+        ports = (29333, 29444)
+        launches = [
+            nodes.start(i, f"--master={ADDRESSES[0]}:{ports[i]}", f"--rank={i}", *common)
+            for i in (0, 1)
+        ]
+        for launch in launches:
+            assert launch.finish(60).code == 0, launch.err
+        told = f"see this node as {ADDRESSES[0]}, but are told to reach it at {ADDRESSES[1]}"
+        assert [told in launch.err for launch in launches] == [False, True]
+    finally:
+        hiding.kill()
+        hiding.wait()
+
+
+@pytest.mark.parametrize("paddles", [0, 1])
+def test_who_meets_paddles_own_launcher_with_a_secret_is_told_why_that_cannot_be(
+    nodes: Nodes, paddles: int
+) -> None:
+    flags = (f"--master={ADDRESSES[0]}:29333", "--nnodes=2", "act.py", "0=sleep", "1=sleep")
+    other = nodes.start(
+        paddles, f"--rank={paddles}", *flags, module="paddle.distributed.launch", env=NO_SECRET
+    )
+    ours = nodes.start(1 - paddles, f"--rank={1 - paddles}", *flags)
+    try:
+        if paddles == 0:
+            assert ours.finish(90).code == 2
+            assert "under Paddle's own launcher, which knows no --job_secret" in ours.err
+            return
+        assert ours.process.stderr is not None
+        for line in ours.process.stderr:
+            if "does not know this job's secret" in line:
+                break
+        else:
+            pytest.fail("nothing was said")
+        assert ADDRESSES[1] in line
+        assert "Paddle's own launcher knows none" in line
+        around = nodes.start(1, "--launcher=paddle", *flags, job="around").finish(60)
+        assert around.code == 2, around.err
+        assert "has a secret, and Paddle's own launcher knows none" in around.err
+    finally:
+        for launch in (ours, other):
+            launch.process.terminate()
+            launch.finish(60)

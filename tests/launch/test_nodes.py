@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
 import time
 from pathlib import Path
 
 import pytest
 
 from pdtriage.launch.plan.cluster import some_of
+from pdtriage.launch.rendezvous.job_secret import JobSecret
 from pdtriage.launch.rendezvous.kv import KVClient
 
+from ..ports import free_port
 from ..running import wait_until
-from .conftest import NO_SECRET, Launch, Launcher
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from .conftest import NO_SECRET, SECRET, Launch, Launcher
 
 
 def test_nodes_meet_and_rank_themselves(launcher: Launcher, tmp_path: Path) -> None:
@@ -138,15 +132,20 @@ def test_static_nodes_of_different_size_are_stopped(launcher: Launcher, tmp_path
 
 
 def test_a_killed_node_is_reported_as_silent(launcher: Launcher, tmp_path: Path) -> None:
-    flags = (f"--master=127.0.0.1:{free_port()}", "--nnodes=2", "act.py", "0=sleep", "1=sleep")
+    port = free_port()
+    flags = (f"--master=127.0.0.1:{port}", "--nnodes=2", "act.py", "0=sleep", "1=sleep")
     stays = launcher.start("--rank=0", *flags, log_dir=tmp_path / "n0")
     dies = launcher.start("--rank=1", *flags, log_dir=tmp_path / "n1")
     stays.wait_for_log("sleep")
     dies.wait_for_log("sleep")
-    time.sleep(1.5)  # Long enough for the two to have heard of each other.
+    client = KVClient("127.0.0.1", port, secret=JobSecret(SECRET["PDTRIAGE_JOB_SECRET"]))
+    # What it wrote stays, and is read by the other one, whatever becomes of it then.
+    assert wait_until(
+        lambda: any(key.endswith("/1") for key in client.get_prefix("/default/pdtriage/") or {})
+    )
     dies.process.kill()
     dies.finish()
-    assert wait_until(lambda: any(p.kind == "silent" for p in stays.record().peers), 30)
+    assert wait_until(lambda: any(p.kind == "silent" for p in stays.record().peers), 60)
     silent = next(p for p in stays.record().peers if p.kind == "silent")
     assert silent.node == 1
     assert silent.silent_seconds is not None

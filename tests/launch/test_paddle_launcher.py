@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 from pathlib import Path
 
 import pytest
 
 from pdtriage.analysis.pipeline import analyze
 
+from ..ports import free_port
 from ..running import is_running, wait_until
 from .conftest import Launcher
 
@@ -75,10 +75,7 @@ def test_ctrl_c_reaches_it_and_nothing_stays(launcher: Launcher) -> None:
 def test_facts_travel_between_nodes_under_paddles_launcher(
     launcher: Launcher, tmp_path: Path
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    flags = (*PADDLE, f"--master=127.0.0.1:{port}", "--nnodes=2")
+    flags = (*PADDLE, f"--master=127.0.0.1:{free_port()}", "--nnodes=2")
     heard = tmp_path / "heard"
     actions = ("act.py", f"0=until:{heard}", "1=exit:8:1")
     nodes = [

@@ -1,4 +1,4 @@
-"""How long a node has not been heard of, where its key hangs on a lease."""
+"""Which node has not been heard of, and for how long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import time
 
 from pdtriage.launch.plan.cluster import Cluster
+from pdtriage.launch.rendezvous.job_secret import exchange_of
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
 from pdtriage.launch.supervise.events import PeerSilent
 
@@ -39,3 +41,31 @@ def test_the_time_its_lease_took_to_run_out_is_counted() -> None:
     (silent,) = (message for message in heard if isinstance(message, PeerSilent))
     assert silent.seconds > 10
     assert silent.since < time.time() - 10
+
+
+def test_where_the_exchange_is_gone_only_the_node_that_served_it_is_missed() -> None:
+    hosts = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
+    server = KVServer(0, hosts[0])
+    cluster = Cluster("ips", 0, hosts, tuple((f"{host}:1",) for host in hosts), "127.0.0.1:1")
+    heard: tuple[list[Message], ...] = ([], [], [])
+    channels = []
+    for rank in range(3):
+        own = cluster._replace(node_rank=rank)
+        client = exchange_of(KVClient(hosts[0], server.port), None, f"launch {rank}", own)
+        channels.append(FactsChannel(client, own, "j", heard[rank].append, address=hosts[0]))
+    try:
+        assert wait_until(lambda: all(channel.is_alive(0) for channel in channels[1:]))
+        assert wait_until(lambda: channels[1].is_alive(2) and channels[2].is_alive(1))
+        began = time.time()
+        server.close()
+        for messages in heard[1:]:
+            assert wait_until(lambda said=messages: bool(said))  # type: ignore[misc]
+    finally:
+        for channel in channels:
+            channel.close()
+    for messages in heard[1:]:
+        assert [type(message) for message in messages] == [PeerSilent]
+        assert isinstance(messages[0], PeerSilent)
+        assert (messages[0].node, messages[0].host) == (0, hosts[0])
+        assert messages[0].since < began, "it was known to live before that, not after"
+    assert heard[0] == []

@@ -17,11 +17,15 @@ from pdtriage.launch.supervise.events import (
     PeerDiffers,
     PeerSilent,
     PeerSpoke,
+    StacksTaken,
+    StacksWanted,
+    StopHung,
     Trained,
 )
 from pdtriage.launch.supervise.guardian import end_members
 from pdtriage.launch.supervise.policy import (
     DOUBLE,
+    STACKS_PATIENCE,
     Action,
     AllEnded,
     Coordinate,
@@ -454,3 +458,38 @@ def test_whatever_is_left_over_has_its_grace_too() -> None:
             clock=lambda: now,
         )
     assert sent == [(100, signal.SIGTERM), (100 + GRACE, signal.SIGKILL)]
+
+
+def test_a_run_that_takes_too_long_ends_when_its_stacks_are_known() -> None:
+    policy = Policy(PATIENCE, until=100.0)
+    assert policy.step(99.0, TimePassed()) == []
+    assert policy.deadline(99.0) == 100.0
+    actions = policy.step(100.0, TimePassed())
+    assert Notify(StacksWanted("timeout")) in actions
+    assert not any(isinstance(action, Stop) for action in actions)
+    assert policy.step(101.0, StacksTaken()) == []
+    assert policy.step(101.0, TimePassed()) == [Stop("interrupt")]
+    assert policy.ending() == "timeout"
+
+
+def test_nobody_waits_for_stacks_without_end() -> None:
+    policy = Policy(PATIENCE, until=100.0)
+    policy.step(100.0, TimePassed())
+    assert policy.step(100.0 + STACKS_PATIENCE, TimePassed()) == [Stop("interrupt")]
+
+
+def test_a_job_that_stands_still_is_ended_only_where_nothing_else_ended_it() -> None:
+    policy = Policy(PATIENCE)
+    policy.step(1.0, StopHung())
+    assert policy.step(1.0, TimePassed()) == [Stop("interrupt")]
+    assert policy.ending() == "hung"
+    failing = Policy(PATIENCE)
+    failing.step(0.0, death())
+    assert failing.step(0.1, StopHung()) == []
+    assert failing.ending() == "failed"
+
+
+def test_stacks_that_nobody_waits_for_change_nothing() -> None:
+    policy = Policy(PATIENCE)
+    assert policy.step(1.0, StacksTaken()) == []
+    assert policy.deadline(1.0) is None

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import is_given, mode_of
-from pdtriage.launch.plan.addresses import is_taken
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.parameter_server import plan_given, plan_ps, ps_devices
 from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, Start
 from pdtriage.launch.plan.ps_roles import roles_of
 from pdtriage.support.errors import UserError
 
+from ..ports import free_run
 from .test_command_lines import CPU_WHEEL, GPU_WHEEL, StandInCards
 
 START = Start("python", "podpod", "launch")
@@ -199,15 +197,6 @@ def test_the_documented_workers_without_ports() -> None:
     listed = "192.168.0.16:6172,192.168.0.16:6173,192.168.0.17:6174"
     assert plan.processes[0].variables["PADDLE_TRAINER_ENDPOINTS"] == listed
     assert "have no port" in plan.cluster.notes[-1].en
-
-
-def free_run(length: int) -> int:
-    """The first of so many free ports in a row, below those that the kernel gives to others."""
-    range_file = Path("/proc/sys/net/ipv4/ip_local_port_range")
-    end = int(range_file.read_text().split()[0]) if range_file.exists() else 32768
-    own = 10_000 + os.getpid() * 8 % max(8, end - 10_000 - 8)
-    starts = [*range(own, end - length), *range(10_000, own)]
-    return next(s for s in starts if not any(is_taken(p) for p in range(s, s + length)))
 
 
 def test_ports_can_be_fixed() -> None:

@@ -27,6 +27,7 @@ from .conftest import SCRIPTS, Launcher
         (["no-such-command"], "neither a file nor a command"),
         (["--nosuchflag=1", "act.py"], "no flag --nosuchflag"),
         (["--gpus=0", "act.py"], "can only use the CPU"),
+        (["--xpus=0", "act.py"], "Install paddlepaddle-xpu"),
         (["--ips=203.0.113.1,203.0.113.2", "act.py"], "is not in --ips"),
         (["--auto_tuner_json=t.json", "act.py"], "--launcher paddle"),
         (["--master=etcd://me:pw@127.0.0.1:2379", "--nnodes=2", "act.py"], "a user and a password"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ..etcd import free_port
+from ..ports import free_port
 from .conftest import Launcher
 from .test_ps_brpc import PYTHON as PADDLE_26
 from .test_ps_brpc import why_not

@@ -16,8 +16,8 @@ from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import Noted
 from pdtriage.support.errors import UserError
 
+from ..ports import free_port
 from .conftest import NO_SECRET, Launch, Launcher
-from .test_nodes import free_port
 from .test_stopped_jobs import meeting
 
 

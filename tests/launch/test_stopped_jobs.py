@@ -1,4 +1,4 @@
-"""A job of two nodes that somebody stops, or of which one vanishes: both tell the same."""
+"""A job of two nodes that somebody stops: both tell the same."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 
 from pdtriage.analysis.pipeline import analyze
 
+from ..ports import free_port, free_run
 from .conftest import NO_SECRET, Launch, Launcher
-from .test_nodes import free_port
-from .test_ps_command_lines import free_run
 
 SLEEPING = ("act.py", *(f"{rank}=sleep" for rank in range(4)))
 
@@ -85,6 +84,26 @@ def test_without_a_secret_the_others_break_and_know_why(launcher: Launcher, tmp_
         assert node.finish(90).code == 143, node.err[-3000:]
         assert "INTERRUPTED" in node.err
     assert "likely: node 1 (127.0.0.2) was told to stop" in " ".join(nodes[0].err.split())
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("how", "gone"), [("ips", 1), ("master", 0)])
+def test_a_node_that_vanished_is_named_not_its_ranks(
+    launcher: Launcher, tmp_path: Path, how: str, gone: int
+) -> None:
+    """Whatever is noticed first: that it is silent, or that its ranks are gone."""
+    nodes = start(launcher, tmp_path, how, "gloo_steady.py")
+    for node in nodes:
+        node.wait_for_log("step 3", 2, seconds=90)
+    nodes[gone].process.kill()
+    left = nodes[1 - gone].finish(90)
+    assert left.code == 1
+    address = "127.0.0.1" if how == "master" else f"127.0.0.{gone + 1}"
+    silent = [peer for peer in left.record().peers if peer.kind == "silent"]
+    assert [(peer.node, peer.host) for peer in silent] == [(gone, address)]
+    told = " ".join(left.err.split())
+    assert f"the launcher, host {address}" in told
+    assert f"likely: node {gone} ({address}) stopped answering" in told
 
 
 @pytest.mark.live

@@ -3,18 +3,20 @@ none of training's business."""
 
 from __future__ import annotations
 
+import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous import roll_call
-from pdtriage.launch.rendezvous.kv import KVServer
+from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.roll_call import RollCall
 
+from ..ports import free_port, free_run
+from ..running import wait_until
 from .conftest import NO_SECRET, SECRET, Launcher
-from .test_nodes import free_port
-from .test_ps_command_lines import free_run
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 
@@ -132,3 +134,31 @@ def test_a_node_that_never_reaches_the_port_trains_and_says_so(
     for node, told in zip(nodes, notes, strict=True):
         assert node.finish(60).code == 0, node.err
         assert any(told in note.en for note in node.record().notes)
+
+
+def test_a_node_that_reaches_the_port_late_trains_all_the_same(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    """Somebody else has it when the job starts: training does not wait for it to be free."""
+    port, start, go = free_port(), free_run(2), tmp_path / "go"
+    with socket.create_server((HOSTS[0], port)):
+        nodes = [
+            launcher.start(
+                *(*static(port, start, *HOSTS, own=own), "act.py", "0=sleep", f"1=until:{go}:21"),
+                log_dir=tmp_path / f"n{own}",
+                module="pdtriage run",
+            )
+            for own in (0, 1)
+        ]
+        for node in nodes:
+            node.wait_for_log("rank")
+        time.sleep(6)
+    client = KVClient(HOSTS[0], port)
+    assert wait_until(client.is_ready)
+    time.sleep(15)  # the nodes try again every few seconds, and then have met
+    go.touch()
+    for node in nodes:
+        assert node.finish(90).code == 21, node.err
+        assert "FAILED: rank 1" in node.err
+        assert any("could not be reached for the first" in note.en for note in node.record().notes)
+    assert "until it is free" in nodes[0].err

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pdtriage.launch.plan.process_plan import Plan, ProcessPlan
 from pdtriage.launch.supervise.events import LaunchEvent, PeerSpoke, Planned, Started
 from pdtriage.masking.arguments import masked_arguments, masked_variable
+from pdtriage.model.kinds import process_name
 from pdtriage.support.language import Text
 
 
@@ -22,7 +23,7 @@ def debug_lines(event: LaunchEvent) -> Iterator[Text]:
                 yield Text(line, line)
     elif isinstance(event, Started):
         process = event.process
-        who = _name(process.role, process.rank)
+        who = process_name(process.role, process.rank)
         log = process.log or "-"
         yield Text(
             f"{who} started as pid {process.pid}, log {log} from byte {process.offset}",
@@ -46,10 +47,6 @@ def _meeting(plan: Plan) -> Text:
 
 def _plan_of(process: ProcessPlan) -> Text:
     command = shlex.join(masked_arguments(process.argv))
-    line = f"{_name(process.role, process.rank)}, {process.device or 'cpu'}, {process.endpoint}: "
+    name = process_name(process.role, process.rank)
+    line = f"{name}, {process.device or 'cpu'}, {process.endpoint}: "
     return Text(line + command, line + command)
-
-
-def _name(role: str, rank: int | None) -> str:
-    name = "rank" if role == "worker" else role
-    return name if rank is None else f"{name} {rank}"

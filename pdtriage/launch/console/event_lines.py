@@ -33,6 +33,7 @@ from pdtriage.launch.supervise.events import (
 from pdtriage.launch.supervise.policy import stopped_with
 from pdtriage.masking.arguments import masked_arguments, masked_value
 from pdtriage.masking.substitution import MASK
+from pdtriage.model.kinds import process_name
 from pdtriage.record.schema import named_node
 from pdtriage.support.language import Text
 
@@ -292,8 +293,7 @@ def _without_word(nodes: Sequence[int]) -> Text:
 
 def _end_of(died: Died) -> Text:
     death = died.death
-    role = "rank" if death.role == "worker" else death.role
-    name = role if death.rank is None else f"{role} {death.rank}"  # a launcher has no rank
+    name = process_name(death.role, death.rank)
     who_en, who_zh = f"{name} (pid {death.pid})", f"{name}（pid {death.pid}）"
     if death.signal is not None:
         by = _signal_name(death.signal)
@@ -352,8 +352,7 @@ def _short_list(who: Sequence[tuple[str, int | None]]) -> str:
     parts: list[str] = []
     role_before = None
     for role, rank in who[:8]:
-        name = "rank" if role == "worker" else role
-        parts.append(str(rank) if role == role_before else f"{name} {rank}")
+        parts.append(str(rank) if role == role_before else process_name(role, rank))
         role_before = role
     return ", ".join(parts) + (f", … ({len(who)})" if len(who) > 8 else "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from pdtriage.launch.supervise.conclude import conclude, plan_head, tell_of_stop
 from pdtriage.launch.supervise.event_loop import EventLoop
 from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planned, Started
 from pdtriage.launch.supervise.guardian import Guardian
+from pdtriage.launch.supervise.isolation import do_beside
 from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
 from pdtriage.launch.supervise.policy import Coordinate, Patience, Policy
 from pdtriage.launch.supervise.processes import (
@@ -71,8 +73,8 @@ class Attempt(NamedTuple):
         write_companions(self.plan, self.context.environ)
         become_subreaper()
         children = self._start(recorder)
-        self._log_cards()
-        self._warn(children)
+        do_beside(self._log_cards, self.observer)
+        do_beside(lambda: self._warn(children), self.observer)
         self.observer.notice(AllStarted(self.plan, recorder.silence))
         supervisor = self._supervisor(children, recorder)
         ending = supervisor.run()
@@ -120,6 +122,7 @@ class Attempt(NamedTuple):
                 Patience(flags.settle, flags.failure_grace(), flags.interrupt_grace()),
                 elastic=self.elastic is not None,
                 lifetime=self._lifetime(children),
+                until=time.monotonic() + flags.timeout if flags.timeout > 0 else None,
             ),
             coordinate=lambda action: self._coordinate(action, recorder),
             besides=frozenset({self.context.guardian.pid}),
@@ -157,6 +160,14 @@ class Attempt(NamedTuple):
         if helper is not None:
             self.context.guardian.watch(helper, birth_of(helper))
 
+    def _peers(self) -> list[str]:
+        """Where each other node can be tried; not the port of rank 0, at which trainers meet."""
+        cluster = self.plan.cluster
+        others = [each for rank, each in enumerate(cluster.endpoints) if rank != cluster.node_rank]
+        first = cluster.all_endpoints[:1]
+        free = [[one for one in each if one not in first] for each in others]
+        return [each[0] for each in free if each]
+
     def _warn(self, children: list[Child]) -> None:
         """What the checks find; behind the trainers, too."""
         if self.plan.attempt > 0 or self.context.checks is None:
@@ -167,6 +178,7 @@ class Attempt(NamedTuple):
             len(children),
             cards=[process.device for process in self.plan.processes if process.device],
             besides=[child.process.pid for child in children],
+            peers=self._peers(),
         )
         for warning in warnings:
             self.observer.notice(Noted(warning, "WARNING"))

@@ -15,6 +15,7 @@ from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.events import Finished, Noted, Reforming, Restarting
 from pdtriage.launch.supervise.guardian import Guardian
+from pdtriage.launch.supervise.lost_logs import notes_on_logs
 from pdtriage.launch.supervise.outcome import Analyst, Conclusion, Outcome, exit_code
 from pdtriage.launch.supervise.policy import Policy
 from pdtriage.launch.supervise.restart import Restarts
@@ -31,9 +32,17 @@ if TYPE_CHECKING:
 _PARTING = 4.0
 """Seconds a node that has ended waits for what the others saw: long enough to notice that one has
 fallen silent for good."""
+_MISSING = 8.0
+"""Seconds more for a node that seems to have gone, on a machine that is busy."""
 _ANSWERING = 30.0
 """Seconds at most until what is to be told is known; the analyst has its own, shorter patience."""
-_REASONS = {"peer": "failed", "refused": "failed", "reform": "interrupted"}
+_REASONS = {
+    "peer": "failed",
+    "refused": "failed",
+    "reform": "interrupted",
+    "hung": "interrupted",
+    "timeout": "interrupted",
+}
 """As the record has it; what makes an elastic job re-form stands in its notes."""
 
 
@@ -49,6 +58,7 @@ def common_head(
         "started": time.time(),
         "argv": ["pdtriage", "run", *flags.argv],
         "cwd": os.getcwd(),
+        "log_dir": os.path.realpath(flags.log_dir),
         "pid": os.getpid(),
         "guardian_pid": guardian.pid,
         "host": socket.gethostname(),
@@ -107,6 +117,8 @@ def conclude(
         _part(channel, supervision, ending, analyst, elastic_patience)
     ending = _ending_by_now(ending, supervision.policy)
     _record_sizes(supervision)
+    for note in notes_on_logs(supervision.folder, supervision.processes, supervision.logs):
+        recorder.note(note)
     reason = _REASONS.get(ending.reason, ending.reason)
     end = {"reason": reason, "interrupted_by": ending.interrupted_by, **now()}
     recorder.end(end)
@@ -114,6 +126,8 @@ def conclude(
     conclusion = analyst.conclude(record, supervision.wait_until)
     refused = ending.reason == "refused"
     code = exit_codes.USAGE if refused else exit_code(conclusion, record)
+    if ending.reason in ("hung", "timeout"):
+        code = exit_codes.HUNG
     judged = {"exit_code": code, "verdict": conclusion.verdict, **_reached(conclusion)}
     recorder.end({**end, **judged})
     decision = None
@@ -173,10 +187,11 @@ def _part(
         analyst.facts(recorder.record(), channel.publish_later("stopped"))
     supervision.listen(_ANSWERING, channel.has_told)
     supervision.listen(patience, channel.all_over)
-    for ignored in channel.ignored():
-        recorder.note(ignored)
-    if (missed := channel.missed()) is not None:
-        recorder.note(missed)
+    # Who is about to be missed decides about the verdict, on every node alike.
+    supervision.listen(_MISSING, lambda: channel.all_over() or not channel.may_fall_silent())
+    for note in (*channel.ignored(), channel.late(), channel.missed()):
+        if note is not None:
+            recorder.note(note)
 
 
 def _record_sizes(supervision: Supervision) -> None:

@@ -13,7 +13,14 @@ from collections.abc import Iterable
 from types import FrameType
 
 from pdtriage.launch.elastic.membership_events import MembershipEvent
-from pdtriage.launch.supervise.events import PeerBack, PeerDiffers, PeerSilent, PeerSpoke
+from pdtriage.launch.supervise.events import (
+    PeerBack,
+    PeerDiffers,
+    PeerSilent,
+    PeerSpoke,
+    StacksTaken,
+    StopHung,
+)
 from pdtriage.launch.supervise.processes import children_of, reap, status_of_zombie
 from pdtriage.support.fast_namedtuple import NamedTuple
 
@@ -40,8 +47,13 @@ class SignalReceived(NamedTuple):
     signal: int
 
 
+class StacksAsked:
+    """SIGQUIT: somebody wants to see where the processes stand."""
+
+
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-Occurrence = Death | SignalReceived | Message | MembershipEvent
+HangMessage = StacksAsked | StacksTaken | StopHung
+Occurrence = Death | SignalReceived | Message | MembershipEvent | HangMessage
 
 
 class EventLoop:
@@ -55,7 +67,9 @@ class EventLoop:
         self._strangers: dict[int, int] = {}
         self.ignored: set[int] = set()
         """Children that somebody else waits for."""
-        self._messages: queue.SimpleQueue[Message | MembershipEvent] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | MembershipEvent | HangMessage] = (
+            queue.SimpleQueue()
+        )
         self._wake_out, self._wake_in = os.pipe()
         self._lock = threading.Lock()
         self._closed = False
@@ -67,7 +81,7 @@ class EventLoop:
             os.set_blocking(end, False)
         self._selector.register(self._wake_out, selectors.EVENT_READ)
         self._wakeup_before = signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
-        for number in (*_STOP_SIGNALS, signal.SIGCHLD):
+        for number in (*_STOP_SIGNALS, signal.SIGQUIT, signal.SIGCHLD):
             # nohup and background shells ask us to ignore some of these.
             if signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, _wake_only)
@@ -108,7 +122,7 @@ class EventLoop:
         """Children that somebody else waits for."""
         self.ignored.update(pids)
 
-    def send(self, message: Message | MembershipEvent) -> None:
+    def send(self, message: Message | MembershipEvent | HangMessage) -> None:
         """From another thread: hand a message to the loop."""
         self._messages.put(message)
         with self._lock, contextlib.suppress(BlockingIOError):
@@ -131,6 +145,8 @@ class EventLoop:
             self._collect_without_descriptor(occurrences)
             self._reap_adopted()
         occurrences += [SignalReceived(number) for number in numbers if number in _STOP_SIGNALS]
+        if signal.SIGQUIT in numbers:
+            occurrences.append(StacksAsked())
         while not self._messages.empty():
             occurrences.append(self._messages.get_nowait())
         return occurrences

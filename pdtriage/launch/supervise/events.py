@@ -17,6 +17,7 @@ from pdtriage.support.language import Text
 if TYPE_CHECKING:
     from pdtriage.launch.supervise.outcome import Conclusion
     from pdtriage.launch.supervise.restart import Decision
+    from pdtriage.model.stacks import StacksReason, Standstill
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
@@ -60,6 +61,28 @@ class AllStarted(NamedTuple):
     plan: Plan
     note_silence: Callable[[Text], None] | None = None
     """Puts into the record that the job seemed to hang; may be called from any thread."""
+
+
+class StacksTaken:
+    """Whoever watches has written down where the processes stand, or cannot."""
+
+
+class StopHung:
+    """Whoever watches saw the job stand still, and was told to end such a job."""
+
+
+class Supervised(NamedTuple):
+    """The processes are supervised from now on. Both may be called from any thread."""
+
+    note: Callable[[Standstill], None]
+    """Puts the stacks of a job that stands still into the record."""
+    tell: Callable[[StacksTaken | StopHung], None]
+
+
+class StacksWanted(NamedTuple):
+    """Somebody asks where the processes stand; `StacksTaken` is to be told when that is known."""
+
+    reason: StacksReason
 
 
 class Died(NamedTuple):
@@ -167,6 +190,8 @@ LaunchEvent = (
     | Planned
     | Started
     | AllStarted
+    | Supervised
+    | StacksWanted
     | Died
     | Stopping
     | Trained

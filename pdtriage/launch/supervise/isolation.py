@@ -81,6 +81,20 @@ class IsolatedAnalyst:
         _show_where()
 
 
+def do_beside(what: Callable[[], None], observer: Observer) -> None:
+    """Do it beside a job that runs: what goes wrong, as where no descriptor is left, costs none of
+    the training."""
+    try:
+        what()
+    except Exception as error:
+        text = Text(
+            f"the checks at the start were not finished ({_named(error)}); the job goes on",
+            f"启动时的检查没有完成（{_named(error)}）；作业继续运行",
+        )
+        observer.notice(Noted(text, "WARNING"))
+        _show_where()
+
+
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".replace("\n", " ")
 

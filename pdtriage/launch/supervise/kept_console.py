@@ -47,14 +47,18 @@ class KeptConsole:
     def start(self) -> None:
         """Once the launcher runs: show what it says."""
         if self._descriptor is not None:
-            self._thread = threading.Thread(target=self._show, name="console", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._show, name="console", daemon=True)
+            with contextlib.suppress(RuntimeError):  # no more threads: it is shown at the end
+                thread.start()
+                self._thread = thread
 
     def close(self, patience: float = 1.0) -> None:
         """Show the rest; a terminal that takes nothing is not waited for."""
         self._done.set()
         if self._thread is not None:
             self._thread.join(patience)
+        elif self._descriptor is not None:
+            self._show()
         if self._descriptor is not None and (self._thread is None or not self._thread.is_alive()):
             os.close(self._descriptor)
             self._descriptor = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
+from pdtriage.model.kinds import process_name
 from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import DeathRecord, PeerFacts, RunRecord
 from pdtriage.support import exit_codes
@@ -87,8 +88,10 @@ class LaunchChecks(Protocol):
         *,
         cards: Sequence[str],
         besides: Collection[int] = (),
+        peers: Sequence[str] = (),
     ) -> Sequence[Text]:
-        """`cards` (`gpu:3`) are those the launch uses, `besides` its own processes."""
+        """`cards` (`gpu:3`) are those the launch uses, `besides` its own processes, `peers` one
+        endpoint of every other node."""
         ...
 
 
@@ -160,7 +163,7 @@ def has_failed(death: DeathRecord) -> bool:
 
 
 def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
-    interrupted = conclusion.verdict == "interrupted"
+    interrupted = conclusion.verdict in ("interrupted", "hung")
     elsewhere = (peer.facts.interrupted for peer in record.peers)
     number = record.interrupted_by or next(filter(None, elsewhere), None)
     return exit_codes.of_run(
@@ -174,8 +177,7 @@ def exit_code(conclusion: Conclusion, record: RunRecord) -> int:
 
 def _how(death: DeathRecord) -> Failure:
     """All that can be said without a look into the logs."""
-    role = "rank" if death.role == "worker" else death.role
-    who = role if death.rank is None else f"{role} {death.rank}"
+    who = process_name(death.role, death.rank)
     if death.signal is not None:
         title = Text(
             f"{who} was ended by signal {death.signal}", f"{who} 被信号 {death.signal} 终止"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -18,6 +19,7 @@ from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.inspect_process import inspect_pid
+from pdtriage.launch.supervise.isolation import do_beside
 from pdtriage.launch.supervise.kept_console import KeptConsole, console_name
 from pdtriage.launch.supervise.outcome import LaunchChecks
 from pdtriage.launch.supervise.policy import (
@@ -44,6 +46,20 @@ _OWN_GRACE = 5.0
 """Seconds that Paddle's launcher has beyond the grace period of its trainers."""
 
 
+def refuse_a_secret(flags: LaunchFlags) -> None:
+    """Where a node of pdtriage serves a job that has a secret, Paddle's launcher waits for ever."""
+    if not flags.master or "://" in flags.master:
+        return
+    from pdtriage.launch.rendezvous.kv import KVClient
+    from pdtriage.launch.rendezvous.meeting_words import secret_under_paddles
+
+    with contextlib.suppress(ValueError):
+        client = KVClient(*split_endpoint(flags.master), timeout=1.0)
+        client.get_prefix(f"/{flags.job_id}/info")
+        if client.refused:
+            raise secret_under_paddles(client.endpoint)
+
+
 class PaddleLauncher(Supervision):
     """Runs Paddle's launcher and records what becomes of its processes."""
 
@@ -59,7 +75,8 @@ class PaddleLauncher(Supervision):
     ) -> None:
         grace = flags.interrupt_grace() + _OWN_GRACE
         patience = Patience(flags.settle, flags.failure_grace(), grace)
-        policy = Policy(patience, delegates=True)
+        until = time.monotonic() + flags.timeout if flags.timeout > 0 else None
+        policy = Policy(patience, delegates=True, until=until)
         folder = os.path.abspath(flags.log_dir)
         super().__init__(launch, folder, loop, recorder, observer, policy)
         self.flags = flags
@@ -90,7 +107,8 @@ class PaddleLauncher(Supervision):
         self.loop.add_child(pid)
         self._start_launcher(pid)
         if checks is not None:
-            self._warn(checks)
+            do_beside(lambda: self._warn(checks), self.observer)
+        self.announce()
         while pid in self.alive:
             self._find_trainers()
             self.turn(_LOOK)
@@ -182,6 +200,7 @@ class PaddleLauncher(Supervision):
         """Where the nodes meet at a key-value master, facts travel over it as well."""
         if cluster is None or not self.flags.master or self.flags.master.startswith("etcd:"):
             return
+        from pdtriage.launch.rendezvous.job_nodes import no_channel
         from pdtriage.launch.rendezvous.job_secret import exchange_of, read_secret
         from pdtriage.launch.rendezvous.kv import KVClient
         from pdtriage.launch.rendezvous.peer_channel import FactsChannel
@@ -189,7 +208,12 @@ class PaddleLauncher(Supervision):
         secret = read_secret(self.flags.secret.reveal())
         client = KVClient(*split_endpoint(self.flags.master), secret=secret)
         place = exchange_of(client, secret, self.launch, cluster)
-        self.channel = FactsChannel(place, cluster, self.flags.job_id, self.loop.send)
+        try:
+            self.channel = FactsChannel(
+                place, cluster, self.flags.job_id, self.loop.send, address=client.host
+            )
+        except OSError as error:
+            self.observer.notice(Noted(no_channel(error), "WARNING"))
 
     def _start_launcher(self, pid: int) -> None:
         process = ProcessRecord(

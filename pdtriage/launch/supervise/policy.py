@@ -21,6 +21,9 @@ from pdtriage.launch.supervise.events import (
     PeerDiffers,
     PeerSilent,
     PeerSpoke,
+    StacksTaken,
+    StacksWanted,
+    StopHung,
     Trained,
 )
 from pdtriage.launch.supervise.outcome import has_failed
@@ -35,7 +38,15 @@ DOUBLE = 0.1
 """Two SIGINTs closer than this are one: wrappers pass on what the terminal also sent."""
 KILL_EVERY = 1.0
 """Seconds between SIGKILLs: a process may fork while it is being ended."""
-_SIGNAL_REASONS = {"failed": "failure", "interrupted": "interrupt", "reform": "peer"}
+STACKS_PATIENCE = 30.0
+"""Seconds in which stacks are taken before a run is ended that took too long."""
+_SIGNAL_REASONS = {
+    "failed": "failure",
+    "interrupted": "interrupt",
+    "reform": "peer",
+    "hung": "interrupt",
+    "timeout": "interrupt",
+}
 
 
 class Patience(NamedTuple):
@@ -62,7 +73,15 @@ class AllEnded:
 
 
 Input = (
-    DeathRecord | SignalReceived | Message | MembershipEvent | TimePassed | StartedAgain | AllEnded
+    DeathRecord
+    | SignalReceived
+    | Message
+    | MembershipEvent
+    | TimePassed
+    | StartedAgain
+    | AllEnded
+    | StacksTaken
+    | StopHung
 )
 
 
@@ -119,8 +138,11 @@ class Policy:
         delegates: bool = False,
         elastic: bool = False,
         lifetime: Lifetime | None = None,
+        until: float | None = None,
     ) -> None:
-        """`delegates`: Paddle's launcher stops the rest by itself; we only end what it leaves.
+        """`until`: when the whole run has taken too long; None for never.
+
+        `delegates`: Paddle's launcher stops the rest by itself; we only end what it leaves.
 
         `lifetime`: how long servers are needed; None where everybody ends by itself.
         """
@@ -145,6 +167,8 @@ class Policy:
         self._tell_at: float | None = None
         """When other nodes hear of the failure; None once they have, or need not."""
         self._trained = False
+        self._until = until
+        self._awaits_stacks = False
 
     def step(self, now: float, happened: Input) -> list[Action]:
         """What to do about it, in this order."""
@@ -153,7 +177,9 @@ class Policy:
         if isinstance(happened, SignalReceived):
             return self._after_signal(now, happened.signal)
         if isinstance(happened, TimePassed):
-            return [*self._about_servers(now), *self._due(now)]
+            return [*self._about_time(now), *self._about_servers(now), *self._due(now)]
+        if isinstance(happened, (StacksTaken, StopHung)):
+            return self._after_watching(now, happened)
         if isinstance(happened, AllEnded):
             return self._tell_failure()
         if isinstance(happened, StartedAgain):
@@ -167,7 +193,8 @@ class Policy:
     def deadline(self, now: float) -> float | None:
         """When to come back with `TimePassed`, should nothing happen before; None for never."""
         look = self.lifetime.next_look(now) if self.lifetime is not None else None
-        moments = (self._stop_at, self._tell_at, self._kill_at, look)
+        until = self._until if self.reason is None else None
+        moments = (self._stop_at, self._tell_at, self._kill_at, look, until)
         return min((moment for moment in moments if moment is not None), default=None)
 
     def is_settling(self, now: float) -> bool:
@@ -261,6 +288,31 @@ class Policy:
             self.reason = "reform"
             self._stop_at, self._tell_at = now, None
 
+    def _about_time(self, now: float) -> list[Action]:
+        """A run that took too long ends, and where its processes stood then is kept."""
+        if self._until is None or now < self._until or self.reason is not None:
+            return []
+        self.reason = "timeout"
+        self.grace = self.patience.interrupt_grace
+        self._awaits_stacks = True
+        self._stop_at = now + STACKS_PATIENCE
+        if self.delegates:
+            self._kill_at = now + STACKS_PATIENCE + self.patience.interrupt_grace
+        return [Note(_TOO_LONG), Notify(Noted(_TOO_LONG, "ERROR")), Notify(StacksWanted("timeout"))]
+
+    def _after_watching(self, now: float, happened: StacksTaken | StopHung) -> list[Action]:
+        if isinstance(happened, StacksTaken):
+            if self._awaits_stacks:
+                self._awaits_stacks = False
+                self._stop_at = now
+            return []
+        if self.reason is not None:
+            return []
+        self.reason = "hung"
+        self.grace = self.patience.interrupt_grace
+        self._stop_now(now)
+        return [Note(_STOPPED_HUNG), Notify(Noted(_STOPPED_HUNG, "ERROR"))]
+
     def _about_servers(self, now: float) -> list[Action]:
         """Those who only serve: left too early, or not needed any more."""
         if self.lifetime is None or self.reason is not None:
@@ -309,6 +361,15 @@ class Policy:
             return []
         self._tell_at = None
         return [Coordinate("failed")]
+
+
+_TOO_LONG = Text(
+    "the run has taken longer than --timeout allows and is ended",
+    "运行时间超过 --timeout，即将结束",
+)
+_STOPPED_HUNG = Text(
+    "the job stands still and is ended (--on_hang stop)", "作业停滞，即将结束（--on_hang stop）"
+)
 
 
 def stopped_with(node: int, host: str, number: int) -> Text:

@@ -7,10 +7,12 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TypeVar
 
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.launch.plan.process_plan import ProcessPlan
+from pdtriage.launch.supervise.lost_logs import FileId, file_id
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.private_files import open_through_own_links
@@ -20,8 +22,11 @@ _GPU_CARDS = "index,uuid,driver_version,name,gpu_serial,display_active,display_m
 _GPU_PROCESSES = "pid,process_name,gpu_uuid,gpu_name,used_memory"
 _GPU_USE = "index,utilization.gpu,memory.total,memory.used,memory.free,timestamp"
 _GPU_SECONDS = 5
+_Seen = TypeVar("_Seen")
 
-
+_RESERVED = 4
+_RESERVE: list[int] = []
+"""Descriptors that stand for nothing."""
 HELPERS: set[int] = set()
 """Processes of ours that belong to no job: who reads its logs."""
 
@@ -32,6 +37,7 @@ class Child(NamedTuple):
     process: ProcessRecord
     born: int
     """When the kernel says it was started."""
+    log: FileId
 
 
 class ProcessEntry(NamedTuple):
@@ -59,8 +65,9 @@ def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwr
     )
     try:
         os.set_blocking(log, True)
-        offset = os.fstat(log).st_size
-        if os.fstat(log).st_rdev and not os.path.samefile(path, os.devnull):
+        opened = os.fstat(log)
+        offset = opened.st_size
+        if opened.st_rdev and not os.path.samefile(path, os.devnull):
             # Whoever reads some devices never comes to an end.
             raise OSError(errno.EINVAL, "it is a device", path)
         pid = os.posix_spawnp(
@@ -86,7 +93,7 @@ def spawn(plan: ProcessPlan, environment: dict[str, str], folder: str, *, overwr
         started=time.time(),
         monotonic=time.monotonic(),
     )
-    return Child(process, birth_of(pid))
+    return Child(process, birth_of(pid), file_id(opened))
 
 
 def start_gpu_log(path: str, cards: tuple[str, ...], environ: Mapping[str, str]) -> int | None:
@@ -137,25 +144,28 @@ def become_subreaper() -> None:
         prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+@contextlib.contextmanager
+def descriptors_in_reserve() -> Iterator[None]:
+    """Meanwhile processes can be looked for, also when all other descriptors are taken."""
+    with contextlib.suppress(OSError):
+        _fill_reserve()
+    try:
+        yield
+    finally:
+        while _RESERVE:
+            os.close(_RESERVE.pop())
+
+
 def running_processes() -> Iterator[ProcessEntry]:
     """Every process that is not a zombie; nothing where there is no /proc."""
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return
-    for name in names:
-        if name.isdigit():
-            entry = process_entry(int(name))
-            if entry is not None and entry.state != "Z":
-                yield entry
+    for pid in _pids():
+        entry = process_entry(pid)
+        if entry is not None and entry.state != "Z":
+            yield entry
 
 
 def process_entry(pid: int) -> ProcessEntry | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:
-            text = stream.read()
-    except OSError:
-        return None
+    text = _content(f"/proc/{pid}/stat")
     # The name in parentheses may itself hold spaces and parentheses.
     fields = text[text.rfind(b")") + 2 :].split()
     if len(fields) < 20:
@@ -173,11 +183,7 @@ def birth_of(pid: int) -> int:
 
 def status_of_zombie(pid: int) -> int | None:
     """The wait status of a dead process that its parent has not collected yet."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
+    fields = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) < 50 or fields[0] not in (b"Z", b"X"):
         return None
     return int(fields[49])
@@ -185,13 +191,8 @@ def status_of_zombie(pid: int) -> int | None:
 
 def environment_of(pid: int) -> dict[str, str]:
     """The variables a process was started with; empty when we may not look."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as stream:
-            content = stream.read()
-    except OSError:
-        return {}
     variables = {}
-    for item in content.split(b"\0"):
+    for item in _content(f"/proc/{pid}/environ").split(b"\0"):
         name, equals, value = item.partition(b"=")
         if equals:
             variables[os.fsdecode(name)] = os.fsdecode(value)
@@ -237,16 +238,9 @@ def adopted_since(born: int, *, besides: Collection[int] = ()) -> list[int]:
 
 def children_of(pid: int) -> list[int]:
     """Direct children, zombies included."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
-            return [int(word) for word in stream.read().split()]
-    except OSError:
-        pass
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return []
-    entries = (process_entry(int(name)) for name in names if name.isdigit())
+    with contextlib.suppress(OSError):
+        return [int(word) for word in _read(f"/proc/{pid}/task/{pid}/children").split()]
+    entries = map(process_entry, _pids())
     return [entry.pid for entry in entries if entry is not None and entry.parent == pid]
 
 
@@ -282,9 +276,46 @@ def reset_signals() -> list[int]:
 
 
 def _carries(pid: int, mark: bytes) -> bool:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as stream:
-            content = stream.read()
-    except OSError:
-        return False
+    content = _content(f"/proc/{pid}/environ")
     return content.startswith(mark + b"\0") or (b"\0" + mark + b"\0") in content
+
+
+def _pids() -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(name) for name in _look(lambda: os.listdir("/proc")) if name.isdigit()]
+    return []
+
+
+def _content(path: str) -> bytes:
+    """Empty where there is no such file, or not for us."""
+    with contextlib.suppress(OSError):
+        return _read(path)
+    return b""
+
+
+def _read(path: str) -> bytes:
+    def read() -> bytes:
+        with open(path, "rb") as stream:
+            return stream.read()
+
+    return _look(read)
+
+
+def _look(look: Callable[[], _Seen]) -> _Seen:
+    """With a descriptor of the reserve where there is no other; it is given back afterwards."""
+    try:
+        return look()
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE) or not _RESERVE:
+            raise
+    os.close(_RESERVE.pop())
+    try:
+        return look()
+    finally:
+        with contextlib.suppress(OSError):  # another thread was quicker; there are more
+            _fill_reserve()
+
+
+def _fill_reserve() -> None:
+    while len(_RESERVE) < _RESERVED:
+        _RESERVE.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))

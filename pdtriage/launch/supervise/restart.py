@@ -123,6 +123,14 @@ def refuse_several_nodes(restarts: Restarts, plan: Plan) -> None:
 
 
 def refuse_under_paddle(flags: LaunchFlags) -> None:
+    if flags.etcd_user or flags.etcd_ca:
+        raise UserError(
+            Text(
+                "Paddle's launcher cannot log in to an etcd, nor speak TLS with it.",
+                "Paddle 的启动器不能登录 etcd，也不能与它使用 TLS。",
+            ),
+            Text("Leave out --launcher paddle.", "请去掉 --launcher paddle。"),
+        )
     if flags.restart_on is None:
         return
     raise UserError(

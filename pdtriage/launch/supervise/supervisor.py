@@ -15,6 +15,7 @@ from pdtriage.launch.supervise.event_loop import (
     Message,
     Occurrence,
     SignalReceived,
+    StacksAsked,
 )
 from pdtriage.launch.supervise.events import (
     Noted,
@@ -22,9 +23,14 @@ from pdtriage.launch.supervise.events import (
     PeerDiffers,
     PeerSilent,
     PeerSpoke,
+    StacksTaken,
+    StacksWanted,
+    StopHung,
     Stopping,
+    Supervised,
 )
 from pdtriage.launch.supervise.guardian import end_members
+from pdtriage.launch.supervise.lost_logs import FileId
 from pdtriage.launch.supervise.policy import (
     AllEnded,
     Coordinate,
@@ -85,6 +91,8 @@ class Supervision(ABC):
         self.processes: dict[int, ProcessRecord] = {}
         self.sessions: dict[int, int] = {}
         """When each of them was started, by the kernel's count."""
+        self.logs: dict[int, FileId] = {}
+        """The files that processes were started with."""
         self.alive: set[int] = set()
         self.deaths: list[DeathRecord] = []
         self._next_beat = time.monotonic()
@@ -124,6 +132,10 @@ class Supervision(ABC):
         self.sessions[process.pid] = born
         self.alive.add(process.pid)
 
+    def announce(self) -> None:
+        """Let whoever watches note and tell that the job stands still."""
+        self.observer.notice(Supervised(self.recorder.standstill, self.loop.send))
+
     def turn(self, timeout: float | None) -> None:
         """Wait for what happens, no longer than `timeout`, and take it in."""
         for occurrence in self.loop.wait(timeout):
@@ -150,8 +162,10 @@ class Supervision(ABC):
     def take(self, occurrence: Occurrence) -> None:
         if isinstance(occurrence, Death):
             self.record_death(occurrence)
-        elif isinstance(occurrence, SignalReceived):
+        elif isinstance(occurrence, (SignalReceived, StacksTaken, StopHung)):
             self.advance(occurrence)
+        elif isinstance(occurrence, StacksAsked):
+            self.observer.notice(StacksWanted("asked"))
         elif isinstance(occurrence, (WorldChanges, EtcdSilent, EtcdBack, Expelled)):
             self.recorder.note(occurrence.text)
             self.observer.notice(Noted(occurrence.text, "WARNING"))
@@ -247,8 +261,10 @@ class Supervisor(Supervision):
         self.coordinate = coordinate
         for child in children:
             self.watch(child.process, child.born)
+            self.logs[child.process.pid] = child.log
 
     def run(self) -> Ending:
+        self.announce()
         while self.alive or self.policy.is_settling(time.monotonic()):
             self.turn(self._patience_left())
             self.advance(TimePassed())
@@ -311,6 +327,7 @@ def _peer_record(message: Message) -> PeerRecord:
             host=message.host,
         )
     if isinstance(message, PeerSilent):
-        return PeerRecord(message.node, "silent", time_of_day, message.seconds, host=message.host)
+        silent = max(message.seconds, round(time_of_day - message.since, 1))
+        return PeerRecord(message.node, "silent", time_of_day, silent, host=message.host)
     kind = "differs" if isinstance(message, PeerDiffers) else "back"
     return PeerRecord(message.node, kind, time_of_day)

@@ -1,7 +1,7 @@
 """A trainer whose rank does what its argument says: `act.py 0=sleep 1=exit:7:0.2 …`.
 
 exit:CODE[:AFTER]  signal:NUMBER[:AFTER]  sleep  stubborn (ignores SIGTERM)  tidy (cleans up on it)
-until:PATH (exits with 0 once that file is there)
+until:PATH[:CODE] (exits with CODE, else 0, once that file is there)
 Ranks that are not named exit with 0.
 """
 
@@ -27,7 +27,7 @@ print(f"rank {rank} {what}", flush=True)
 while what == "until" and not os.path.exists(details[0]):
     time.sleep(0.05)
 if what == "until":
-    os._exit(0)
+    os._exit(int(details[1]) if len(details) > 1 else 0)
 if len(details) > 1:
     time.sleep(float(details[1]))
 if what == "exit":
