@@ -3,6 +3,8 @@
     python benchmarks/live.py load      CPU and memory while eight ranks write 100 lines/s each
     python benchmarks/live.py latency   from a line in a log to its announcement
     python benchmarks/live.py verdict   from the first death to the end, report printed
+    python benchmarks/live.py answer    from a death, or a signal, to what is done about it, while
+                                        the reader of the logs is busy with hostile lines, or hangs
     python benchmarks/live.py flood     CPU and memory while one rank writes many lines
     python benchmarks/live.py follow    line to event, and CPU, at 8, 64 and 512 files with 50,000
                                         lines/s together, beside `tail -F`; writes a table
@@ -15,13 +17,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import following
@@ -62,6 +66,14 @@ time.sleep(4)
 """
 
 
+HOSTILE = """
+import base64, time
+line = base64.b64encode(b"Base" * 3000 + b"64").decode()
+trace = 'Traceback (most recent call last):\\n  File "a.py", line 1, in f\\n'
+while True:
+    print((trace + line + "\\n") * 50, flush=True)
+    time.sleep(0.01)
+"""
 VERDICT = """
 import os, time
 for step in range(25):
@@ -75,7 +87,7 @@ time.sleep(30)
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["load", "latency", "verdict", "flood", "follow"])
+    parser.add_argument("what", choices=["load", "latency", "verdict", "answer", "flood", "follow"])
     parser.add_argument("--seconds", type=int, help="30, of each row of `follow` 10")
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument("--tries", type=int, default=5)
@@ -91,6 +103,8 @@ def main() -> None:
         result = measure_load(asked.seconds or 30)
     elif asked.what == "flood":
         result = measure_flood(asked.lines)
+    elif asked.what == "answer":
+        result = measure_answer(asked.tries)
     elif asked.what == "verdict":
         result = measure_verdict(asked.tries)
     else:
@@ -167,9 +181,48 @@ def measure_verdict(tries: int) -> dict[str, object]:
     }
 
 
-def start(path: Path, logs: Path, ranks: int, *arguments: str) -> subprocess.Popen[str]:
+def measure_answer(tries: int) -> dict[str, object]:
+    """A rank is killed, or the launcher told to stop; its record says when it knew, and when it
+    told the others."""
+    found: dict[str, list[float]] = {}
+    for _ in range(tries):
+        for reader in ("busy", "hangs"):
+            for what in ("death", "signal"):
+                found.setdefault(f"{what}, reader {reader}", []).append(_answer(what, reader))
+    return {
+        f"{name}, ms": {"median": round(statistics.median(t), 1), "most": round(max(t), 1)}
+        for name, t in found.items()
+    }
+
+
+def _answer(what: str, reader: str) -> float:
+    """Milliseconds."""
+    with script(HOSTILE) as (path, logs):
+        process = start(path, logs, 3, flags=("--settle=0", "--grace=1", "--analysis_budget=3"))
+        while len(own_processes(process.pid)) < 3:
+            time.sleep(0.05)
+        time.sleep(3)  # for the reader to be in the middle of it
+        if reader == "hangs":
+            name = "pdtriage-reader\n"
+            for pid in own_processes(process.pid):
+                if Path(f"/proc/{pid}/comm").read_text() == name:
+                    os.kill(pid, signal.SIGSTOP)
+        began = time.time()
+        if what == "death":
+            os.kill(read_records(logs)[-1].processes[1].pid, signal.SIGKILL)
+        else:
+            process.send_signal(signal.SIGTERM)
+        process.communicate()
+        record = read_records(logs)[-1]
+        moment = record.deaths[0].time if what == "death" else record.signals[0].time
+        return 1000 * (moment - began)
+
+
+def start(
+    path: Path, logs: Path, ranks: int, *arguments: str, flags: Sequence[str] = ()
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*RUN, f"--nproc_per_node={ranks}", "--log_dir", str(logs), str(path), *arguments],
+        [*RUN, f"--nproc_per_node={ranks}", "--log_dir", str(logs), *flags, str(path), *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

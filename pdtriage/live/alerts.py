@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import FollowedLog
 from pdtriage.model import Rank, Role
+from pdtriage.model.kinds import process_name
 from pdtriage.record.schema import PeerRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
@@ -73,7 +74,7 @@ class Alerts:
             error = self._error_of(rank)
             if error is None:
                 continue
-            name = f"{peer.node} {_name(rank.role, rank.rank)}"
+            name = f"{peer.node} {process_name(rank.role, rank.rank)}"
             alerted = self._alerted.setdefault(error.event.signature, set())
             if name not in alerted:
                 alerted.add(name)
@@ -138,11 +139,7 @@ def name_of(log: FollowedLog) -> str:
     process = log.process
     if process is None or process.rank is None:
         return log.file.path.rpartition("/")[2]
-    return _name(process.role, process.rank)
-
-
-def _name(role: str, rank: int | None) -> str:
-    return f"{'rank' if role == 'worker' else role} {rank}"
+    return process_name(process.role, process.rank)
 
 
 def _name_and_host(log: FollowedLog) -> Text:
@@ -153,12 +150,12 @@ def _name_and_host(log: FollowedLog) -> Text:
 
 
 def _alert(who: Text, error: Observation, where: str) -> Text:
-    title = error.signature.title
+    title = error.title
     return Text(f"{who.en}: {title.en}, {where}", f"{who.zh}：{title.zh}，{where}")
 
 
 def _alert_of_peer(peer: PeerRecord, rank: Rank, error: Observation) -> Text:
-    name = _name(rank.role, rank.rank)
+    name = process_name(rank.role, rank.rank)
     who = Text(
         f"{name} on {rank.host or f'node {peer.node}'}",
         f"{name}（{rank.host or f'节点 {peer.node}'}）",

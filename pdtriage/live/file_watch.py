@@ -7,6 +7,7 @@ event came.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -38,6 +39,8 @@ class Tail:
         """A link that was there at the beginning is followed, and none that comes later."""
         self.position = position
         self.generation = 0
+        self.refusal = ""
+        """Why it could not be opened, where that is not because there is no such file."""
         self._descriptor: int | None = None
         self._replaced = False
 
@@ -83,8 +86,10 @@ class Tail:
     def _open(self) -> bool:
         try:
             self._descriptor = open_file(self.path)
-        except OSError:
+        except OSError as error:
+            self.refusal = "" if error.errno == errno.ENOENT else error.strerror or ""
             return False
+        self.refusal = ""
         return True
 
     def _start_over(self, most: int) -> bytes:
@@ -176,6 +181,6 @@ def _observe(folder: str, changed: threading.Event, recursive: bool) -> BaseObse
     try:
         observer.schedule(EventFlag(), os.fspath(folder), recursive=recursive, event_filter=wanted)
         observer.start()
-    except OSError:
-        return None  # no more inotify watches to be had, or no such folder yet
+    except (OSError, RuntimeError):
+        return None  # no more inotify watches or threads to be had, or no such folder yet
     return observer

@@ -44,7 +44,7 @@ class LaunchJudge:
         report, run = self._judge(record, seconds)
         self._judged = record.attempt, report
         self._remember(record.attempt, run)
-        if record.reason == "interrupted":
+        if record.reason == "interrupted" and report.verdict != "hung":
             return Conclusion("interrupted")
         if not report.root_causes:
             return Conclusion(report.verdict)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
@@ -22,8 +24,12 @@ from pdtriage.launch.supervise.events import (
     PeerSpoke,
     Reforming,
     Restarting,
+    StacksTaken,
+    StacksWanted,
     Started,
+    StopHung,
     Stopping,
+    Supervised,
 )
 from pdtriage.live.reader_link import ReaderLink
 from pdtriage.live.wire import Setup
@@ -32,8 +38,11 @@ from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # Imported when all processes have been started.
-    from pdtriage.live.hang import Hint
+    from pdtriage.hang.rhythm import RankSample
+    from pdtriage.hang.take import StackTarget
+    from pdtriage.live.hang import HangMonitor
     from pdtriage.live.view import View
+    from pdtriage.model import Standstill
 
 PATIENCE = 30.0
 """Seconds a terminal that takes nothing (stopped, scrolled back) may hold up the end."""
@@ -65,6 +74,9 @@ class LiveObserver:
         self._console = Console(language, lines=_TextTo(self._print))
         self._view: View | None = None
         self._note_silence: Callable[[Text], None] | None = None
+        self._supervised: Supervised | None = None
+        self._hang: HangMonitor | None = None
+        self._alive: set[int] = set()
         self._flags = LaunchFlags()
         self._processes: list[tuple[ProcessRecord, str]] = []
         self._dead = 0
@@ -82,12 +94,20 @@ class LiveObserver:
             self._peer_spoke(event)
             self._console.debug(event)
             return
+        elif isinstance(event, Supervised):
+            self._watch_for_hangs(event)
+            return
+        elif isinstance(event, StacksWanted):
+            self._want_stacks(event)
+            return
         elif isinstance(event, (Stopping, Interrupted)):
+            self._keep_standstill()
             self.reader.mute()
             self._impatient |= isinstance(event, Interrupted) and event.again
         elif isinstance(event, Died):
             self._dead += 1
             self.reader.mark_dead(event.death.pid)
+            self._see_death(event)
         elif isinstance(event, (PeerSilent, PeerDiffers)):
             self._warnings += 1
         elif isinstance(event, (Restarting, Reforming)):
@@ -106,6 +126,7 @@ class LiveObserver:
 
     def close(self) -> None:
         """Leave nothing behind, at once."""
+        self._end_hang_watch()
         self._close_view(0.5)
         self.reader.close()
 
@@ -116,6 +137,7 @@ class LiveObserver:
 
     def _started(self, started: Started) -> None:
         self._processes.append((started.process, started.folder))
+        self._alive.add(started.process.pid)
         self.reader.follow(started.process, started.folder)
         if self._flags.launcher == "paddle":
             # It shows its first log itself, on the same terminal; we only alert.
@@ -132,8 +154,6 @@ class LiveObserver:
         status = StatusLine(
             lambda: self.reader.statuses,
             self._counts,
-            self._hint,
-            hang_after=flags.hang_after,
             language=self.language,
         )
         screen = screen_for(self._out, self._err)
@@ -155,9 +175,11 @@ class LiveObserver:
 
     def _start_over(self) -> None:
         """The next attempt writes into the same files; what this one wrote is judged."""
+        self._end_hang_watch()
         self._close_view(BETWEEN)
         self.reader.start_over()
         self._processes.clear()
+        self._alive.clear()
         self._dead = 0
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
@@ -169,11 +191,101 @@ class LiveObserver:
         self._warnings += 1
         self._console.notice(Noted(text, "ERROR"))
 
-    def _hint(self, hint: Hint) -> None:
-        self._warnings += 1
-        self._console.notice(Noted(hint.now, "WARNING"))
-        if self._note_silence is not None:
-            self._note_silence(hint.later)
+    def _watch_for_hangs(self, supervised: Supervised) -> None:
+        from pdtriage.hang.rhythm import parse_limits
+        from pdtriage.live.hang import HangMonitor
+
+        self._supervised = supervised
+        self._hang = HangMonitor(
+            parse_limits(self._flags.hang_after),
+            self._flags.on_hang,  # type: ignore[arg-type]
+            self._samples,
+            self._targets,
+            self._stands_still,
+        )
+        self._hang.start()
+
+    def _end_hang_watch(self) -> None:
+        if self._hang is not None:
+            self._hang.close()
+            self._hang = None
+
+    def _keep_standstill(self) -> None:
+        """The job is being stopped: what moves now moves because of that."""
+        if self._hang is not None and self._supervised is not None:
+            still = self._hang.still_now()
+            if still is not None:
+                self._supervised.note(still)
+        self._end_hang_watch()
+
+    def _see_death(self, died: Died) -> None:
+        self._alive.discard(died.death.pid)
+        if died.first:
+            self._end_hang_watch()
+        elif self._hang is not None and died.death.code == 0 and died.death.rank is not None:
+            self._hang.gone.append(died.death.rank)
+
+    def _want_stacks(self, wanted: StacksWanted) -> None:
+        if self._hang is not None:
+            self._hang.want(wanted.reason)
+        elif self._supervised is not None:
+            self._supervised.tell(StacksTaken())
+
+    def _samples(self) -> dict[int, RankSample]:
+        from pdtriage.hang.kernel_view import bytes_moved
+        from pdtriage.live.hang import sample_of
+
+        statuses = {status.pid: status for status in self.reader.statuses}
+        return {
+            process.pid: sample_of(
+                statuses.get(process.pid),
+                os.path.join(folder, process.log) if process.log else "",
+                bytes_moved(process.pid),
+            )
+            for process, folder in list(self._processes)
+            if process.pid in self._alive and process.role != "launcher"
+        }
+
+    def _targets(self) -> list[StackTarget]:
+        from pdtriage.hang.take import StackTarget
+
+        statuses = {status.pid: status for status in self.reader.statuses}
+        moment = time.monotonic()
+        return [
+            StackTarget(
+                process.pid,
+                process.role,
+                process.rank,
+                status.step if (status := statuses.get(process.pid)) else None,
+                moment - status.wrote if status else None,
+            )
+            for process, _ in list(self._processes)
+            if process.pid in self._alive and process.role != "launcher"
+        ]
+
+    def _stands_still(self, found: Standstill) -> None:
+        """In the thread of the monitor."""
+        from pdtriage.live.hang import alarm_text, furthest_behind
+
+        supervised = self._supervised
+        if supervised is None:
+            return
+        supervised.note(found)
+        if not found.moved_on:
+            text = alarm_text(found, furthest_behind(self.reader.statuses))
+            self._warnings += 1
+            self._console.notice(Noted(text, "WARNING"))
+            if self._note_silence is not None and found.reason == "hang":
+                moment = time.strftime("%H:%M:%S")
+                later = Text(f"at {moment} {text.en}", f"{moment} 时{text.zh}")
+                self._note_silence(later)
+        stopping = found.reason == "hang" and self._flags.on_hang == "stop"
+        if stopping or found.reason == "timeout":
+            self._end_hang_watch()
+        if found.reason in ("timeout", "interrupt"):
+            supervised.tell(StacksTaken())
+        elif stopping:
+            supervised.tell(StopHung())
 
     def _counts(self) -> tuple[int, int, int]:
         started = len(self._processes)

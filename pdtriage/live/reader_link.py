@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pdtriage.launch.options.secret import SECRET_VARIABLE
+from pdtriage.launch.options.secret import SECRET_VARIABLES
 from pdtriage.launch.supervise.outcome import AnswerWait
 from pdtriage.launch.supervise.processes import HELPERS
 from pdtriage.live import wire
@@ -249,7 +249,7 @@ class ReaderLink:
             pid = os.posix_spawn(
                 sys.executable,
                 [sys.executable, "-c", _BOOT, *sys.path],
-                {name: value for name, value in os.environ.items() if name != SECRET_VARIABLE},
+                {name: value for name, value in os.environ.items() if name not in SECRET_VARIABLES},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                     (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from pdtriage.live.file_watch import Pace, Tail
-from pdtriage.live.hang import HangWatch, Hint
 from pdtriage.live.log_follower import ProcessStatus
 from pdtriage.live.screen import LineSplitter, PlainScreen, Screen
 from pdtriage.record.schema import ProcessRecord
@@ -125,6 +124,8 @@ class View:
                 self._tell_hidden()
                 break
         for log in self._logs:
+            if log.tail.refusal:
+                self._tell_refused(log.tail)
             for line in log.lines.flush() if log.prefix else ():
                 self._screen.log(log.prefix + line + b"\n")
             log.tail.close()
@@ -168,6 +169,11 @@ class View:
                 )
                 self._screen.line(f"pdtriage: {text.in_(self._language)}\n")
 
+    def _tell_refused(self, tail: Tail) -> None:
+        name, why = os.path.basename(tail.path), tail.refusal
+        text = Text(f"{name} is not shown: {why}", f"没有显示 {name}：{why}")
+        self._screen.line(f"pdtriage: {text.in_(self._language)}\n")
+
     def _prefix(self, process: ProcessRecord) -> bytes:
         name = f"{'' if process.role == 'worker' else process.role + ' '}{process.rank}"
         mark = f"[{name}] "
@@ -178,30 +184,21 @@ class View:
 
 
 class StatusLine:
-    """What the status line says; between two of its texts it hints at a job that hangs."""
+    """What the status line says."""
 
     def __init__(
         self,
         statuses: Callable[[], Sequence[ProcessStatus]],
         counts: Callable[[], tuple[int, int, int]],
-        on_hint: Callable[[Hint], None],
-        *,
-        hang_after: float,
         language: Language,
     ) -> None:
         """`counts`: how many processes are alive, of how many, and how many warnings came."""
         self._statuses = statuses
         self._counts = counts
-        self._hang_watch = HangWatch(hang_after)
-        self._on_hint = on_hint
         self._language = language
 
     def text(self) -> str:
-        statuses = self._statuses()
-        hint = self._hang_watch.hint(statuses)
-        if hint is not None:
-            self._on_hint(hint)
-        return status_text(statuses, *self._counts(), self._language)
+        return status_text(self._statuses(), *self._counts(), self._language)
 
 
 def status_text(

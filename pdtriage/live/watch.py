@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from pdtriage.analysis.job import Job
+from pdtriage.hang.job_processes import ranks_of_folder
+from pdtriage.hang.rhythm import HangLimits, RankSample
 from pdtriage.launch.options.flags import ANALYSIS_BUDGET
 from pdtriage.live.file_watch import FolderWatch, Pace
+from pdtriage.live.hang import HangMonitor, alarm_text, furthest_behind, sample_of
 from pdtriage.live.log_follower import LogFollower
 from pdtriage.live.screen import screen_for
 from pdtriage.live.view import Ranks, StatusLine, View
+from pdtriage.live.watch_process import Farewell
 from pdtriage.live.writers import Writers
-from pdtriage.model import KINDS, FileFacts, Rank, Report, RunFacts
+from pdtriage.model import KINDS, FileFacts, Rank, Report, RunFacts, Standstill
 from pdtriage.reading.local import read_sources
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs import assemble
@@ -44,7 +48,7 @@ class WatchOptions(NamedTuple):
     language: Language = "en"
     ranks: Ranks = None
     quiet: bool = False
-    hang_after: float = 600.0
+    hang_after: HangLimits = HangLimits()
     until_idle: float | None = None
     """End when nothing was written for so many seconds."""
     parsers: tuple[Path, ...] = ()
@@ -63,9 +67,15 @@ class Watcher:
     """Follows everything below a folder until the job is gone."""
 
     def __init__(
-        self, options: WatchOptions, *, out: BinaryIO | None = None, err: TextIO | None = None
+        self,
+        options: WatchOptions,
+        farewell: Farewell,
+        *,
+        out: BinaryIO | None = None,
+        err: TextIO | None = None,
     ) -> None:
         self._options = options
+        self._farewell = farewell
         self._follower = LogFollower(self._alert, options.parsers)
         screen = screen_for(
             sys.stdout.buffer if out is None else out, sys.stderr if err is None else err
@@ -73,8 +83,6 @@ class Watcher:
         status = StatusLine(
             lambda: self._follower.statuses,
             self._counts,
-            lambda hint: self._alert(hint.now),
-            hang_after=options.hang_after,
             language=options.language,
         )
         self._view = View(
@@ -82,6 +90,13 @@ class Watcher:
         )
         self._watch = FolderWatch(options.folder, recursive=True)
         self._writers = Writers()
+        self._hang = HangMonitor(
+            options.hang_after,
+            "stacks",
+            self._samples,
+            lambda: ranks_of_folder(options.folder),
+            self._stands_still,
+        )
         self._paths: dict[str, str] = {}
         """Shown path of every followed file by its real one."""
         self._warnings = 0
@@ -95,17 +110,17 @@ class Watcher:
             self._discover(first=True)
             if not self._paths:
                 self._print(_nothing_yet(self._options.folder))
+            self._hang.start()
             pace = Pace()
-            while not self._is_over():
+            while not self._farewell.wanted and not self._is_over():
                 news = self._follower.read_on()
                 self._news_at = time.monotonic() if news else self._news_at
                 self._view.refresh()
                 if self._watch.is_due():
                     self._discover()
                 time.sleep(pace.pause(news))
-        except KeyboardInterrupt:
-            self._ended_before = False
         finally:
+            self._hang.close()
             self._watch.close()
             self._view.close()
         report = self._report()
@@ -210,12 +225,24 @@ class Watcher:
             return None
         newest = folder.runs[-1]._replace(unread=self._follower.has_unread())
         if self._writers.alive():
-            newest = newest._replace(running=True)
+            newest = newest._replace(running=True, standstill=self._hang.still_now())
         runs: Sequence[RunFacts] = [*folder.runs[:-1], newest]
         found = folder.found
         job = Job(runs, self._follower.engine.knowledge, found.notes, found.sources)
         job.look_below_errors()
         return job.report("last", self._options.language)
+
+    def _samples(self) -> dict[int, RankSample]:
+        statuses = self._follower.statuses
+        return {
+            number: sample_of(status, "", 0)._replace(size=status.wrote)
+            for number, status in enumerate(statuses)
+        }
+
+    def _stands_still(self, found: Standstill) -> None:
+        """In the thread of the monitor; the view takes it from any."""
+        if not found.moved_on and self._writers.seen:
+            self._alert(alarm_text(found, furthest_behind(self._follower.statuses)))
 
     def _alert(self, text: Text) -> None:
         self._warnings += 1
@@ -226,6 +253,9 @@ class Watcher:
         self._view.print(f"pdtriage {moment} {text.in_(self._options.language)}\n")
 
     def _counts(self) -> tuple[int, int, int]:
+        ranks = self._writers.ranks()
+        if ranks is not None:
+            return *ranks, self._warnings
         alive = self._writers.alive()
         return alive, max(alive, len(self._paths)), self._warnings
 

@@ -115,6 +115,8 @@ _HOMES = {
         *("ProcessRecord", "DeathRecord", "SignalRecord", "PeerFacts", "PeerRecord"),
         *("RestartRecord", "RunRecord"),
     ),
+    "pdtriage.model.stacks": ("Standstill", "ProcessStack"),
+    "pdtriage.model.logs": ("Frame",),
     "pdtriage.record.peer_facts": ("PeerRank", "PeerExit", "PeerEvent"),
     "pdtriage.launch.supervise.outcome": ("Conclusion", "Failure", "Reached"),
     "pdtriage.launch.supervise.restart": ("Decision",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdtriage.hang.job_processes import ranks_among
 from pdtriage.launch.supervise.processes import process_entry
 from pdtriage.support.open_files import writers_of
 
@@ -13,6 +14,8 @@ class Writers:
         self.seen = False
         """There was one at some time."""
         self._births: dict[int, int] = {}
+        self._ranks: set[int] = set()
+        """Those that are ranks: launchers and loader workers have the logs open as well."""
 
     def add(self, pids: list[int]) -> None:
         """Processes that belong to the job whatever they have open, its launcher for one."""
@@ -29,9 +32,21 @@ class Writers:
         }
         return len(self._births)
 
+    def ranks(self) -> tuple[int, int] | None:
+        """How many ranks are alive, of how many; None where nobody knows who is one."""
+        if not self._ranks:
+            return None
+        self.alive()
+        return len(self._ranks & self._births.keys()), len(self._ranks)
+
     def search(self, paths: set[str]) -> None:
         """Add those that write into `paths`, of all processes that we may look into."""
-        self.add(writers_of(paths))
+        pids = writers_of(paths)
+        self.add(pids)
+        found = {target.pid for target in ranks_among(pids)}
+        if found and self._ranks.isdisjoint(self._births):
+            self._ranks = set()  # another attempt: all of the one before are gone
+        self._ranks |= found
 
 
 def _birth_of(pid: int) -> int:

@@ -36,7 +36,7 @@ class Command:
             thread.start()
             self._readers.append(thread)
 
-    def await_line(self, text: str, seconds: float = 20.0) -> str:
+    def await_line(self, text: str, seconds: float = 60.0) -> str:
         """The first line of stderr with `text`, as soon as it is there."""
         deadline = time.monotonic() + seconds
         while True:
@@ -47,7 +47,7 @@ class Command:
             if text in line:
                 return line
 
-    def finish(self, timeout: float = 40.0) -> Command:
+    def finish(self, timeout: float = 120.0) -> Command:
         self.process.wait(timeout)
         for reader in self._readers:
             reader.join(5)

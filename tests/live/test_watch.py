@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ..running import wait_until
+from pdtriage.launch.supervise.processes import children_of
+
+from ..running import is_running, wait_until
 from .conftest import Desk
 
 WORKER = """
@@ -99,6 +103,35 @@ def test_ctrl_c_leaves_the_job_alone(desk: Desk, job: Job) -> None:
     assert watch.finish().code == 0
     assert "RUNNING" in watch.said
     assert job.processes[0].poll() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_watches_can_leave_whatever_a_log_does_to_its_reader(
+    desk: Desk, job: Job, number: signal.Signals
+) -> None:
+    job.start(1)
+    _wait_for(job.logs / "workerlog.0", "step: 1")
+    watch = desk.start("watch", "log")
+    assert wait_until(lambda: b"step: 1" in watch.out)
+    (reader,) = children_of(watch.process.pid)
+    os.kill(reader, signal.SIGSTOP)  # as if it were lost in a line
+    watch.stop(number)
+    if number == signal.SIGINT:
+        time.sleep(0.3)
+        assert watch.process.poll() is None, "the report is waited for"
+        watch.stop(number)
+    assert watch.finish().code == 128 + number
+    assert wait_until(lambda: not is_running(reader))
+    assert job.processes[0].poll() is None
+
+
+def test_a_reader_does_not_outlive_who_watches(desk: Desk, job: Job) -> None:
+    job.start(1)
+    watch = desk.start("watch", "log")
+    assert wait_until(lambda: b"step: 1" in watch.out)
+    (reader,) = children_of(watch.process.pid)
+    watch.process.kill()
+    assert wait_until(lambda: not is_running(reader))
 
 
 def test_until_idle(desk: Desk, job: Job) -> None:
