@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from pdtriage.model import (
@@ -18,6 +18,7 @@ from pdtriage.model import (
     VictimReason,
 )
 from pdtriage.report.sanitise import inert
+from pdtriage.support.number_spans import numbers as numbers
 from pdtriage.support.text_width import cut
 
 VERDICTS: dict[VerdictWord, Text] = {
@@ -55,27 +56,11 @@ _ROLES: dict[Role, tuple[Text, Text]] = {
     "unknown": (Text("process", "进程"), Text("processes", "进程")),
 }
 _ROLE_ORDER: tuple[Role, ...] = tuple(_ROLES)
-MOST_SPANS = 16
 MOST_COLUMNS = 400
 
 
 def role_word(role: Role, language: Language, many: bool = False) -> str:
     return _ROLES[role][many].in_(language)
-
-
-def numbers(values: Iterable[int]) -> str:
-    """`0-3, 5, 7` for 0, 1, 2, 3, 5, 7; the middle is left out where it would fill a page."""
-    known = sorted(set(values))
-    spans: list[list[int]] = []
-    for value in known:
-        if spans and value == spans[-1][1] + 1:
-            spans[-1][1] = value
-        else:
-            spans.append([value, value])
-    shown = [_span(first, last) for first, last in spans]
-    if len(shown) > MOST_SPANS:
-        shown = [*shown[: MOST_SPANS - 2], "...", f"{shown[-1]} [{len(known)}]"]
-    return ", ".join(shown)
 
 
 def extent(values: Sequence[int], language: Language) -> str:
@@ -194,12 +179,6 @@ def _as_logged(seconds: float) -> datetime:
         return datetime.fromtimestamp(seconds, timezone.utc)
     except (OverflowError, ValueError, OSError):  # a stamp no calendar holds
         return datetime.fromtimestamp(0, timezone.utc)
-
-
-def _span(first: int, last: int) -> str:
-    if first == last:
-        return str(first)
-    return f"{first}, {last}" if last == first + 1 else f"{first}-{last}"
 
 
 def _device(device: str) -> Text:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from pdtriage.model import Rank, Role
+from pdtriage.model.kinds import process_name
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -114,7 +115,7 @@ def _accusation(reading: RankReading, found: Observation, directory: Directory) 
     if number.isdecimal():
         role = _role_of_peer(reading, found)
         named = directory.numbered(role, int(number))
-        address = f"{'rank' if role == 'worker' else role} {int(number)}"
+        address = process_name(role, int(number))
         return Accusation(reading, found, named, None if named else address)
     address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host") or ""
     if not address:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
-from pdtriage.model import Cause, Evidence, Role, Text
+from pdtriage.knowledge.slots import steps_with, title_with
+from pdtriage.model import Cause, Evidence, Frame, Role, Text
 from pdtriage.verdict.confidence import confidence_in, lineup_of, with_reasons
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.fingerprint import fingerprint, shape
@@ -42,10 +43,12 @@ def _cause(top: Suspect, group: Sequence[Suspect], evidence: RunEvidence) -> Cau
     role, ranks = _blamed(top, group)
     words = _words(top.found) if top.found else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
+    frame = frame or top.frame
+    values = _values(top, frame)
     return Cause(
         category=top.category,
         signature=top.signature,
-        title=_title(signature, top),
+        title=_title(signature, top, values),
         role=role,
         rank=rank.rank if rank and not top.named else ranks[0] if ranks else None,
         ranks=ranks,
@@ -57,8 +60,17 @@ def _cause(top: Suspect, group: Sequence[Suspect], evidence: RunEvidence) -> Cau
         evidence=_evidence(top, group),
         frame=frame,
         fields=top.fields,
-        advice=signature.advice,
+        advice=steps_with(signature, values),
         fingerprint=fingerprint(top.signature, top.category, words, frame),
+    )
+
+
+def _values(top: Suspect, frame: Frame | None) -> dict[str, str]:
+    """What the texts of a signature can tell besides what its pattern captured."""
+    known = {"host": top.host, "rank": top.rank and top.rank.rank}
+    known["code"] = f"{frame.file}:{frame.line}" if frame else None
+    return {name: str(value) for name, value in known.items() if value is not None} | dict(
+        top.fields
     )
 
 
@@ -76,13 +88,13 @@ def _blamed(top: Suspect, group: Sequence[Suspect]) -> tuple[Role, tuple[int, ..
     return role, (int(told),) if told.isdecimal() and top.role == "worker" else ()
 
 
-def _title(signature: Signature, top: Suspect) -> Text:
+def _title(signature: Signature, top: Suspect, values: Mapping[str, str]) -> Text:
     """A general title says nothing at three in the morning: the message itself goes with it."""
     found = top.found
     if signature.id == EXIT_CODE:
         return _title_with_code(signature.title, top)
     if found is None or not signature.generic:
-        return signature.title
+        return title_with(signature, values)
     said = found.event.text.strip().removeprefix("| ")  # the frame drawn around a group's members
     said = said if len(said) <= TITLE_QUOTE else said[: TITLE_QUOTE - 1].rstrip() + "…"
     return Text(f"{signature.title.en}: {said}", f"{signature.title.zh}：{said}")

@@ -12,6 +12,10 @@ from pdtriage.verdict.rank_reading import NEAR, Observation, passage
 from pdtriage.verdict.rules.kernel_log import OOM_KILL
 from pdtriage.verdict.suspects import Suspect
 
+A_MONTH = 30 * 86400.0
+BEFORE_THE_START = 60.0
+"""Seconds: what is dated so much earlier than a launch is none of its errors."""
+
 
 class Lineup(NamedTuple):
     """All suspects of a run, as far as they matter for one of them."""
@@ -107,16 +111,40 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     """How sure it is that this suspect is the culprit, and of this."""
     if suspect.told:  # what is not here to be seen proves nothing
         return "guess" if suspect.told == "guess" else "likely"
+    if _may_be_the_others(suspect, evidence):
+        return "guess"
     sure = suspect.certain and not evidence.facts.unread and _ended_with_it(suspect, evidence)
-    if sure and _is_stated(suspect, evidence) and not _is_disputed(suspect, evidence):
+    if (
+        sure
+        and not _is_older(suspect, evidence)
+        and _is_stated(suspect, evidence)
+        and not _is_disputed(suspect, evidence)
+    ):
         return "proven"
     if suspect.found is not None and suspect.found.event.role == "cause":
         return "likely"
     watched = any(found.says("own-verdict") for found in suspect.support)
-    died_first = suspect.order == 0 or suspect.first_to_fail
+    died_first = suspect.order == 0 or suspect.first_to_fail or suspect.frame is not None
     if watched or suspect.accusers or died_first or suspect.signature == OOM_KILL:
         return "likely"
     return "guess"
+
+
+def _may_be_the_others(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """Ranks disagree, and nobody but one of them says so: any other may be the odd one."""
+    found = suspect.found
+    if found is None or suspect.category != "config.rank" or len(evidence.readings) <= 2:
+        return False
+    return found.says("between-ranks")
+
+
+def _is_older(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """By its date it came before the launcher of this run had begun."""
+    time = suspect.found.event.time if suspect.found else None
+    begun = [f.event.time for f in evidence.launcher if f.says("opens-launch", "started")]
+    known = [moment for moment in begun if moment is not None]
+    # by years only where one of them was guessed
+    return time is not None and bool(known) and BEFORE_THE_START < min(known) - time < A_MONTH
 
 
 def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:

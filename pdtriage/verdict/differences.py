@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import Difference, DifferenceKind, Event, Rank, RunFacts, Text
+from pdtriage.model.kinds import process_name
 
 MOST_PRINTED = 12
 SHOWN = 200
@@ -226,7 +227,7 @@ def _unlike(name: str, values: Mapping[str, list[Rank]]) -> Difference:
 
 def _name(rank: Rank) -> str:
     number = rank.rank if rank.rank is not None else rank.local_rank
-    return f"{'rank' if rank.role == 'worker' else rank.role} {'?' if number is None else number}"
+    return f"{process_name(rank.role, number)}{' ?' * (number is None)}"
 
 
 def _few(ranks: list[Rank]) -> str:

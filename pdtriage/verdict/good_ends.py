@@ -105,7 +105,9 @@ def _shut_down(reading: RankReading) -> bool:
 def _came_to_the_last_epoch(reading: RankReading) -> bool:
     """Its last step is of the last epoch, and an evaluation or a saved model follows."""
     rank = reading.rank
-    last_step = rank.progress[-1] if rank.progress else None
+    evaluated = {f.event.line for f in reading.milestones}  # an evaluation counts its own steps
+    trained = [step for step in rank.progress if step.line not in evaluated]
+    last_step = trained[-1] if trained else None
     if last_step is None or not any(f.event.line > last_step.line for f in reading.milestones):
         return False
     return any(

@@ -36,16 +36,23 @@ def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     What may come from a stranger changes nothing that is known here: it can name a culprit only
     where something failed here and what is here does not prove why, and it proves nothing itself.
     """
+    return judge_and_weigh(facts, knowledge)[0]
+
+
+def judge_and_weigh(facts: RunFacts, knowledge: Knowledge) -> tuple[Judgement, RunFacts]:
+    """The judgement, and the facts that it stands on: with hearsay or without."""
     stopped = facts.stopped_by_hearsay
     if not stopped and not any(rank.hearsay for rank in facts.ranks):
-        return _judge(facts, knowledge)
+        return _judge(facts, knowledge), facts
     known = facts._replace(ranks=tuple(map(_as_known_here, facts.ranks)))
-    own = _judge(known._replace(stopped_elsewhere=()) if stopped else known, knowledge)
+    known = known._replace(stopped_elsewhere=()) if stopped else known
+    own = _judge(known, knowledge)
     proven = bool(own.causes) and own.causes[0].confidence == "proven"
     if proven or own.verdict in ("succeeded", "running", "interrupted"):
-        return own
-    told = _judge(facts._replace(ended_by_record="interrupted") if stopped else facts, knowledge)
-    return told._replace(causes=tuple(map(_as_hearsay, told.causes)))
+        return own, known
+    believed = facts._replace(ended_by_record="interrupted") if stopped else facts
+    told = _judge(believed, knowledge)
+    return told._replace(causes=tuple(map(_as_hearsay, told.causes))), believed
 
 
 def _as_known_here(rank: Rank) -> Rank:
@@ -60,7 +67,12 @@ def _as_hearsay(cause: Cause) -> Cause:
 
 def _judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
     evidence = RunEvidence(facts, knowledge)
-    suspects = with_mounts(suspects_of(evidence), evidence.cluster)
+    return judgement_on(suspects_of(evidence), evidence)
+
+
+def judgement_on(suspects: Sequence[Suspect], evidence: RunEvidence) -> Judgement:
+    """What is said where a rule names these; nobody: no rule found anybody to blame."""
+    suspects = with_mounts(suspects, evidence.cluster)
     suspects = [_with_named_rank(suspect, evidence) for suspect in suspects]
     verdict = _verdict(evidence, suspects)
     causes = causes_from(suspects, evidence)

@@ -22,6 +22,8 @@ from pdtriage.support.lazy_regex import lazy_compile
 if TYPE_CHECKING:
     from pdtriage.verdict.rank_reading import Observation
 
+BELOW = 2
+"""Lines at most between an exception with its message and the word that it was overcome."""
 PREPARED_STEPS = 32
 """A DataLoader has no more batches than this in its queue when its reader dies."""
 ORDINARY_LINES, ORDINARY_SECONDS = 50, 300.0
@@ -36,11 +38,6 @@ LOOKS_FINAL = 5
 """Lines as before below an exception that seems to have ended its process: it was caught."""
 ONE_STEP = 60.0
 """Seconds that a step which was on its way may still take."""
-_INSTEAD = lazy_compile(
-    r"(?i)\bskip(?:ped|ping)\b|\bignor(?:ed|ing)\b|\bgoing on\b|\bcontinuing\b|\bknown issues?\b"
-    r"|\bf(?:alls?|ell|alling) back\b|\busing (?:the|a) [\w-]{1,30} (?:one|instead)\b"
-    r"|跳过|已忽略|继续训练|改用|回退"
-)
 _STAMP = lazy_compile(r"\b\d{1,2}:\d{2}:\d{2}\b")
 _MILESTONES: tuple[Says, ...] = ("evaluated", "model-saved", "wraps-up", "training-done")
 
@@ -75,12 +72,14 @@ class Rest(NamedTuple):
     """Where exceptions begin that nobody caught."""
     dying: Sequence[int] = ()
     """Where a runtime says that it ends the process; what it was thrown is printed below."""
+    recoveries: Sequence[Format] = ()
+    """How a line looks that says what was done instead."""
 
 
 def is_survived(found: Observation, rest: Rest) -> bool:
     """The process went on after it."""
     rank = rest.rank
-    if found.category == "numeric.nan":
+    if found.category == "numeric.nan" and not _goes_on_by_its_words(found, rest):
         later = steps_after(found, rank.progress)
         return any(step.loss is not None and math.isfinite(step.loss) for step in later)
     return bool(signs_after(found, rank)) or is_outlived(found, rest)
@@ -89,7 +88,7 @@ def is_survived(found: Observation, rest: Rest) -> bool:
 def is_outlived(found: Observation, rest: Rest) -> bool:
     """It went on for longer than anything lasts that was prepared before, or to a good end."""
     rank, milestones = rest.rank, rest.milestones
-    if _goes_on_by_its_words(found):
+    if _goes_on_by_its_words(found, rest):
         return True
     if _was_caught(found) and _ended_otherwise(found, rest):
         return True
@@ -114,14 +113,18 @@ def may_take_effect_later(found: Observation) -> bool:
     )
 
 
-def _goes_on_by_its_words(found: Observation) -> bool:
+def _goes_on_by_its_words(found: Observation, rest: Rest) -> bool:
     """It says itself what was done instead; of what was caught the line below it may, or what
     stands before the words of the error."""
     if found.ends_process or "thread" in found.event.fields:
         return False
-    text = found.event.text
-    said = (*found.event.after[:1], text.partition(": ")[0]) if found.event.block else (text,)
-    return any(_INSTEAD.search(text) for text in said)
+    event, rank = found.event, rest.rank
+    said = [event.text]
+    if event.block:
+        said = [*event.after[:1], event.text.partition(": ")[0]]
+        if 0 < rank.last_line - end_of(found) <= BELOW:
+            said += rank.tail[-1:]
+    return any(re.search(form.pattern, words) for form in rest.recoveries for words in said)
 
 
 def _ended_otherwise(found: Observation, rest: Rest) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from pdtriage.knowledge import Knowledge, Signature
-from pdtriage.model import Event, Rank, Says
+from pdtriage.knowledge.slots import title_with
+from pdtriage.model import Event, Rank, Says, Text
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
 from pdtriage.verdict.life import (
     Rest,
@@ -39,6 +40,10 @@ class Observation(NamedTuple):
     @property
     def category(self) -> str:
         return self.event.category or "unknown"
+
+    @property
+    def title(self) -> Text:
+        return title_with(self.signature, self.event.fields)
 
     @property
     def where(self) -> tuple[str, int]:
@@ -148,7 +153,8 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
     dying = [f.event.line for f in telling if f.event.final and not f.event.block]
     ends_well = tells_its_end(rank, knowledge.finishes)
-    rest = Rest(rank, milestones, trouble, ends_well, lost, ends, dying)
+    recoveries = knowledge.recoveries
+    rest = Rest(rank, milestones, trouble, ends_well, lost, ends, dying, recoveries)
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
@@ -275,6 +281,8 @@ def _not_survived(
     dead = [f for f in found if not is_survived(f)]
     if len(dead) == len(found):
         return dead
+    caught = [f for f in _without(found, dead) if f.event.block]
+    dead = [d for d in dead if not _lived_to_catch(d, caught)]
     for f in _without(found, dead):
         follows = [] if is_outlived(f) else [d for d in dead if d.where > f.where]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
@@ -282,6 +290,13 @@ def _not_survived(
     fatal = {passage(d) for d in dead}  # the words of one traceback stand and fall together
     dead.extend(f for f in _without(found, dead) if passage(f) in fatal)
     return _without(found, _without(found, dead))
+
+
+def _lived_to_catch(found: Observation, caught: Sequence[Observation]) -> bool:
+    """A later exception was survived: so was this one, which ended nothing by itself."""
+    if not found.event.block or found.ends_process or may_take_effect_later(found):
+        return False
+    return any(f.file == found.file and f.event.first_line > found.event.line for f in caught)
 
 
 def without_outlived(reading: RankReading, outlived: Sequence[Observation]) -> RankReading:

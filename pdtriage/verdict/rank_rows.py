@@ -190,7 +190,7 @@ def _kinds(found: Iterable[Observation]) -> list[Observation]:
 
 def _title_of(found: Observation) -> Text:
     count = found.event.count
-    title = found.signature.title
+    title = found.title
     return title if count == 1 else Text(f"{title.en} (× {count})", f"{title.zh}（{count} 次）")
 
 

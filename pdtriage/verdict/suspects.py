@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pdtriage.model import Rank, Text
+from pdtriage.model import Frame, Rank, Text
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -14,6 +14,7 @@ CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "exter
 LAUNCHER_CATEGORIES = ("config.launch", "elastic")
 NEVER = 1 << 30
 SIGKILL = 9
+SIGTERM = 15
 
 
 class Suspect(NamedTuple):
@@ -41,6 +42,8 @@ class Suspect(NamedTuple):
     """Its parent saw nobody fail before it."""
     told: str = ""
     """How sure `pdtriage run` was, where the words are known from its report alone."""
+    frame: Frame | None = None
+    """Where a stack shows it, while it stood still."""
     named: tuple[int, ...] = ()
     """Whom the launcher names, where a console does not tell whose words it shows."""
 
@@ -85,6 +88,12 @@ class Suspect(NamedTuple):
         """It lived until its parent stopped it."""
         ending = self.rank.exit if self.rank else None
         return bool(ending and ending.stopped and ending.order is not None)
+
+    @property
+    def was_stopped(self) -> bool:
+        """By its parent, or with the signal that launchers stop processes with."""
+        ending = self.rank.exit if self.rank else None
+        return bool(ending and (ending.stopped or ending.signal == SIGTERM))
 
     @property
     def named_by_launcher(self) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from pdtriage.knowledge import Knowledge
+from pdtriage.knowledge.slots import title_with
 from pdtriage.model import Moment, RunFacts, Text
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import RankReading
@@ -37,7 +38,11 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     for _, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
         if signature and "milestone" in signature.says:
-            moments.append(Moment(event.time, None, "launcher", signature.title, "launcher"))
+            moments.append(
+                Moment(
+                    event.time, None, "launcher", title_with(signature, event.fields), "launcher"
+                )
+            )
     moments = list(dict.fromkeys(moments))
     guilty: set[tuple[str, int | None]] = {
         (cause.role, rank) for cause in judgement.causes for rank in cause.ranks[:OF_A_KIND]
@@ -58,7 +63,7 @@ def _seen_of(reading: RankReading, blamed: set[Place], launchers: set[Place]) ->
     if reading.stopped:
         said.append(("signal", reading.stopped))
     for kind, found in said:
-        title = found.signature.title
+        title = found.title
         if found.where in launchers:
             yield Moment(found.event.time, None, kind, title, "launcher")
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from pdtriage.model import Event, Text
+from pdtriage.support.number_spans import spans
 
 MOST_HOSTS = 4
 MOST_SPANS = 16
@@ -48,6 +49,10 @@ TRACEBACK_MISSING = Text(
     "日志以一个异常结束，但缺少其上方的 traceback",
 )
 LOG_MISSING = Text("its log is not among the files given", "所给文件中没有它的日志")
+STOOD_STILL = Text(
+    "no rank had made a step for many times as long as a step takes",
+    "在许多步的时间里没有任何 rank 前进",
+)
 ENDED_EARLY = Text(
     "it ended with exit code 0 while the others were still training",
     "其他 rank 仍在训练时，它以退出码 0 提前结束",
@@ -158,23 +163,7 @@ def signal_name(number: int) -> str:
 
 def listed(ranks: Iterable[int]) -> str:
     """`0-3, 5, 6`: runs of more than two numbers folded, as in all of the report."""
-    numbers = sorted(set(ranks))
-    parts: list[str] = []
-    start = previous = None
-    for number in [*numbers, None]:
-        if previous is not None and number == previous + 1:
-            previous = number
-            continue
-        if start is not None and previous is not None:
-            parts.append(_span(start, previous))
-        start = previous = number
-    return ", ".join(parts)
-
-
-def _span(first: int, last: int) -> str:
-    if first == last:
-        return str(first)
-    return f"{first}, {last}" if last == first + 1 else f"{first}-{last}"
+    return ", ".join(spans(ranks))
 
 
 def accused_by(ranks: Collection[int]) -> Text:
@@ -224,6 +213,13 @@ def behind(step: int, others: int) -> Text:
     return Text(
         f"its last step is {step}, the others reached {others}",
         f"它的最后一步是 {step}，其他 rank 已到 {others}",
+    )
+
+
+def stood_still(seconds: float) -> Text:
+    return Text(
+        f"the job had not moved for {seconds:.0f} s when it was ended",
+        f"作业被结束时已 {seconds:.0f} 秒没有前进",
     )
 
 

@@ -142,3 +142,23 @@ def test_no_signature_that_asks_only_for_a_place_states_a_cause() -> None:
         if signature.trigger == "traceback" and signature.stack and "states-cause" in signature.says
     ]
     assert not by_place
+
+
+def test_of_three_that_disagree_the_one_that_complains_need_not_be_the_odd_one() -> None:
+    size = "  what():  [enforce fail at /paddle/gloo/pair.cc:495] op.preamble.length <= op.nbytes. "
+    complains = "epoch 0 step 0 loss 1.5\n" + size + "512 vs 256\n"
+    quiet = "epoch 0 step 0 loss 1.5\n"
+    assert cause_of(complains, quiet, quiet).confidence == "guess"
+    assert cause_of(complains, complains, complains).confidence == "guess"
+    assert cause_of(complains, quiet).confidence != "guess"
+
+
+def test_what_is_older_than_the_launch_is_not_proven() -> None:
+    """The newer run left nothing with a time in the logs; an error of the one before is there."""
+    console = (
+        "LAUNCH INFO 2024-01-02 03:{}:01,378 Run Pod: pod, replicas 1, status ready\n"
+        "LAUNCH INFO 2024-01-02 03:{}:09,997 Pod failed\n"
+    )
+    text = "2024-01-02 03:04:05,000 step 1 loss 0.5\n" + FULL
+    assert judged(text, console=console.format("04", "04")).causes[0].confidence == "proven"
+    assert judged(text, console=console.format("14", "14")).causes[0].confidence != "proven"

@@ -163,3 +163,30 @@ def test_several_peers_that_are_late_once_are_no_peer_that_is_late_often() -> No
 
     assert blamed(judged("".join(map(retry, range(7001, 7006))))) == []
     assert blamed(judged(5 * retry(7001))) == ["comm.init"]
+
+
+IGNORED = ERROR.replace("KeyError: 1", "OSError: [Errno 28] No space left on device")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Exception ignored in: <function Cache.__del__ at 0x7f3>\n" + IGNORED,
+        "--- Logging error ---\n" + IGNORED,
+        'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\n'
+        "ModuleNotFoundError: No module named 'gpustat'\n",
+        "loss is nan for one batch, batch skipped, scale reduced to 32768\n",
+    ],
+    ids=["in a destructor", "of logging", "of a command that was run", "a batch that was skipped"],
+)
+def test_what_ends_no_process_is_not_why_its_peers_lost_it(words: str) -> None:
+    found = judged(QUIET + words, QUIET + lost(1, 0))
+    (cause,) = found.causes
+    assert (cause.category, cause.ranks, cause.confidence) == ("unknown", (0,), "likely")
+
+
+def test_two_exceptions_in_a_row_are_two() -> None:
+    """The second was caught by its own word, so the first was as well."""
+    caught = ERROR + DISK + "going on without a cache\n"
+    found = judged(QUIET + caught, QUIET + lost(1, 0))
+    assert [(c.category, c.ranks) for c in found.causes] == [("unknown", (0,))]

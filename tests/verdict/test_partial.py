@@ -239,3 +239,14 @@ def test_a_hint_at_something_earlier_yields_to_the_lost_peer_above_it() -> None:
     assert cause.signature == "ps.grpc"
     (cause,) = without_environment({"log/workerlog.0": pipe}).causes
     assert (cause.signature, cause.confidence) == ("data.generator-pipe", "guess")
+
+
+def test_the_loopback_is_that_of_the_only_other_rank_here() -> None:
+    """No file says on which host the ranks ran."""
+    reset = (
+        "  what():  [/paddle/gloo/transport/tcp/pair.cc:576] Read error [127.0.0.1]:58000: "
+        "Connection reset by peer\n"
+    )
+    found = without_environment({"log/workerlog.0": STEPS, "log/workerlog.1": STEPS + reset})
+    (cause,) = found.causes
+    assert (cause.rank, cause.category) == (0, "unknown")

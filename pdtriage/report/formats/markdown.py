@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 import pdtriage
+from pdtriage.hang.places import fold_of
+from pdtriage.hang.words import frame_line, name_of, stacks_title, summary_of
 from pdtriage.model import Cause, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.attempt_rows import attempt_rows, has_other_runs
@@ -63,7 +65,7 @@ def as_markdown(
     report: Report, *, alone: bool = True, quiet: bool = False, most_bytes: int | None = None
 ) -> str:
     """One run. What does not fit into `most_bytes` is left out from the end, and said so."""
-    sections: list[Callable[[Report], str]] = [_verdict, _summary, _answer, _attempts]
+    sections: list[Callable[[Report], str]] = [_verdict, _summary, _answer, _stacks, _attempts]
     if not quiet:
         sections += [_others, _differences, _notes, _timeline, _ranks]
         sections += [_runs, _footer] if alone else [_footer]
@@ -100,6 +102,20 @@ def _summary(report: Report) -> str:
     if report.attempts is None:
         return ""
     return f"*{prose(report.attempts.summary.in_(report.language))}*"
+
+
+def _stacks(report: Report) -> str:
+    """Where the processes stood, and the stack of whoever kept the others waiting."""
+    taken = report.standstill
+    if taken is None or not taken.stacks:
+        return ""
+    fold = fold_of(taken)
+    title = prose(stacks_title(taken).in_(report.language))
+    parts = [f"### {title}", prose(summary_of(taken, fold).in_(report.language))]
+    for stack in fold.odd[:2]:
+        frames = [frame_line(f.file, f.line, f.function) for f in stack.frames]
+        parts.append(block("\n".join([f"{name_of(stack)} (pid {stack.pid})", *frames])))
+    return "\n\n".join(parts)
 
 
 def _attempts(report: Report) -> str:

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from itertools import count, groupby, takewhile
 from typing import TextIO
 
+from pdtriage.hang.places import fold_of
+from pdtriage.hang.words import frame_line, name_of, stacks_title, summary_of
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report import Options
+from pdtriage.report.formats.text_explanation import explanation
 from pdtriage.report.formats.text_page import (
     BOLD,
     DIM,
@@ -44,6 +47,7 @@ TIMELINE_MOMENTS = 6
 OTHER_CAUSES = 4
 BAD_ENDS = ("failed", "hung")
 DIFFERENCES = 6
+STACK_FRAMES = 8
 _DAY = 86_400
 _VERDICT_COLOURS = {
     "failed": f"{BOLD};{RED}",
@@ -100,6 +104,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
         _notes(report, page)  # all there is to say
         _victims(report, page, columns(page.say(Text("victims", "受牵连"))))
     attempts(report, page)
+    _stacks(report, page)
     _timeline(report, page)
     _other_causes(report, page)
     _differences(report, page)
@@ -110,6 +115,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
         signature = report.root_causes[0].signature
         page.line()
         page.wrap(page.say(Text("More: ", "更多说明：")) + f"pdtriage explain {signature}", DIM)
+    explanation(report, page)
 
 
 def _calm(report: Report, page: Page, alone: bool) -> None:
@@ -132,6 +138,7 @@ def _calm(report: Report, page: Page, alone: bool) -> None:
             )
         )
     _notes(report, page)
+    explanation(report, page)
 
 
 def _one_line(report: Report, page: Page) -> None:
@@ -225,6 +232,24 @@ def _victims(report: Report, page: Page, label_width: int) -> None:
     if report.victims:
         label = page.say(Text("victims", "受牵连"))
         page.label(label, label_width, victims_line(report.victims, page.language), most=2)
+
+
+def _stacks(report: Report, page: Page) -> None:
+    """Where the processes stood, and in full the stack of whoever kept the others waiting."""
+    taken = report.standstill
+    if taken is None or not taken.stacks:
+        return
+    fold = fold_of(taken)
+    page.line()
+    page.line(page.say(stacks_title(taken)), BOLD)
+    page.wrap(page.say(summary_of(taken, fold)), indent=2)
+    for stack in fold.odd[:2]:
+        page.line(f"  {name_of(stack)} (pid {stack.pid})", DIM)
+        for frame in stack.frames[:STACK_FRAMES]:
+            row = f"    {frame_line(frame.file, frame.line, frame.function)}"
+            page.line("    " + cut(inert_line(row), page.width - 4), DIM)
+    for note in taken.notes[:1]:
+        page.wrap(page.say(note), DIM, indent=2)
 
 
 def _timeline(report: Report, page: Page) -> None:

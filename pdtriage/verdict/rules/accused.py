@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdtriage.model import Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import RankKey, unseen
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
-from pdtriage.verdict.rules.deaths import LOST_LOG, SILENT, by_exit, with_memory
+from pdtriage.verdict.rules.deaths import LOST_LOG, SILENT, by_exit, with_memory, without_words
 from pdtriage.verdict.rules.rule import Rule, complaints, doubtful_success
 from pdtriage.verdict.suspects import Suspect, by_hint, silent_suspect, speaking_suspect
 
@@ -99,7 +100,12 @@ def _may_be_missing(reading: RankReading, addresses: Sequence[str], waited: bool
         return False
     if rank.exit and rank.exit.stopped and not waited:
         return False  # who was alive when the launcher stopped it has broken no connection
-    return all(rank.host and rank.host in address for address in addresses)
+    return all(_may_be_at(address, rank.host) for address in addresses)
+
+
+def _may_be_at(address: str, host: str | None) -> bool:
+    """Where no file says on which host a rank ran, its loopback is that of the others here."""
+    return host in address if host else address.lstrip("[").startswith(("127.", "::1", "localhost"))
 
 
 def _of_accused(reading: RankReading, words: list[Observation]) -> Suspect:
@@ -126,26 +132,46 @@ def _of_accused(reading: RankReading, words: list[Observation]) -> Suspect:
         # nobody saw a connection break: it may be gone, or just not come
         return silent_suspect(HANG, "comm.timeout", rank, words, wording.SILENT)
     category = "ps.server" if rank.role == "server" else "unknown"
-    return silent_suspect(SILENT, category, rank, words, wording.SILENT)
+    return without_words(SILENT, category, rank, words, wording.SILENT)
 
 
 RULES = (
     Rule(
         "server-lost-unseen",
+        Text(
+            "a trainer lost its server although the launcher ended with 0",
+            "启动器以 0 退出，但有 trainer 失去了 server",
+        ),
         doubtful_success,
         servers_lost,
-        {"trainer-failed-unseen": "a cause of its own says more than that a server was gone"},
+        {
+            "trainer-failed-unseen": Text(
+                "a cause of its own says more than that a server was gone",
+                "自身的原因比“server 不见了”更能说明问题",
+            )
+        },
     ),
     Rule(
         "lost-peer",
+        Text("other ranks say that they lost it", "其他 rank 报告失去了它"),
         complaints,
         lost_peers,
-        {"stopped-with-peers": "ranks that a launcher stopped, or died with, are missed for that"},
+        {
+            "stopped-with-peers": Text(
+                "ranks that a launcher stopped, or died with, are missed for that",
+                "被启动器停止或随之退出的 rank，因此才被其他 rank 找不到",
+            )
+        },
     ),
     Rule(
         "unnamed-peer",
+        Text("ranks lost a peer that nobody names", "有 rank 失去了对端，但没有指明是谁"),
         complaints,
         unnamed_peer,
-        {"kernel-fault": "a broken machine is a reason for a lost peer"},
+        {
+            "kernel-fault": Text(
+                "a broken machine is a reason for a lost peer", "机器故障是失去对端的原因"
+            )
+        },
     ),
 )

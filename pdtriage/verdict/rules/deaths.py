@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Exit, Rank
+from pdtriage.model import Exit, Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence, by_node
+from pdtriage.verdict.last_words import names_exception
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.kernel_log import OOM_KILL
 from pdtriage.verdict.rules.rule import Rule, no_success
@@ -17,6 +18,7 @@ EXIT_CODE = "verdict.exit-code"
 KILLED = "verdict.killed"
 LOST_LOG = "verdict.lost-log"
 SILENT = "verdict.silent"
+BARE_EXCEPTION = "verdict.bare-exception"
 SIGBUS = 7
 CRASH_SIGNALS = frozenset({4, 6, SIGBUS, 8, 11})
 
@@ -118,6 +120,16 @@ def _time_of_death(reading: RankReading) -> tuple[float, tuple[str, int, int, st
     return time, reading.rank.key
 
 
+def without_words(
+    signature: str, category: str, rank: Rank, support: Sequence[Observation], why: Text
+) -> Suspect:
+    """One whose log tells no cause; but its last line may name what it had caught."""
+    if names_exception(rank):
+        why = wording.TRACEBACK_MISSING
+        return silent_suspect(BARE_EXCEPTION, "code.python", rank, support, why)
+    return silent_suspect(signature, category, rank, support, why)
+
+
 def by_exit(
     rank: Rank, support: Sequence[Observation] = (), *, position: tuple[int, int] = (-1, -1)
 ) -> Suspect:
@@ -138,7 +150,8 @@ def by_exit(
     else:
         suspect = silent_suspect(EXIT_CODE, "unknown", rank, support)
         if ending.code is not None:
-            suspect = suspect.because(wording.ended_with_code(ending.code))
+            why = wording.ended_with_code(ending.code)
+            suspect = without_words(EXIT_CODE, "unknown", rank, support, why)
             fields["exit_code"] = str(ending.code)
     return suspect._replace(fields=fields, position=position)
 
@@ -184,14 +197,28 @@ def named_by_console(evidence: RunEvidence) -> list[Suspect]:
 RULES = (
     Rule(
         "first-death",
+        Text(
+            "its parent saw it die first, without a word of its own",
+            "父进程看到它最先退出，而它自己没有留下任何说明",
+        ),
         no_success,
         first_death,
-        {"launcher-cause": "a scheduler may know why the process was killed"},
+        {
+            "launcher-cause": Text(
+                "a scheduler may know why the process was killed", "调度器可能知道进程为何被杀"
+            )
+        },
     ),
     Rule(
         "named-by-console",
+        Text("the launcher names it as failed", "启动器指出它失败"),
         no_success,
         named_by_console,
-        {"bare-exception": "the last word of the rank that the launcher names says why"},
+        {
+            "bare-exception": Text(
+                "the last word of the rank that the launcher names says why",
+                "启动器指出的 rank，其最后一行说明了原因",
+            )
+        },
     ),
 )

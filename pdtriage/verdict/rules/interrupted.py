@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdtriage.model import Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.life import may_take_effect_later
@@ -120,8 +121,17 @@ def _is_logged_exit(suspect: Suspect) -> bool:
 RULES = (
     Rule(
         "interrupted-first",
+        Text(
+            "somebody stopped the run before anything had failed in it",
+            "在出现任何失败之前，运行已被停止",
+        ),
         no_success,
         interrupted_first,
-        {"hosts-order": "who numbers nodes in two ways stops the job because it does not begin"},
+        {
+            "hosts-order": Text(
+                "who numbers nodes in two ways stops the job because it does not begin",
+                "节点编号不一致时，作业无法开始，才被人停止",
+            )
+        },
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Event
+from pdtriage.model import Event, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation
@@ -86,14 +86,26 @@ def _about_then(event: Event, other: Event) -> bool:
 RULES = (
     Rule(
         "kernel-kill",
+        Text("the kernel killed it for lack of memory", "内核因内存不足杀死了它"),
         kernel_log,
         killed_for_memory,
-        {"own-cause": "that one names whom the kernel killed, and who failed besides"},
+        {
+            "own-cause": Text(
+                "that one names whom the kernel killed, and who failed besides",
+                "那条规则既指出被内核杀死的进程，也指出其他失败者",
+            )
+        },
     ),
     Rule(
         "kernel-fault",
+        Text("the kernel's log tells of a broken machine", "内核日志显示机器有故障"),
         kernel_log,
         faults,
-        {"elsewhere": "which rank was not with the others says more than a fault of a machine"},
+        {
+            "elsewhere": Text(
+                "which rank was not with the others says more than a fault of a machine",
+                "哪个 rank 没有与其他 rank 在一起，比机器故障更能说明问题",
+            )
+        },
     ),
 )

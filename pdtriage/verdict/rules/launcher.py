@@ -121,23 +121,48 @@ def failed_somehow(evidence: RunEvidence) -> list[Suspect]:
 RULES = (
     Rule(
         "launcher-cause",
+        Text("the launcher's console says why it failed", "启动器的控制台说明了失败原因"),
         console,
         launcher_cause,
-        {"survived-error": "an error of a rank's own says why; the launcher only how it ended"},
+        {
+            "survived-error": Text(
+                "an error of a rank's own says why; the launcher only how it ended",
+                "rank 自身的错误说明原因，启动器只说明如何结束",
+            )
+        },
     ),
     Rule(
         "own-report",
+        Text(
+            "the report that `pdtriage run` printed at the end of its console",
+            "`pdtriage run` 在控制台末尾打印的报告",
+        ),
         console,
         own_report,
-        {"first-death": "the record that was read here says more than what was printed of another"},
+        {
+            "first-death": Text(
+                "the record that was read here says more than what was printed of another",
+                "此处读到的运行记录比打印出来的报告更可信",
+            )
+        },
     ),
     Rule(
         "failed-somehow",
+        Text(
+            "the launcher says that the job failed, and nothing says why",
+            "启动器说作业失败，但没有任何原因",
+        ),
         console,
         failed_somehow,
         {
-            "not-stopped": "who was not stopped with the others is a name; a failed job is none",
-            "stuck": "that somebody saw it stand says more than that the job failed",
+            "not-stopped": Text(
+                "who was not stopped with the others is a name; a failed job is none",
+                "没有与其他 rank 一起被停止的那个是具体的名字，“作业失败”不是",
+            ),
+            "stuck": Text(
+                "that somebody saw it stand says more than that the job failed",
+                "有人看到它停滞，比“作业失败”更能说明问题",
+            ),
         },
     ),
 )

@@ -109,11 +109,25 @@ def _clash(why: Text, support: list[Observation]) -> Suspect:
 
 
 RULES = (
-    Rule("hosts-order", console, hosts_in_different_order),
+    Rule(
+        "hosts-order",
+        Text(
+            "two command lines list the same hosts in different order",
+            "两条命令行以不同的顺序列出相同的主机",
+        ),
+        console,
+        hosts_in_different_order,
+    ),
     Rule(
         "never-met",
+        Text("the nodes never came together", "各节点始终没有会合"),
         no_success,
         never_met,
-        {"outsider": "who worked until a stranger stopped it had met the others"},
+        {
+            "outsider": Text(
+                "who worked until a stranger stopped it had met the others",
+                "一直工作到被外人停止的进程，已经与其他进程会合过",
+            )
+        },
     ),
 )

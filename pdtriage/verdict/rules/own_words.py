@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.support.lazy_regex import lazy_compile
+from pdtriage.model import Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
-from pdtriage.verdict.life import steps_after
-from pdtriage.verdict.rank_reading import RankReading
-from pdtriage.verdict.rules.deaths import first_to_fail
+from pdtriage.verdict.last_words import is_bare_exception, names_exception
+from pdtriage.verdict.life import may_take_effect_later, steps_after
+from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.rules.deaths import BARE_EXCEPTION, first_to_fail
 from pdtriage.verdict.rules.kernel_log import killed_for_memory, with_hardware
 from pdtriage.verdict.rules.launcher import cause_of_launcher
 from pdtriage.verdict.rules.pod_ends import ended_by_cluster, with_words_of_their_own
@@ -28,22 +29,46 @@ from pdtriage.verdict.suspects import (
     strong_suspects,
 )
 
-_EXCEPTION = lazy_compile(
-    r"^(?:\w{1,60}\.){0,6}(?:[A-Za-z_]\w{0,60}(?:Error|Exception)|Exception)(?::\s*\S|\s*$)"
-)
-
 
 def own_causes(evidence: RunEvidence) -> list[Suspect]:
     """Ranks with a cause of their own, beside those that the kernel or the cluster ended."""
     strong = strong_suspects(evidence)
     if not strong or _lived_on(evidence, strong):
         return []
+    strong = _without_bystanders(_without_good_exits(strong, evidence))
     killed = killed_for_memory(evidence)
     named = {suspect.rank.key for suspect in killed if suspect.rank}
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
     if evidence.cluster and strong:
         strong = with_words_of_their_own(ended_by_cluster(evidence), strong)
     return [*killed, *(with_hardware(suspect, evidence.kernel) for suspect in strong)]
+
+
+def _without_good_exits(strong: list[Suspect], evidence: RunEvidence) -> list[Suspect]:
+    """Without those whose parent saw them end with 0, where it saw another one fail."""
+    exits = [reading.rank.exit for reading in evidence.readings if reading.rank.exit]
+    seen = [ending for ending in exits if ending.seen_by == "parent" and not ending.stopped]
+    if not any(ending.code or ending.signal for ending in seen):
+        return strong
+    return [
+        s
+        for s in strong
+        if not (s.rank and s.rank.exit and s.rank.exit in seen and s.rank.exit.code == 0)
+    ]
+
+
+def _without_bystanders(strong: list[Suspect]) -> list[Suspect]:
+    """Where a parent saw one fail: without those it stopped alive after something they had caught.
+
+    What a reader or another thread met may have stopped a process all the same.
+    """
+    if not any(suspect.order == 0 and not suspect.was_stopped for suspect in strong):
+        return strong
+    return [s for s in strong if not (s.was_stopped and s.found and _was_caught(s.found))]
+
+
+def _was_caught(found: Observation) -> bool:
+    return found.event.block > 0 and not found.ends_process and not may_take_effect_later(found)
 
 
 def _lived_on(evidence: RunEvidence, strong: Sequence[Suspect]) -> bool:
@@ -134,49 +159,103 @@ def bare_exceptions(evidence: RunEvidence) -> list[Suspect]:
     """Who copied a log may have left the traceback behind and kept the line below it."""
     return [
         silent_suspect(
-            "verdict.bare-exception", "code.python", reading.rank, (), wording.TRACEBACK_MISSING
+            BARE_EXCEPTION, "code.python", reading.rank, (), wording.TRACEBACK_MISSING
         )._replace(position=reading.position)
         for reading in evidence.readings
         if reading.quiet
         and not (reading.stopped or reading.ended)
-        and reading.rank.tail
-        and _EXCEPTION.match(reading.rank.tail[-1])
+        and _tells_an_exception(reading.rank, evidence)
     ]
 
 
+def _tells_an_exception(rank: Rank, evidence: RunEvidence) -> bool:
+    return is_bare_exception(rank) or (evidence.ended_badly and names_exception(rank))
+
+
 RULES = (
-    Rule("trainer-failed-unseen", doubtful_success, strong_suspects),
+    Rule(
+        "trainer-failed-unseen",
+        Text(
+            "a trainer failed although the launcher ended with 0",
+            "启动器以 0 退出，但有 trainer 失败",
+        ),
+        doubtful_success,
+        strong_suspects,
+    ),
     Rule(
         "own-cause",
+        Text("a rank's own log says what ended it", "rank 自己的日志说明了它因何结束"),
         no_success,
         own_causes,
         {
-            "interrupted-first": "what ranks say when they were stopped follows from that",
-            "watched": "who had all logs knows more than the words of those whose logs are left",
+            "interrupted-first": Text(
+                "what ranks say when they were stopped follows from that",
+                "rank 被停止时的报错都由停止引起",
+            ),
+            "watched": Text(
+                "who had all logs knows more than the words of those whose logs are left",
+                "当时看过全部日志的报告，比剩下的日志更可信",
+            ),
         },
     ),
     Rule(
         "survived-error",
+        Text(
+            "a rank went on for a few steps after an error of its own and then stopped",
+            "某个 rank 出错后又走了几步才停止",
+        ),
         no_success,
         survived_errors,
-        {"pod-end": "an error it went on after is weaker than an end the cluster saw"},
+        {
+            "pod-end": Text(
+                "an error it went on after is weaker than an end the cluster saw",
+                "出错后仍继续运行，其证据弱于集群看到的结束",
+            )
+        },
     ),
     Rule(
         "consequence",
+        Text(
+            "its own words, which may follow from another rank's failure",
+            "它自己的报错，但可能由其他 rank 的失败引起",
+        ),
         no_success,
         consequences,
-        {"pod-exit": "who died of an error code without a word broke the others' connections"},
+        {
+            "pod-exit": Text(
+                "who died of an error code without a word broke the others' connections",
+                "无声地以错误码退出的进程，断开了其他进程的连接",
+            )
+        },
     ),
     Rule(
         "hint",
+        Text(
+            "its own words point at something earlier that is not in the log",
+            "它的报错指向更早的事件，而日志中没有",
+        ),
         no_success,
         hints,
-        {"consequence": "a cause says more than a hint at something that is not in the log"},
+        {
+            "consequence": Text(
+                "a cause says more than a hint at something that is not in the log",
+                "明确的原因比指向日志之外的线索更能说明问题",
+            )
+        },
     ),
     Rule(
         "bare-exception",
+        Text(
+            "its log ends with an exception without a traceback",
+            "其日志以一个没有 traceback 的异常结束",
+        ),
         no_success_and_over,
         bare_exceptions,
-        {"hint": "a recognised line says more than one that only looks like an exception"},
+        {
+            "hint": Text(
+                "a recognised line says more than one that only looks like an exception",
+                "能识别的行比仅仅看起来像异常的行更可信",
+            )
+        },
     ),
 )

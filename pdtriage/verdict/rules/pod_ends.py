@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Rank
+from pdtriage.model import Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation
@@ -122,14 +122,26 @@ def pod_states(evidence: RunEvidence) -> bool:
 RULES = (
     Rule(
         "pod-end",
+        Text("Kubernetes says how its pod ended", "Kubernetes 说明了其 pod 如何结束"),
         pod_states,
         pods_ended,
-        {"kernel-kill": "the kernel names the process, the cluster only its pod"},
+        {
+            "kernel-kill": Text(
+                "the kernel names the process, the cluster only its pod",
+                "内核指出进程，集群只指出 pod",
+            )
+        },
     ),
     Rule(
         "pod-exit",
+        Text("it ended with an error code", "它以错误码结束"),
         no_success,
         ended_with_error,
-        {"lost-peer": "whom the others miss was gone before who merely ended badly"},
+        {
+            "lost-peer": Text(
+                "whom the others miss was gone before who merely ended badly",
+                "其他 rank 找不到的那个，比只是异常退出的更早消失",
+            )
+        },
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from pdtriage.model import Text
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.suspects import Suspect
@@ -43,11 +44,13 @@ class Rule(NamedTuple):
     """One way to tell who failed first."""
 
     name: str
+    about: Text
+    """What it goes by, for people."""
     needs: Callable[[RunEvidence], bool]
     """Without this in the evidence there is nothing to look for."""
     find: Callable[[RunEvidence], Sequence[Suspect]]
     """Whom it suspects, the most likely first; nobody where it has nothing to say."""
-    yields_to: Mapping[str, str] = {}
+    yields_to: Mapping[str, Text] = {}
     """Names of the rules whose suspects are believed before its own, each with the reason."""
 
 

@@ -13,7 +13,7 @@ from pdtriage.verdict.rules.accused import OUTSIDER, awaited_peers
 from pdtriage.verdict.rules.deaths import SILENT
 from pdtriage.verdict.rules.launcher import cause_of_launcher
 from pdtriage.verdict.rules.rule import Rule, console, no_success
-from pdtriage.verdict.rules.waiting import fell_behind, never_joined
+from pdtriage.verdict.rules.waiting import fell_behind, never_joined, stood_still
 from pdtriage.verdict.suspects import Suspect, launcher_suspect, silent_suspect
 
 INTERRUPTED = "verdict.interrupted"
@@ -120,7 +120,12 @@ def _is_on(rank: Rank, node: int, host: str | None) -> bool:
 
 def reason_to_stop(evidence: RunEvidence) -> list[Suspect]:
     """Who kept the others waiting until somebody lost patience."""
-    return fell_behind(evidence) or never_joined(evidence) or awaited_peers(evidence)
+    return (
+        stood_still(evidence)
+        or fell_behind(evidence)
+        or never_joined(evidence)
+        or awaited_peers(evidence)
+    )
 
 
 def _vanished(gone: Vanished) -> Text:
@@ -167,8 +172,10 @@ def _began_with_the_first(node: list[RankReading]) -> bool:
 
 
 def _may_be_its_launchers(reading: RankReading) -> bool:
+    if reading.sender is None:
+        return True  # the program says so itself, which knows no more
     own = reading.stopped.event.fields.get("pid", "") if reading.stopped else ""
-    return reading.sender is not None and own.isdecimal() and reading.sender < int(own)
+    return own.isdecimal() and reading.sender < int(own)
 
 
 def _broke_with(accusation: Accusation, stopped: Collection[RankKey]) -> bool:
@@ -193,9 +200,16 @@ def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:
 def not_stopped(evidence: RunEvidence) -> list[Suspect]:
     """Some were stopped; who was not may have ended before, without a word."""
     stopped = _stops(evidence)
-    if not stopped:
+    if not stopped or _only_servers_were_stopped(evidence):
         return []
     return _ended_before_others(evidence) or [_stopped_for_others(evidence, stopped)]
+
+
+def _only_servers_were_stopped(evidence: RunEvidence) -> bool:
+    """As they are when all trainers have left, however those ended."""
+    trainers = [r for r in evidence.readings if r.rank.role == "worker" and r.rank.lines]
+    stopped = [r for r in evidence.readings if r.stopped]
+    return bool(trainers) and all(r.rank.role == "server" for r in stopped)
 
 
 def _ended_before_others(evidence: RunEvidence) -> list[Suspect]:
@@ -233,38 +247,81 @@ def _stopped_for_others(evidence: RunEvidence, stopped: list[Observation]) -> Su
 RULES = (
     Rule(
         "outsider",
+        Text(
+            "it got SIGTERM from another process than the others did",
+            "它收到的 SIGTERM 与其他 rank 的来源不同",
+        ),
         no_success,
         stopped_by_outsiders,
-        {"own-report": "a report that was printed had all the logs to judge by"},
+        {
+            "own-report": Text(
+                "a report that was printed had all the logs to judge by", "打印报告时能看到全部日志"
+            )
+        },
     ),
     Rule(
         "interruption",
+        Text("the console says that the launcher was stopped", "控制台显示启动器被停止"),
         console,
         interruption,
-        {"never-met": "who ends a job by hand that never came together only lost patience"},
+        {
+            "never-met": Text(
+                "who ends a job by hand that never came together only lost patience",
+                "手动结束一个始终没有会合的作业，只是因为等不下去",
+            )
+        },
     ),
     Rule(
         "launcher-gone",
+        Text("a launcher, or its whole node, vanished", "某个启动器或其整个节点消失了"),
         no_success,
         launcher_gone,
-        {"interruption": "the console says who ended the launcher"},
+        {
+            "interruption": Text(
+                "the console says who ended the launcher", "控制台说明了是谁结束了启动器"
+            )
+        },
     ),
     Rule(
         "stopped-with-peers",
+        Text(
+            "the launcher stopped one rank after the other, and the rest broke with them",
+            "启动器逐个停止 rank，其余的因此出错",
+        ),
         no_success,
         stopped_with_their_peers,
-        {"launcher-gone": "the guardian of a killed launcher stops its ranks"},
+        {
+            "launcher-gone": Text(
+                "the guardian of a killed launcher stops its ranks",
+                "启动器被杀后，其守护进程会停止各 rank",
+            )
+        },
     ),
     Rule(
         "all-stopped",
+        Text("every rank was stopped with SIGTERM", "所有 rank 都被 SIGTERM 停止"),
         no_success,
         all_were_stopped,
-        {"unnamed-peer": "who lost a peer before it was stopped says why the job was stopped"},
+        {
+            "unnamed-peer": Text(
+                "who lost a peer before it was stopped says why the job was stopped",
+                "被停止之前就失去对端的 rank，说明了作业为何被停止",
+            )
+        },
     ),
     Rule(
         "not-stopped",
+        Text(
+            "the others were stopped with SIGTERM and it was not",
+            "其他 rank 被 SIGTERM 停止，而它没有",
+        ),
         no_success,
         not_stopped,
-        {"all-stopped": "where all were stopped nobody had ended before"},
+        {
+            "all-stopped": Text(
+                "where all were stopped nobody had ended before",
+                "所有 rank 都被停止时，没有谁更早结束",
+            )
+        },
     ),
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Text
+from pdtriage.hang.places import StackFold, fold_of, place_of
+from pdtriage.hang.words import summary_of
+from pdtriage.model import Standstill, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE, rhythm_of
@@ -14,6 +16,13 @@ from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.suspects import Suspect, silent_suspect
 
 STUCK = "verdict.stuck"
+AMONG_ALL = frozenset(
+    {"AllGather", "AllReduce", "AllToAll", "Barrier", "Broadcast", "Gather", "Recv", "Reduce"}
+    | {"ReduceScatter", "Scatter", "Send"}
+)
+"""Operations that begin when everybody has met."""
+MISSED_STEPS, LEAST_STILL = 20, 4.0
+"""Steps, and seconds, without a sign of life: longer than any rank is merely busy between two."""
 SAME_SECOND = 2.0
 """Seconds since 1970 are told without fractions."""
 
@@ -26,6 +35,37 @@ def elsewhere(evidence: RunEvidence) -> list[Suspect]:
     return fell_behind(evidence) or _odd_one_out(evidence) or _out_of_step(evidence)
 
 
+def stood_still(evidence: RunEvidence) -> list[Suspect]:
+    """The launcher saw the job stand still until its end, and by the stacks who kept it waiting."""
+    taken = evidence.facts.standstill
+    if taken is None or not taken.is_hang:
+        return []
+    fold = fold_of(taken)
+    seen = wording.stood_still(taken.still or 0.0)
+    by_rank = {(r.rank.role, r.rank.rank): r for r in evidence.readings}
+    odd = [(stack, by_rank.get((stack.role, stack.rank))) for stack in fold.odd]  # type: ignore[arg-type]
+    suspects = []
+    for stack, reading in odd:
+        if reading is None:
+            continue
+        suspect = silent_suspect(HANG, "hang", reading.rank, (), seen, summary_of(taken, fold))
+        frame = place_of(stack).frame
+        suspects.append(suspect._replace(position=reading.position, frame=frame))
+    for rank in fold.missing:
+        if (reading := by_rank.get(("worker", rank))) is not None:
+            summary = summary_of(taken, fold)
+            suspect = silent_suspect(HANG, "hang", reading.rank, (), seen, summary)
+            suspects.append(suspect._replace(first_to_fail=True))
+    if suspects or fell_behind(evidence):
+        return suspects
+    suspect = silent_suspect(STUCK, "hang", None, (), seen, *_summary(taken, fold))
+    return [suspect._replace(role="worker")]
+
+
+def _summary(taken: Standstill, fold: StackFold) -> list[Text]:
+    return [summary_of(taken, fold)] if fold.groups else []
+
+
 def fell_behind(evidence: RunEvidence) -> list[Suspect]:
     """The rank that was not in the collective the others were stopped in."""
     waiting = [r for r in evidence.readings if r.waited_in or r.symptoms]
@@ -34,11 +74,15 @@ def fell_behind(evidence: RunEvidence) -> list[Suspect]:
         return []
     slow = others[0]
     least = min(r.position for r in waiting)
-    if slow.position >= least or slow.position[1] < 0 or _was_stopped_in_motion(evidence):
+    if slow.position > least or slow.position[1] < 0:
+        return []
+    in_step = slow.position == least
+    if not _stood_still(evidence) if in_step else _was_stopped_in_motion(evidence):
         return []
     operation = next((r.waited_in for r in waiting if r.waited_in), None)
     why = [wording.not_waiting(operation)] if operation else []
-    why.append(wording.behind(slow.position[1], least[1]))
+    told = wording.STOOD_STILL if in_step else wording.behind(slow.position[1], least[1])
+    why.append(told)
     support = [slow.stopped] if slow.stopped else []
     suspect = silent_suspect(HANG, "hang", slow.rank, support, *why)
     return [suspect._replace(position=slow.position)]
@@ -51,6 +95,8 @@ def never_joined(evidence: RunEvidence) -> list[Suspect]:
     others = [r for r in spoken if not r.waited_in and r.quiet]
     if not waiting or len(others) != 1 or any(r.rank.progress for r in spoken):
         return []
+    if any(r.waited_in in AMONG_ALL for r in waiting):
+        return []  # they had met
     if _was_stopped_in_motion(evidence):
         return []
     support = [r.stopped for r in waiting if r.stopped][:2]
@@ -63,6 +109,26 @@ def _was_stopped_in_motion(evidence: RunEvidence) -> bool:
 
     Of ranks that work together some wait for the slowest at any moment.
     """
+    silence = _silence_before_stop(evidence)
+    if silence is None:
+        return False
+    if silence < -SAME_SECOND:
+        silence %= ZONE  # the clock of a log, and seconds since 1970
+    return silence <= max(PATIENCE * _slowest_rhythm(evidence), LEAST_SILENCE)
+
+
+def _stood_still(evidence: RunEvidence) -> bool:
+    """Many steps could have been made between the last sign of life and the stop."""
+    silence = _silence_before_stop(evidence)
+    rhythm = _slowest_rhythm(evidence)
+    if silence is None or not rhythm:
+        return False
+    since = silence % ZONE  # a log's clock may be of another zone
+    return max(MISSED_STEPS * rhythm, LEAST_STILL) < since < ZONE - SAME_SECOND
+
+
+def _silence_before_stop(evidence: RunEvidence) -> float | None:
+    """Seconds, by two clocks that may be of different zones; None where a moment is not told."""
     told = [f.event.time for f in evidence.launcher if f.says("interrupted")]
     told += [r.stopped.event.time for r in evidence.readings if r.stopped]
     stop = next((time for time in told if time is not None), None)
@@ -70,13 +136,12 @@ def _was_stopped_in_motion(evidence: RunEvidence) -> bool:
     steps = [rank.progress[-1].time for rank in ranks if rank.progress]
     alive = [time for time in steps if time is not None]
     alive = alive or [rank.first_time for rank in ranks if rank.first_time is not None]
-    if stop is None or not alive:
-        return False
-    silence = stop - max(alive)
-    if silence < -SAME_SECOND:
-        silence %= ZONE  # the clock of a log, and seconds since 1970
-    rhythms = [rhythm for rank in ranks if (rhythm := rhythm_of(rank.progress))]
-    return silence <= max(PATIENCE * max(rhythms, default=0.0), LEAST_SILENCE)
+    return None if stop is None or not alive else stop - max(alive)
+
+
+def _slowest_rhythm(evidence: RunEvidence) -> float:
+    ranks = [r.rank for r in evidence.readings if r.rank.lines]
+    return max((rhythm for rank in ranks if (rhythm := rhythm_of(rank.progress))), default=0.0)
 
 
 def _odd_one_out(evidence: RunEvidence) -> list[Suspect]:
@@ -154,11 +219,25 @@ def _why_stuck(pictures: Sequence[Observation]) -> Text:
 RULES = (
     Rule(
         "elsewhere",
+        Text("it was not where the others waited", "它不在其他 rank 等待的位置"),
         no_success,
         elsewhere,
-        {"named-by-console": "a launcher that saw it fail needs no comparison with the others"},
+        {
+            "named-by-console": Text(
+                "a launcher that saw it fail needs no comparison with the others",
+                "启动器看到它失败，就不必再与其他 rank 比较",
+            )
+        },
     ),
     Rule(
-        "stuck", no_success, stuck, {"kernel-fault": "a broken machine is a reason to stand still"}
+        "stuck",
+        Text("somebody looked at the job while it stood still", "有人在作业停滞时查看过它"),
+        no_success,
+        stuck,
+        {
+            "kernel-fault": Text(
+                "a broken machine is a reason to stand still", "机器故障是停滞的原因"
+            )
+        },
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.model import CATEGORIES, Event, Exit, LiveCause, Rank
+from pdtriage.model import CATEGORIES, Event, Exit, LiveCause, Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -86,4 +86,14 @@ def _ended_otherwise(cause: LiveCause, rank: Rank) -> bool:
     return cause.frame is not None and ending.code not in (None, 0, 1)
 
 
-RULES = (Rule("watched", logs_were_lost, reported_live),)
+RULES = (
+    Rule(
+        "watched",
+        Text(
+            "a log is gone that `pdtriage run` had read when the run ended",
+            "缺少一份日志，而 `pdtriage run` 在运行结束时读过它",
+        ),
+        logs_were_lost,
+        reported_live,
+    ),
+)

@@ -260,3 +260,34 @@ def test_nobody_is_late_in_the_first_seconds() -> None:
         console = SIGNAL.replace("03:04:05", at)
         found = judged(waiting + summary(70, 60), "importing\n", console=console)
         assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("at", "verdict"), [("03:00:09", "interrupted"), ("03:01:06", "hung")])
+def test_who_was_not_waiting_in_a_job_that_stood_still_kept_it_waiting(
+    at: str, verdict: str
+) -> None:
+    """All show the same last step: only the silence before the stop tells."""
+    waiting = timed(*range(7), seconds=1) + WAITS + summary(70, 60)
+    elsewhere = timed(*range(7), seconds=1) + summary(71, 60)
+    found = judged(waiting, elsewhere, console=SIGNAL.replace("03:04:05", at))
+    assert found.verdict == verdict
+    if verdict == "hung":
+        assert (found.causes[0].ranks, found.causes[0].confidence) == ((1,), "guess")
+
+
+def test_who_waits_among_all_has_met_them() -> None:
+    """No step is told in words that are known, but nobody waits for a first meeting there."""
+    begun = "I0102 03:00:00.000000 {} tcp_utils.cc:132] Successfully connected to 10.0.0.1:1\n"
+    console = SIGNAL.replace("03:04:05", "03:01:04")
+    found = judged(
+        begun.format(70) + WAITS + summary(70, 60),
+        begun.format(71) + summary(71, 60),
+        console=console,
+    )
+    assert found.verdict == "interrupted"
+
+
+def test_a_program_that_says_it_was_told_to_stop_was_stopped() -> None:
+    left = timed(*range(7), seconds=1) + "rank 0: received signal 15, leaving\n"
+    found = judged(left, timed(*range(7), seconds=1) + lost(1, 0))
+    assert (found.verdict, found.causes[0].ranks) == ("interrupted", ())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pdtriage.analysis.pipeline import job_at
+from pdtriage.model import LANGUAGES, Text
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rules import RULES, suspects_of
 from pdtriage.verdict.rules.rule import Rule, in_order, no_success
@@ -33,7 +34,14 @@ def test_every_edge_has_a_story() -> None:
 def test_edges_lead_to_rules_and_say_why() -> None:
     assert len(BY_NAME) == len(RULES)
     assert {other for _, other in EDGES} <= BY_NAME.keys()
-    assert all(reason for rule in RULES for reason in rule.yields_to.values())
+    assert all(all(reason) for rule in RULES for reason in rule.yields_to.values())
+
+
+def test_every_rule_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "verdict.md").read_text(encoding="utf-8")
+    for language in LANGUAGES:
+        rows = [f"| `{rule.name}` | {rule.about.in_(language)} |" for rule in RULES]
+        assert "\n".join(rows) in page
 
 
 @each_story
@@ -57,8 +65,9 @@ def test_no_tie_is_broken_by_name_in_a_recorded_run(label: Path) -> None:
 
 
 def test_rules_that_yield_in_a_circle_are_refused() -> None:
-    one = Rule("one", no_success, suspects_of, {"other": "why"})
-    other = Rule("other", no_success, suspects_of, {"one": "why"})
+    why = Text("why", "为什么")
+    one = Rule("one", why, no_success, suspects_of, {"other": why})
+    other = Rule("other", why, no_success, suspects_of, {"one": why})
     with pytest.raises(ValueError, match="circle: one, other"):
         in_order([one, other])
 

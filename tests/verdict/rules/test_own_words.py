@@ -10,8 +10,12 @@ from pdtriage.verdict import judge
 
 from ...runs.builders import environment, runs_of
 from ...scan.builders import engine
-from ..builders import STACK
+from ..builders import DISK, ERROR, STACK, STEPS, death, judged, recorded
 
+CONTAINER = (
+    "LAUNCH ERROR 2023-01-15 10:00:00,000 Container failed !!!\n"
+    "Container rank 0 status failed cmd ['python', 't.py'] code 1 log log/workerlog.0\n"
+)
 LAST = "config file base.yaml has no key lr"
 
 
@@ -117,3 +121,26 @@ def test_the_rank_a_launcher_names_is_asked_for_its_last_word() -> None:
     }
     (cause,) = causes_of(files)
     assert (cause.signature, cause.rank) == ("verdict.bare-exception", 1)
+
+
+def test_who_was_stopped_alive_is_not_named_beside_who_failed() -> None:
+    """What it had caught and printed last did not end it, by the word of its parent."""
+    deaths = (death(0, 0, 1, None), death(1, 1, None, 15)._replace(stopped=True))
+    uncaught = DISK.replace("in f", "in <module>")
+    found = judged(STEPS + uncaught, STEPS + ERROR, records=[recorded(*deaths)])
+    assert [(cause.category, cause.ranks) for cause in found.causes] == [("storage.disk", (0,))]
+
+
+def test_who_ended_with_0_did_not_die_of_what_it_printed() -> None:
+    deaths = (death(0, 0, 0, None), death(1, 1, 2, None))
+    found = judged(STEPS + ERROR, STEPS, records=[recorded(*deaths)])
+    assert [(cause.signature, cause.ranks) for cause in found.causes] == [
+        ("verdict.exit-code", (1,))
+    ]
+
+
+def test_a_program_that_catches_everything_tells_its_exception_in_its_last_line() -> None:
+    given_up = STEPS + "rank 0 gives up: RuntimeError: no successor\n"
+    (cause,) = judged(given_up, STEPS, console=CONTAINER).causes
+    assert (cause.category, cause.ranks, cause.confidence) == ("code.python", (0,), "guess")
+    assert judged(given_up, STEPS).causes == ()

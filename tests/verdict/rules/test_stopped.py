@@ -7,12 +7,16 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+import pytest
 
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.verdict import Judgement, judge
 
 from ...runs.builders import runs_of
 from ...scan.builders import engine
+from ..builders import judged_files, summary
 
 STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
 ERROR = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'
@@ -31,10 +35,20 @@ def process(rank: int, log: str = "workerlog.0") -> ProcessRecord:
     return ProcessRecord("worker", rank, 0, None, None, 70 + rank, log, 0, 1.0, 1.0)
 
 
-def broken_off(pid: int, *, host: str = HERE, number: int = 1) -> RunRecord:
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    """Where the launcher wrote its record, 100 bytes of it."""
+    (tmp_path / "pdtriage").mkdir()
+    (tmp_path / "pdtriage" / "run-1.jsonl").write_text("x" * 100)
+    return tmp_path
+
+
+def broken_off(
+    pid: int, log_dir: Path | None = None, *, host: str = HERE, number: int = 1
+) -> RunRecord:
     return RunRecord(
         f"run-{number}.jsonl", number, f"L{number}", started=1.0, pid=pid, host=host, world_size=1,
-        processes=(process(0),),
+        processes=(process(0),), log_dir=str(log_dir or ""), size=100,
     )  # fmt: skip
 
 
@@ -43,9 +57,9 @@ def judged(text: str, *records: RunRecord) -> list[Judgement]:
     return [judge(run, engine().knowledge) for run in runs]
 
 
-def test_a_record_that_breaks_off_and_whose_launcher_is_gone() -> None:
+def test_a_record_that_breaks_off_and_whose_launcher_is_gone(log_dir: Path) -> None:
     pid = gone_pid()
-    (found,) = judged(STEPS, broken_off(pid))
+    (found,) = judged(STEPS, broken_off(pid, log_dir))
     (cause,) = found.causes
     assert found.verdict == "interrupted"
     assert (cause.signature, cause.category, cause.role) == (
@@ -63,6 +77,14 @@ def test_a_record_that_breaks_off_and_whose_launcher_is_gone() -> None:
 def test_a_run_that_goes_on_is_not_gone() -> None:
     (found,) = judged(STEPS, broken_off(os.getpid()))
     assert (found.verdict, found.causes) == ("running", ())
+
+
+def test_a_copy_of_a_run_that_went_on_tells_nothing_of_its_end(log_dir: Path) -> None:
+    copied = broken_off(gone_pid(), log_dir)._replace(size=60)
+    (found,) = judged(STEPS, copied)
+    assert (found.verdict, found.causes) == ("unknown", ())
+    (found,) = judged(STEPS, copied._replace(log_dir=str(log_dir / "moved")))
+    assert (found.verdict, found.causes) == ("unknown", ())
 
 
 def test_a_process_that_only_has_its_pid_is_not_its_launcher() -> None:
@@ -116,3 +138,11 @@ def test_the_folder_of_the_killed_node_makes_the_answer_no_weaker() -> None:
     assert [(c.signature, c.host) for c in found.causes] == [("verdict.launcher-gone", "10.0.0.1")]
     assert found.causes[0].why[0].en.startswith("the launcher of node 0 (pid 6) vanished")
     assert 7 in run.launcher_pids
+
+
+def test_servers_that_were_stopped_say_nothing_of_trainers_that_left() -> None:
+    """Their launcher stops them when the last trainer is gone, and nobody says how that was."""
+    files = {"log/serverlog.0": "serving 0\n" + summary(90, 60)}
+    files |= {f"log/workerlog.{rank}": "create c2c connection done\n" for rank in range(2)}
+    found = judged_files(files)
+    assert (found.verdict, found.causes) == ("unknown", ())

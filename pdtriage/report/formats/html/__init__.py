@@ -19,6 +19,7 @@ from pdtriage.report.formats.html import sections
 from pdtriage.report.formats.html.build import Html, headline_of, join, tag
 from pdtriage.report.formats.html.graph import graph
 from pdtriage.report.formats.html.lanes import MOST_LANES, timeline
+from pdtriage.report.formats.html.stacks import stacks
 from pdtriage.report.words import VERDICTS
 
 MOST_BYTES = 980_000
@@ -95,6 +96,7 @@ def _page(reports: Sequence[Report], lanes: int) -> str:
 def _run(report: Report, name: str, lanes: int) -> Html:
     return join(
         sections.answer(report, name),
+        stacks(report, name),
         sections.attempts(report, name),
         timeline(report, name, lanes),
         graph(report, name),
