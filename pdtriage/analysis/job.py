@@ -20,6 +20,7 @@ from pdtriage.model import (
     RunFacts,
     Seam,
     Text,
+    VerdictExplanation,
     VerdictWord,
 )
 from pdtriage.support.gc_pause import gc_paused
@@ -32,6 +33,8 @@ from pdtriage.verdict.timeline import timeline_of
 if TYPE_CHECKING:
     from pdtriage.sources import Source
 
+MOST_LOOKED = 4096
+"""Ranks of all runs together whose logs are looked into again; the newest run's are in any case."""
 _NO_SEAMS: Mapping[str, Sequence[Seam]] = {}
 
 
@@ -58,7 +61,12 @@ class Job:
 
     @gc_paused()
     def report(
-        self, which: Which, language: Language, redact: bool = True, good: GoodRun | None = None
+        self,
+        which: Which,
+        language: Language,
+        redact: bool = True,
+        good: GoodRun | None = None,
+        explained: bool = False,
     ) -> Report:
         chosen = self._index(which)
         facts, judgement = self.runs[chosen], self.judgements[chosen]
@@ -79,6 +87,8 @@ class Job:
             baseline=good.baseline if good else None,
             differences=(*unlike, *differences_of_ranks(facts)),
             attempts=attempts_of(rows, rows[chosen]),
+            standstill=facts.standstill,
+            explanation=self._explanation(facts) if explained else None,
         )
         if self._seams:
             from pdtriage.analysis.rotated import name_pieces  # few logs are rotated
@@ -86,38 +96,54 @@ class Job:
             report = name_pieces(report, self._seams)
         return mask_secrets(report) if redact else report
 
+    def _explanation(self, facts: RunFacts) -> VerdictExplanation:
+        from pdtriage.verdict.explanation import explain  # few ask for it
+
+        return explain(facts, self.knowledge)
+
     @cached_property
     def sources(self) -> dict[str, Source]:
         """By the paths of their files."""
         return {source.file.path: source for source in self._sources}
 
     def look_for_life(self) -> None:
-        """In the logs of the newest run: below errors, and where nothing says how it ended."""
-        self.look_below_errors()
-        if self.runs and self.verdicts[-1] == "unknown" and not self.judgements[-1].causes:
-            self._look_at_the_end()
+        """In the logs of every run, the newest first: below errors, and where nothing says how it
+        ended. Of the newest also whether more comes."""
+        looked = 0
+        for place in reversed(range(len(self.runs))):
+            looked += len(self.runs[place].ranks)
+            if looked > MOST_LOOKED and place < len(self.runs) - 1:
+                return
+            self.look_below_errors(place)
+            if self.verdicts[place] == "unknown" and not self.judgements[place].causes:
+                self._look_at_the_end(place)
 
-    def look_below_errors(self) -> None:
-        """Whether those who show one in the newest run went on as before."""
-        if not self.runs or not self.judgements[-1].causes:
+    def look_below_errors(self, place: int = -1) -> None:
+        """Whether those who show one in a run, mostly the newest, went on as before."""
+        if not self.runs or not self.judgements[place].causes:
             return
         from pdtriage.analysis.ordinary_lines import with_ordinary_lines  # healthy runs have none
 
-        newest = with_ordinary_lines(self.runs[-1], self.sources)
-        if newest is not self.runs[-1]:
-            self.runs = [*self.runs[:-1], newest]
-            self.judgements[-1] = judge(newest, self.knowledge)
+        troubles = self.knowledge.troubles
+        self._judge_again(place, with_ordinary_lines(self.runs[place], self.sources, troubles))
 
-    def _look_at_the_end(self) -> None:
+    def _look_at_the_end(self, place: int) -> None:
         """Its last lines, and whether more come."""
         from pdtriage.analysis.liveness import (  # most runs have an end
             with_last_lines,
             with_liveness,
         )
 
-        newest = with_liveness(with_last_lines(self.runs[-1], self.sources), self.sources)
-        self.runs = [*self.runs[:-1], newest]
-        self.judgements[-1] = judge(newest, self.knowledge)
+        run = with_last_lines(self.runs[place], self.sources)
+        is_newest = place == len(self.runs) - 1
+        self._judge_again(place, with_liveness(run, self.sources) if is_newest else run)
+
+    def _judge_again(self, place: int, run: RunFacts) -> None:
+        if run is not self.runs[place]:
+            runs = [*self.runs]
+            runs[place] = run
+            self.runs = runs
+            self.judgements[place] = judge(run, self.knowledge)
 
     @property
     def verdicts(self) -> list[VerdictWord]:

@@ -24,15 +24,18 @@ MOST_RANKS = 1024
 
 def with_last_lines(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:
     """The run with some dozens of lines of each rank: a trainer's last word need not be its last
-    line. What is behind a URL is not asked for again."""
-    ranks = [_with_last_lines(rank, sources) for rank in run.ranks[:MOST_RANKS]]
+    line. What is behind a URL is not asked for again, nor a console on which a launcher speaks."""
+    ranks = [
+        rank if rank.mixed and run.launcher else _with_last_lines(rank, sources)
+        for rank in run.ranks[:MOST_RANKS]
+    ]
     return run._replace(ranks=(*ranks, *run.ranks[MOST_RANKS:]))
 
 
 def _with_last_lines(rank: Rank, sources: Mapping[str, Source]) -> Rank:
     file, begin, end = rank.parts[-1] if rank.parts else ("", 0, None)
     source = sources.get(file)
-    if source is None or rank.mixed:
+    if source is None:
         return rank
     try:
         parts = stretches_of(source, begin, end, LAST_BYTES).parts

@@ -6,6 +6,7 @@ before, or the same kind over and over, lives.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.fingerprint import shape
 
 if TYPE_CHECKING:
+    from pdtriage.knowledge.signature import Format
     from pdtriage.sources import Source
 
 ABOVE, BELOW = 1 << 13, 1 << 15
@@ -27,24 +29,27 @@ MOST_RANKS = 256
 """Of more the first ones are read again; the others hold the same errors, if any."""
 LOOP = 3
 """So many lines of one shape are written in a loop."""
-_TROUBLED = lazy_compile(
-    r"(?i)error|exception|fail|abort|fatal|signal|terminat|time[ds]? ?out|retry|kill|traceback|warn"
-    r"|denied|refused|cannot|could not|unable|wait|shut|clos|clean|exit|destr"
-    r"|错误|异常|失败|终止|超时|警告|等待|退出|重试"
-)
+AGAIN = 2
+"""Lines of one shape on one side of an error."""
 _STACK = lazy_compile(r'^\s|^#?\d+ +(?:0x|\S*::|.*[(])|^File "|^@ ')
 _WORD = lazy_compile(r"\w.*\w")
 
 
-def with_ordinary_lines(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:
-    """The run with the lines of its ranks that show that they went on after an error."""
+def with_ordinary_lines(
+    run: RunFacts, sources: Mapping[str, Source], troubles: Sequence[Format]
+) -> RunFacts:
+    """The run with the lines of its ranks that show that they went on after an error.
+
+    `troubles` are how lines look of one who waits or gives up.
+    """
     looked = 0
     ranks = list(run.ranks)
     for place, rank in enumerate(ranks):
         errors = [] if rank.mixed or not rank.parts else _errors_in(rank)
         if errors and looked < MOST_RANKS:
             looked += 1
-            ranks[place] = rank._replace(ordinary=_ordinary_lines(rank, errors, sources))
+            lines = _ordinary_lines(rank, errors, sources, troubles)
+            ranks[place] = rank._replace(ordinary=lines)
     return run._replace(ranks=tuple(ranks)) if looked else run
 
 
@@ -59,7 +64,7 @@ def _errors_in(rank: Rank) -> list[Event]:
 
 
 def _ordinary_lines(
-    rank: Rank, errors: Sequence[Event], sources: Mapping[str, Source]
+    rank: Rank, errors: Sequence[Event], sources: Mapping[str, Source], troubles: Sequence[Format]
 ) -> tuple[int, ...]:
     file, begin, end = rank.parts[-1]
     source = sources.get(file)
@@ -69,7 +74,7 @@ def _ordinary_lines(
     found: set[int] = set()
     for error in {event.offset: event for event in (errors[0], errors[-1])}.values():
         lines = _lines_around(error, source, begin, end)
-        found.update(ordinary_below(error.line, lines, passages))
+        found.update(ordinary_below(error.line, lines, passages, troubles))
     return tuple(sorted(found))
 
 
@@ -97,22 +102,39 @@ def _lines_around(
 
 
 def ordinary_below(
-    line: int, lines: Sequence[tuple[int, str]], passages: Sequence[tuple[int, int]]
+    line: int,
+    lines: Sequence[tuple[int, str]],
+    passages: Sequence[tuple[int, int]],
+    troubles: Sequence[Format],
 ) -> list[int]:
     """Lines below `line` that a living process writes: as it did above, or in a loop.
 
     `passages` are those that tell of something known: no ordinary lines.
     """
     told = {number for first, last in passages for number in range(first, last + 1)}
-    plain = {
-        number: shape(text) for number, text in lines if number not in told and _is_plain(text)
+    shapes = {number: shape(text) for number, text in lines if number not in told and _says(text)}
+    usual = Counter(own for number, own in shapes.items() if number < line)
+    below = Counter(own for number, own in shapes.items() if number > line)
+    uneasy = {
+        shapes[number]
+        for number, text in lines
+        if number in shapes and any(re.search(form.pattern, text) for form in troubles)
     }
-    usual = {own for number, own in plain.items() if number < line}
-    below = {number: own for number, own in plain.items() if number > line}
-    counts = Counter(below.values())
-    return [number for number, own in below.items() if own in usual or counts[own] >= LOOP]
+    return [
+        number
+        for number, own in shapes.items()
+        if number > line and _goes_on(own, usual, below, own in uneasy)
+    ]
 
 
-def _is_plain(text: str) -> bool:
-    """It says something, and nothing that one writes who waits, gives up or prints a stack."""
-    return not _STACK.match(text) and bool(_WORD.search(text)) and not _TROUBLED.search(text)
+def _goes_on(own: str, usual: Counter[str], below: Counter[str], is_uneasy: bool) -> bool:
+    """A line of this shape shows a living process; where its words are those of trouble, only if
+    it was written again and again on both sides of the error: `error rate 0.1`."""
+    if is_uneasy:
+        return usual[own] >= AGAIN and below[own] >= AGAIN
+    return bool(usual[own]) or below[own] >= LOOP
+
+
+def _says(text: str) -> bool:
+    """It says something, and is no line of a stack."""
+    return not _STACK.match(text) and bool(_WORD.search(text))

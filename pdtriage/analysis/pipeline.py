@@ -50,16 +50,18 @@ def analyze(
     baseline: int | str | Path | None = None,
     tick: Tick | None = None,
     mapper: Mapper | None = None,
+    explained: bool = False,
 ) -> Report:
     """The report on one run of the job whose logs lie at `paths` (default: `log`).
 
     `baseline` is a good run to compare it with: a number among the runs found, or another place.
     Without one it is the last earlier run that succeeded, if there is any. `tick` is told how many
-    bytes were read, of how many; `mapper` (see `pdtriage.reading`) says who reads them.
+    bytes were read, of how many; `mapper` (see `pdtriage.reading`) says who reads them. `explained`
+    adds how the verdict came about.
     """
     job = job_at(paths, parsers, stdin, tick, mapper)
     good = None if baseline is None else _good_run(baseline, job, parsers, mapper)
-    return job.report(run, language, redact, good)
+    return job.report(run, language, redact, good, explained)
 
 
 def analyze_all_runs(
@@ -70,10 +72,13 @@ def analyze_all_runs(
     redact: bool = True,
     tick: Tick | None = None,
     mapper: Mapper | None = None,
+    explained: bool = False,
 ) -> list[Report]:
     """One report per run found, oldest first."""
     job = job_at(paths, parsers, stdin, tick, mapper)
-    return [job.report(facts.run.index, language, redact) for facts in job.runs]
+    return [
+        job.report(facts.run.index, language, redact, explained=explained) for facts in job.runs
+    ]
 
 
 def job_at(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from pdtriage.model import Cause, Difference, Evidence, RankRow, Report, Seam
+from pdtriage.model import Cause, Difference, Evidence, RankRow, Report, Seam, VerdictExplanation
 
 Seams = Mapping[str, Sequence[Seam]]
 """Of rotated logs, by the path they are known by."""
@@ -17,6 +17,17 @@ def name_pieces(report: Report, seams: Seams) -> Report:
         root_causes=tuple(_cause(cause, seams) for cause in report.root_causes),
         ranks=tuple(_row(row, seams) for row in report.ranks),
         differences=tuple(_difference(unlike, seams) for unlike in report.differences),
+        explanation=report.explanation and _explanation(report.explanation, seams),
+    )
+
+
+def _explanation(explanation: VerdictExplanation, seams: Seams) -> VerdictExplanation:
+    return explanation._replace(
+        evidence=tuple(_evidence(line, seams) for line in explanation.evidence),
+        set_aside=tuple(
+            aside._replace(evidence=_evidence(aside.evidence, seams))
+            for aside in explanation.set_aside
+        ),
     )
 
 

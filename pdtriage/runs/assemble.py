@@ -18,6 +18,7 @@ from pdtriage.model import (
     Role,
     Run,
     RunFacts,
+    Standstill,
     Text,
 )
 from pdtriage.record.schema import RunRecord
@@ -139,6 +140,7 @@ def _run_facts(
         launcher_pids=launcher_pids(group),
         ended_by_record=ended_by_record(group),
         live=_live(group),
+        standstill=_standstill(group),
         restart=_restart(group),
         reached=_reached(group),
         running=any(r.record is not None and r.record.is_live() for r in group),
@@ -158,6 +160,24 @@ def _live(group: list[NodeRun]) -> LiveReport | None:
     if len(blamed) != 1:
         return None
     return reports[0]._replace(logged=frozenset().union(*(r.logged for r in reports)))
+
+
+def _standstill(group: list[NodeRun]) -> Standstill | None:
+    """The stacks of all nodes; a job stands still where it does so on each of them."""
+    taken = [r.record.standstill for r in group if r.record and r.record.standstill]
+    if not taken:
+        return None
+    newest = max(taken, key=lambda one: one.time)
+    return newest._replace(
+        stacks=tuple(
+            stack._replace(host=r.record.address or r.record.host or None)
+            for r in group
+            if r.record and r.record.standstill
+            for stack in r.record.standstill.stacks
+        ),
+        gone=tuple(sorted({rank for one in taken for rank in one.gone})),
+        moved_on=any(one.moved_on for one in taken),
+    )
 
 
 def _restart(group: list[NodeRun]) -> Restart | None:

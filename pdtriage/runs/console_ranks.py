@@ -50,8 +50,7 @@ class ConsoleFacts:
             last = max(event.line, event.last_seen)  # the same words may be streamed before
             above = 0 <= last - told.line <= SPAWNED_LINES
             if where == path and "repeats-output" in told.says and above:
-                rank = told.fields.get("rank", "")
-                return int(rank) if rank.isdecimal() else None
+                return _announced(told)
         return None
 
     def pid_of(self, role: Role, local_rank: int | None) -> int | None:
@@ -62,6 +61,12 @@ class ConsoleFacts:
         if local_rank is not None and (role, local_rank) in self.exits:
             return self.exits[role, local_rank]
         return Exit(seen_by="console") if rank in self.aborted else None
+
+
+def _announced(event: Event) -> int | None:
+    """By the name of its log: the rank in that line counts parameter servers, too."""
+    process = _local_process(event.fields.get("path"), event.fields.get("rank"))
+    return process[1] if process and process[0] == "worker" else None
 
 
 def is_launcher_event(event: Event) -> bool:

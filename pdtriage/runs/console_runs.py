@@ -48,16 +48,37 @@ def launches_told(node: NodeFolder) -> dict[tuple[str, int], int]:
     for console in node.consoles:
         own: Counter[tuple[str, int]] = Counter()
         for segment in split_console(console) if has_launcher(console) else ():
-            events = [event for span in segment for event in span.events]
-            started = {
-                (event.fields.get("mode", "worker"), number)
-                for event in events
-                if "started" in event.says and event.fields.get("replicas", "").isdecimal()
-                for number in range(min(int(event.fields["replicas"]), MOST_PROCESSES))
-            }
-            own.update(started)
+            own.update(
+                (role, number)
+                for role, replicas in _processes_in(segment).items()
+                for number in range(min(replicas, MOST_PROCESSES))
+            )
         most |= own
     return most
+
+
+def overwrites_logs(node: NodeFolder) -> bool:
+    """Whether the newest launch began all logs anew, as Paddle's older launcher does for parameter
+    servers: what other files tell of older launches is not in them."""
+    newest = [split_console(console)[-1] for console in node.consoles if has_launcher(console)]
+    return any(
+        "server" in e.fields.get("mode", "")
+        for [part] in newest
+        for e in part.events
+        if "started" in e.says
+    )
+
+
+def _processes_in(segment: Segment) -> dict[str, int]:
+    """How many processes of each role a launch started, as far as that is told."""
+    events = [event for span in segment for event in span.events]
+    started = [e for e in events if "started" in e.says and e.fields["replicas"].isdecimal()]
+    if any(e.fields.get("mode") == "ps" for e in events if "describes-job" in e.says):
+        # what it started is counted as a whole; its options say how many of each
+        values = read_console([segment]).values
+        listed = {"server": values.get("--server_num"), "worker": values.get("--trainer_num")}
+        return {role: int(told) for role, told in listed.items() if told and told.isdecimal()}
+    return {e.fields.get("mode") or "worker": int(e.fields["replicas"]) for e in started}
 
 
 def _tell_recorded(
@@ -93,6 +114,16 @@ class _Launch:
         self.trace = Trace(tuple(span for part in segments for span in part), facts.values)
         begun = [e.time for e in events if _is_start(e) and e.time is not None]
         self.trace.begun = min(begun, default=None)
+        self.started_nothing = _started_nothing(events)
+
+
+def _started_nothing(events: Sequence[Event]) -> bool:
+    """Whether the launcher failed, or still waited for other nodes, before it started a process:
+    no log is of it. Of a console that was cut short nobody knows."""
+    words = {word for event in events for word in event.says}
+    if "launcher-failed" in words:
+        return True
+    return "waiting-for-peers" in words and words.isdisjoint(("started", "legacy-launcher"))
 
 
 def _is_start(event: Event) -> bool:
@@ -125,7 +156,7 @@ def _with_launches(
     else:
         known = [list(own) for _, own in groupby(runs, key=lambda run: run.launch)]
     found: list[NodeRun] = []
-    for own, launch in aligned(known, launches, _fit):
+    for own, launch in aligned(known, _like_runs(launches, known), _fit):
         group = own or [NodeRun(node, -1 - len(told) - len(found), at) for at in _attempts(launch)]
         found.extend(group)
         if launch is None:
@@ -134,12 +165,22 @@ def _with_launches(
     return found
 
 
+def _like_runs(launches: Sequence[_Launch], known: Sequence[list[NodeRun]]) -> Sequence[_Launch]:
+    """Attempts one by one, where logs do not tell them from launches, either, and hold as many."""
+    started = sum(len(launch.segments) for launch in launches if not launch.started_nothing)
+    if any(len(own) > 1 for own in known) or len(known) < started:
+        return launches
+    return [_Launch([segment]) for launch in launches for segment in launch.segments]
+
+
 def _attempts(launch: _Launch | None) -> range:
     return range(len(launch.segments) if launch else 0)
 
 
 def _fit(runs: Sequence[NodeRun], launch: _Launch) -> float:
     """How well a launch on a console fits to the runs of a launch."""
+    if launch.started_nothing and any(run.members or run.record for run in runs):
+        return -PROOF
     pods = {pod for run in runs for values in run.environments if (pod := values.get("POD_NAME"))}
     if pods and launch.pods:
         return PROOF if pods & launch.pods else -PROOF

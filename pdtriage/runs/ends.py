@@ -93,4 +93,4 @@ def _is_gone(run: NodeRun, record: RunRecord) -> bool:
         return True
     import socket  # few jobs have a record whose launcher is gone
 
-    return record.host == socket.gethostname()
+    return record.host == socket.gethostname() and record.is_all_there_is()

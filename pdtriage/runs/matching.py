@@ -8,12 +8,16 @@ from functools import lru_cache
 from typing import TypeVar
 
 from pdtriage.runs.moments import near
-from pdtriage.runs.run_boundaries import SAME_START, Segment, is_by_unix_time, times_of
+from pdtriage.runs.run_boundaries import (
+    OTHER_START,
+    SAME_START,
+    Segment,
+    is_by_unix_time,
+    times_of,
+)
 
-OTHER_START = 180.0
-"""Seconds between two starts that are of different runs."""
 OVERLAP = 60.0
-LONG_SILENT = 3600.0
+LONG_SILENT, LONG_DEAD = 3600.0, 43200.0
 START_BYTES = 1 << 13
 """How far into a run its first time tells when it began."""
 SIBLINGS = 64
@@ -197,7 +201,10 @@ def _overlap(some: Trace, other: Trace) -> float:
 
 def _ended_before(some: Trace, other: Trace) -> bool:
     """Whether its file was written last before the other run had begun, by their files' times."""
-    if some.modified is None or other.modified is None or not other.times:
+    if some.modified is None or other.modified is None:
         return False
+    if not other.times:  # it may have lasted for hours, but not behind the death of one of its own
+        is_dead = some.died is not None or bool(some.words)
+        return is_dead and some.modified < other.modified - LONG_DEAD
     lasted = other.times[1] - other.times[0]
     return some.modified < other.modified - lasted - LONG_SILENT

@@ -14,7 +14,7 @@ from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs.console_launches import split_console
 from pdtriage.runs.console_ranks import read_console
-from pdtriage.runs.console_runs import launches_told, with_consoles
+from pdtriage.runs.console_runs import launches_told, overwrites_logs, with_consoles
 from pdtriage.runs.endpoints_log import told_otherwise
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import (
@@ -38,7 +38,7 @@ def node_runs(node: NodeFolder) -> list[NodeRun]:
     """By our own record where there is one, by the launcher's side files, else by the logs."""
     if node.records:
         runs = _recorded(node)
-    elif node.environments:
+    elif node.environments and not overwrites_logs(node):
         runs = _from_environments(node)
     else:
         runs = _from_logs(node, node.logs)

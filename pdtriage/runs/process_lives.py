@@ -12,6 +12,14 @@ SURE = 4
 """What alone suffices, also where a side file tells of fewer runs."""
 LAST_WORDS = 60.0
 """Seconds in which threads and children of a process that ends may still speak."""
+PYTHONS_NAMES = {
+    "Segmentation fault": "SIGSEGV",
+    "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS",
+    "Floating point exception": "SIGFPE",
+    "Illegal instruction": "SIGILL",
+}
+"""What faulthandler calls the signals that kill."""
 
 _Item = Echo | Event | Progress | Stamp
 
@@ -116,6 +124,8 @@ class _Lives:
             return new and self._is_sure(end) and self._is_late(item)
         if item.ends_at:
             return self._is_another_end(item, end)
+        if _is_crash_of_another(item, end):
+            return True
         return "process-starts" in item.says and (item.pid is None or item.pid not in self._pids)
 
     def _is_another_end(self, item: Event, end: Event) -> bool:
@@ -192,6 +202,13 @@ class _Lives:
         if "signal" not in end.fields or end.pid is None or not self._pids:
             return False
         return end.pid not in self._pids and end.pid > min(self._pids)
+
+
+def _is_crash_of_another(item: Event, end: Event) -> bool:
+    """Whether Python tells of a deadly signal where another kind of them had killed the process."""
+    before = end.fields.get("signal", "")
+    later = PYTHONS_NAMES.get(item.fields.get("signal", ""))
+    return later is not None and before in PYTHONS_NAMES.values() and later != before
 
 
 def _is_uncompiled(end: Event) -> bool:

@@ -85,9 +85,10 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
     if not console.spans:
         return []
     by_writer: dict[int | None, list[tuple[str, Event]]] = {}
+    is_all = not known or (single and nodes_told(run) == 1)
     for path, event in console.output:
-        # where the logs are here, what the launcher repeats of them is no news
-        writer = event.writer if known else console.writer_of(path, event)
+        # a launcher numbers its own processes: among logs of several nodes that says nothing
+        writer = console.writer_of(path, event) if is_all else event.writer
         by_writer.setdefault(writer, []).append((path, event))
     streamed = by_writer.pop(None, [])
     heard = {rank.rank for rank in known if rank.role == "worker"}
@@ -96,11 +97,12 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
         for rank, events in sorted(by_writer.items(), key=str)
         if rank not in heard
     ]
-    if known or not (streamed or (console.spans and not found)):
+    is_news = is_all and not any(rank.role == "worker" and rank.local_rank == 0 for rank in known)
+    if (known and not (is_news and console.events)) or not (streamed or not found):
         return found
     # A launcher shows its first process; when it says that another one failed, it shows that too.
     failed = {index for role, index in console.exits if role == "worker"}
-    first = bool(console.events) and single and (failed <= {0} or bool(found))
+    first = bool(console.events) and single and (failed <= {0} or bool(found) or bool(known))
     progress = [step for span in console.spans for step in span.progress]
     times = [time for span in console.spans for time in span.times]
     tail = _below_the_launcher(console)

@@ -24,6 +24,8 @@ ENOUGH = 3
 NEAR_BYTES = 1 << 13
 SAME_START = 30.0
 """Seconds in which a launcher starts all processes of its node."""
+OTHER_START = 180.0
+"""Seconds between two starts that are of different runs."""
 
 _Stamped = tuple[Times, tuple[int, ...]]
 """The times of a log, and the pids of its stamps."""
@@ -158,7 +160,23 @@ def split(log: Log, expected: int | None = None, others: Others | None = None) -
         chosen += begun
         chosen += _counted_by_others([p for p in weak if p not in begun], chosen, others)
     cuts = {(number, boundary.offset) for number, boundary in chosen}
+    if others is not None:
+        cuts |= _words_of_the_newest(log.pieces[-1], len(log.pieces) - 1, others.begun)
     return _cut(log.pieces, cuts | _other_launches(log.pieces))
+
+
+def _words_of_the_newest(
+    facts: FileFacts, number: int, begun: Sequence[float]
+) -> set[tuple[int, int]]:
+    """Where a log goes on behind the end of its last process, while others have begun a run long
+    after the last time it tells: of a few words that say nothing known."""
+    ends = [event.ends_at for event in facts.events if event.ends_at]
+    times = [stamp.time for stamp in facts.stamps]
+    if not ends or not times or not begun or not max(ends) <= facts.last_offset:
+        return set()
+    told = bool(_own(facts.progress, max(ends), None) or _own(facts.events, max(ends), None))
+    later = max(begun) > max(times) + OTHER_START
+    return {(number, max(ends))} if later and not told else set()
 
 
 def _begun_with_others(

@@ -27,7 +27,7 @@ _AS_THEY_ARE = bytes.maketrans(b"", b"")
 _CERTAIN = re.compile(r"\\[1-9]|\\g<|\(\?P=|\\N\{")
 """What asks for the same text again, or for a character by its name."""
 _NOT_OF_LINES = re.compile(
-    r"\\(?:x(?!3\d)[0-9a-fA-F]{2}|u(?!003\d)[0-9a-fA-F]{4}|.)|\{[\d,]+\}|\[\^?[^]\\\d]*0-9"
+    r"\\(?:x(?!3\d)[0-9a-fA-F]{2}|u(?!003\d)[0-9a-fA-F]{4}|.)|\{[\d,]+\}|\[\^?[^][\\\d]*0-9"
 )
 """Digits in a pattern that stand for none in a line (`\\x31` does), or for any."""
 _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?")

@@ -18,6 +18,8 @@ MOST_TRIED = 32
 """Places of its rarest byte; where there are more, it is not rare."""
 DULL = 2
 """Different bytes in what is drawn, like a row of equal signs: it stands everywhere."""
+FEWEST_LINES = 2
+"""Of an opening that stands behind the end of a process: one line may be its last word."""
 FARTHEST = 1 << 12
 """Bytes between a line's beginning and the needle in it; it is among the first looked at."""
 
@@ -36,8 +38,9 @@ _CUT_AT_DIGITS = bytes.maketrans(b"0123456789", b"\n" * 10)
 class Opening:
     """Remembers how the file begins and finds where it begins that way again."""
 
-    def __init__(self, begin: int = 0) -> None:
-        self._begin = begin
+    def __init__(self, begin: int = 0, first_line: int = 1) -> None:
+        self.begin = begin
+        self._first_line = first_line
         self._end = begin  # of the opening itself
         self._lines: tuple[bytes, ...] = ()
         self._needle = b""
@@ -58,9 +61,19 @@ class Opening:
         if not any(map(_WORD.search, lines)):
             lines = []  # a fence around pasted text, a rule: what only divides begins nothing
         self._lines = tuple(lines)
-        self._end = self._begin + end
+        self._end = self.begin + end
         self._needle, self._needle_line = _needle_in(lines)
         self._rarest = _rarest_in(self._needle)
+
+    @property
+    def length(self) -> int:
+        """In lines; 0 where a process says nothing before it makes its first step, or ends."""
+        return len(self._lines)
+
+    @property
+    def as_echo(self) -> Echo:
+        """The place where it was learnt."""
+        return Echo(self._first_line, self.begin, len(self._lines))
 
     def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
         """What is new in the next decided region; `line` is the number of its first line."""
@@ -73,7 +86,7 @@ class Opening:
     def echoes_with(self, buffer: bytes, start: int, base: int, line: int) -> list[Echo]:
         """Every place where the file begins anew, the undecided rest included."""
         found = [*self._found, *self._in(buffer, start, len(buffer), base, line)]
-        periodic = any(echo.line <= OPENING_LINES + 1 for echo in found)
+        periodic = any(echo.line <= self._first_line + OPENING_LINES for echo in found)
         return [] if periodic or len(found) > MOST_ECHOES else found
 
     def _in(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
@@ -123,6 +136,51 @@ class Opening:
                 return at
             at += 1
         return buffer.find(needle, at)
+
+
+class Openings:
+    """How the file begins, or how it goes on behind the end of a first process that could not even
+    begin: that one had nothing to say."""
+
+    def __init__(self, begin: int = 0) -> None:
+        self.first = Opening(begin)
+        self._later: list[Opening] = []
+
+    def copy(self) -> Openings:
+        """What is learnt from now on is not learnt by this one."""
+        twin = Openings()
+        twin.first, twin._later = self.first, [*self._later]
+        return twin
+
+    def learn_behind(self, end: int, line: int, text: bytes, first_step: int) -> None:
+        """Where a process ended, the number of the line there and the text behind it, in which
+        the next one makes its first step, or ends, at `first_step`."""
+        if self.first.length or self._later:
+            return
+        opening = Opening(end, line)
+        opening.learn(text, first_step)
+        if opening.length >= FEWEST_LINES:
+            self._later.append(opening)
+
+    def look(self, buffer: bytes, start: int, end: int, base: int, line: int) -> list[Echo]:
+        """What is new in the next decided region; `line` is the number of its first line."""
+        found = self.first.look(buffer, start, end, base, line)
+        for opening in self._later:
+            found = _joined(found, opening.look(buffer, start, end, base, line))
+        return found
+
+    def echoes_with(self, buffer: bytes, start: int, base: int, line: int) -> list[Echo]:
+        """Every place where the file begins anew, the undecided rest included."""
+        found = self.first.echoes_with(buffer, start, base, line)
+        for opening in self._later:
+            if again := opening.echoes_with(buffer, start, base, line):
+                found = _joined(found, [opening.as_echo, *again])
+        return found
+
+
+def _joined(some: list[Echo], others: list[Echo]) -> list[Echo]:
+    known = {echo.offset for echo in some}
+    return sorted([*some, *(echo for echo in others if echo.offset not in known)])
 
 
 def _needle_in(lines: Sequence[bytes]) -> tuple[bytes, int]:

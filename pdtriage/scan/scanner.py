@@ -14,7 +14,7 @@ from pdtriage.scan.detect import Hit, HitStream
 from pdtriage.scan.engine import Engine
 from pdtriage.scan.launcher_output import console_blocks
 from pdtriage.scan.lines import Lines, Prefix, last_start, tail_of
-from pdtriage.scan.restart_detection import Opening
+from pdtriage.scan.restart_detection import Openings
 from pdtriage.scan.sampling import (
     DENSE,
     FAILING,
@@ -90,7 +90,7 @@ class FileScanner:
         self._matcher = engine.matcher_of(file.kind)
         self._clock = Clock(engine.clocks, file.modified)
         self._counters = Counters(engine.counters)
-        self._opening = Opening(begin)
+        self._openings = Openings(begin)
         self._budget = Budget()
         self._prefix: Prefix | None = None
         self._stream: HitStream | None = None
@@ -157,11 +157,12 @@ class FileScanner:
             rest.progress = self._steps_before()
         self._counters = counters
         progress = [*self._found.progress, *rest.progress]
-        self._learn_opening(len(self._buffer), progress)
-        echoes = self._opening.echoes_with(
-            self._buffer, self._decided, self._base, self._decided_line
-        )
-        events, dropped = self._folded_events([*self._found.events, *rest.events], progress, echoes)
+        events = [*self._found.events, *rest.events]
+        self._learn_opening(len(self._buffer), progress, events)
+        openings = self._openings.copy()
+        self._learn_behind_ends(openings, events, lines)
+        echoes = openings.echoes_with(self._buffer, self._decided, self._base, self._decided_line)
+        events, dropped = self._folded_events(events, progress, echoes)
         last_line, last_offset = self._last_line(lines)
         return FileFacts(
             self.file,
@@ -206,8 +207,9 @@ class FileScanner:
         if len(self._found.progress) > steps or self._has_steps(lines, end):
             self._last_with_steps = _PartWithSteps(lines, self._decided, end, self._base)
             self._last_steps = None
-        self._learn_opening(end, self._found.progress)
-        echoes = self._opening.look(
+        self._learn_opening(end, self._found.progress, self._found.events)
+        self._learn_behind_ends(self._openings, self._found.events, lines)
+        echoes = self._openings.look(
             self._buffer, self._decided, end, self._base, self._decided_line
         )
         self._found.stamps = self._with_stamps_at_restarts(self._found.stamps, lines, echoes)
@@ -324,14 +326,36 @@ class FileScanner:
             stamps = [*stamps, *glog_stamps(lines, glog, self._clock, self._base)]
         return sorted(set(stamps)) if echoes else stamps
 
-    def _learn_opening(self, end: int, progress: Sequence[Progress]) -> None:
+    def _learn_opening(
+        self, end: int, progress: Sequence[Progress], events: Sequence[Event]
+    ) -> None:
         """How the file begins, up to its first step; again and again while it is that short."""
         if self._base + self._decided == self._begin:
             head = self._buffer[self._decided : min(end, self._decided + DENSE)]
             first_step = progress[0].offset if progress else self._bytes
-            self._opening.learn(head, first_step - self._begin)
+            first_end = next((e.offset for e in events if _is_stillborn(e)), first_step)
+            self._openings.first.learn(head, min(first_step, first_end) - self._begin)
+
+    def _learn_behind_ends(self, openings: Openings, events: Sequence[Event], lines: Lines) -> None:
+        """How the file goes on where a process had ended, up to the next one's first step."""
+        ends = [e for e in events if e.ends_at > self._base and _is_stillborn(e)]
+        for place, event in enumerate(ends):
+            at = event.ends_at - self._base
+            text = self._buffer[at : at + FIRST_PROBE]
+            steps = self._engine.step_lines.find(lines, at, at + len(text), first_only=True)
+            stops = [line[1] for line in steps.counters[:1]]
+            stops += [
+                e.offset - self._base for e in ends[place + 1 :] if e.offset >= event.ends_at
+            ][:1]
+            first = min(stops, default=len(self._buffer)) - at
+            openings.learn_behind(event.ends_at, lines.number_at(at), text, first)
 
     def _last_line(self, lines: Lines) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
         start = last_start(self._buffer)
         return lines.number_at(start), self._base + start
+
+
+def _is_stillborn(event: Event) -> bool:
+    """Whether a process ended there before it could begin: no script was found, for example."""
+    return "process-ends" in event.says and event.role == "cause" and "signal" not in event.fields

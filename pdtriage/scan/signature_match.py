@@ -14,7 +14,7 @@ from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
 from pdtriage.scan.lines import Line, Lines, shorten
 from pdtriage.scan.quoted_code import is_quoted_source
-from pdtriage.scan.tracebacks import Traceback, without_folded_frames
+from pdtriage.scan.tracebacks import Traceback, is_ignored, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
 
@@ -82,12 +82,14 @@ class SignatureMatcher:
             inside = at < len(blocks) and blocks[at].begin <= candidate.start
             block = blocks[at] if inside else None
             for signature, line, fields in self._match_line(lines, candidate, block):
+                signature = _toned_down(signature, lines, line, block)
                 stamp = stamps.of(line, block)
                 events.append(_event(lines, signature, line, fields, base, block, stamp))
         for block, traceback, raised in _unclaimed_exceptions(blocks, events):
             if match := self._match_exception(traceback):
+                signature = _toned_down(match[0], lines, raised, block)
                 stamp = stamps.of(raised, block)
-                events.append(_event(lines, match[0], raised, match[1], base, block, stamp))
+                events.append(_event(lines, signature, raised, match[1], base, block, stamp))
         return events
 
     def _match_line(
@@ -179,6 +181,16 @@ def _compile(pattern: str) -> regex.Pattern[str]:
     import regex  # of thousands of logs few need it, and who only hands them out never does
 
     return regex.compile(pattern)
+
+
+def _toned_down(signature: Signature, lines: Lines, line: Line, block: Block | None) -> Signature:
+    """What Python tells of and ignores, or a command that was run, makes no verdict by itself."""
+    if block is None or signature.role not in COMPETING:
+        return signature
+    own = block.traceback_at(line)
+    if own is None or not (own.is_of_a_command or is_ignored(lines, block.tracebacks, own)):
+        return signature
+    return signature._replace(role="context", final=False)
 
 
 def _event(

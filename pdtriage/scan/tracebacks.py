@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pdtriage.model import Frame
 from pdtriage.scan.lines import Line, Lines
@@ -46,6 +47,8 @@ _BARE = lazy_compile(
     r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.|<locals>\.){0,9}[A-Za-z_]\w{0,80})(?::(?P<message>\s.*)?)?$"
 )
 """Any name: an exception's where the code above it raises one, or where it is of a function."""
+_IGNORED = ("Exception ignored ", "--- Logging error ---", "Error in atexit._run_exitfuncs")
+"""Below such a line stands what Python could not raise: the process goes on as if nothing was."""
 _GLUE = (
     "During handling of the above exception, another exception occurred",
     "The above exception was the direct cause of the following exception",
@@ -109,12 +112,29 @@ class Traceback:
         return first.function == "<module>" and not first.file.startswith("<")
 
     @property
+    def is_of_a_command(self) -> bool:
+        """Whether `python -c` raised it: no rank is started so, but helpers of ranks are."""
+        return bool(self.frames) and all(frame.file == "<string>" for frame in self.frames)
+
+    @property
     def user_frame(self) -> Frame | None:
         """The deepest frame that is the user's own code rather than a library's."""
         for frame in reversed(self.frames):
             if not _LIBRARY.search(frame.file):
                 return frame
         return None
+
+
+def is_ignored(lines: Lines, tracebacks: Sequence[Traceback], asked: Traceback) -> bool:
+    """Whether Python only tells of the exception, as nobody is there who could catch it."""
+    ignored = False
+    for traceback in tracebacks:
+        if not traceback.chained:
+            above = next(iter(lines.back(traceback.header.start, 1)), None)
+            ignored = above is not None and above.text.lstrip().startswith(_IGNORED)
+        if traceback is asked:
+            return ignored
+    return False
 
 
 def without_folded_frames(text: str) -> str:
@@ -265,14 +285,12 @@ class _TracebackReader:
         return sorted([*self.done, *self._open], key=lambda t: t.header.number)
 
     def _has_ended(self, line: Line) -> bool:
-        """Whether this one is told to its end: what is raised now has nothing to do with it.
-
-        Its process had ended, or it was caught and words of another kind stand between them.
-        """
+        """Whether what is raised now has nothing to do with this one: its process had ended, or it
+        was caught and words of another kind stand between them."""
         if self._open or self._glue or self._grouped or not self.done:
             return False
         last = self.done[-1]
-        apart = last.raised is not None and line.number - last.raised.number > 1
+        apart = last.raised is not None and line.number > last.raised.number
         return (last.is_uncaught or (apart and not last.thread)) and not _is_nested(last, line)
 
     def _start(self, line: Line) -> None:
@@ -339,6 +357,8 @@ class _TracebackReader:
         assert last.raised is not None
         if self._blank or line.number - last.raised.number > MESSAGE_LINES:
             return False
+        if last.is_uncaught and (frame := FRAME_LINE.match(text)) and not frame["function"]:
+            return False  # the next process could not even compile its program
         if text[:1].isspace() or not _looks_like_log(text):
             last.message += "\n" + stripped
             last.last = line

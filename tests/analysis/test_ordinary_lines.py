@@ -10,6 +10,7 @@ import pytest
 import pdtriage
 from pdtriage.analysis.ordinary_lines import ordinary_below
 
+from ..scan.builders import engine
 from ..verdict.builders import DISK, ERROR, logs
 
 KEPT = ERROR.replace("KeyError: 1", "FileNotFoundError: [Errno 2] No such file: '/data/part-3'")
@@ -66,6 +67,9 @@ def test_what_was_survived_is_no_cause_beside_the_error_that_ended_the_process(
     assert [(c.category, c.ranks) for c in report.root_causes] == [("storage.disk", (1,))]
 
 
+TROUBLES = engine().knowledge.troubles
+
+
 def numbered(*texts: str) -> list[tuple[int, str]]:
     return list(enumerate(texts, 1))
 
@@ -73,10 +77,20 @@ def numbered(*texts: str) -> list[tuple[int, str]]:
 def test_what_is_repeated_while_one_waits_or_gives_up_is_no_life() -> None:
     for words in ("waiting for rank {}", "retry {} failed", "  File {}, in f", "0 0x7f{}p", "----"):
         repeated = [words.format(n) for n in range(5)]
-        assert ordinary_below(2, numbered("loading", "KeyError: 1", *repeated), [(2, 2)]) == []
+        assert (
+            ordinary_below(2, numbered("loading", "KeyError: 1", *repeated), [(2, 2)], TROUBLES)
+            == []
+        )
 
 
 def test_a_loop_that_begins_below_an_error_is_life() -> None:
     lines = numbered("KeyError: 1", "sample 0 read", "sample 1 read", "sample 2 read", "bye")
-    assert ordinary_below(1, lines, [(1, 1)]) == [2, 3, 4]
-    assert ordinary_below(1, lines[:3], [(1, 1)]) == []
+    assert ordinary_below(1, lines, [(1, 1)], TROUBLES) == [2, 3, 4]
+    assert ordinary_below(1, lines[:3], [(1, 1)], TROUBLES) == []
+
+
+def test_words_of_trouble_that_come_again_and_again_are_ordinary() -> None:
+    rates = [f"batch {n} error rate 0.{n}" for n in range(6)]
+    around = numbered(*rates[:2], "KeyError: 1", *rates[2:])
+    assert ordinary_below(3, around, [(3, 3)], TROUBLES) == [4, 5, 6, 7]
+    assert ordinary_below(3, around[1:], [(3, 3)], TROUBLES) == []

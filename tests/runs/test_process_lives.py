@@ -197,3 +197,24 @@ def test_a_run_without_a_step_or_an_end_is_one_where_other_ranks_began_then() ->
 
 def stamp(pid: int, minute: int) -> str:
     return f"W0102 03:{minute:02}:05.000006 {pid} reducer.cc:618] ready\n"
+
+
+FAULTHANDLER = (
+    "Fatal Python error: {}\n\nCurrent thread 0x00007f1e (most recent call first):\n"
+    '  File "/srv/train.py", line 10 in <module>\n'
+)
+
+
+def crash(pid: int) -> str:
+    told = signal(pid).replace("Termination", "Process abort").replace("SIGTERM", "SIGABRT")
+    return told.replace("from PID 77", f"from PID {pid}")
+
+
+def test_a_process_that_a_signal_killed_is_hit_by_no_other_kind() -> None:
+    """Of the second run nothing is here but what faulthandler prints: no pid, no time."""
+    text = connects(60) + STEPS + crash(60)
+    assert len(runs_of({"log/workerlog.0": text + FAULTHANDLER.format("Segmentation fault")})) == 2
+    assert len(runs_of({"log/workerlog.0": text + FAULTHANDLER.format("Aborted")})) == 1
+    stopped = connects(60) + STEPS + signal(60)
+    again = runs_of({"log/workerlog.0": stopped + FAULTHANDLER.format("Segmentation fault")})
+    assert len(again) == 1  # it may crash on its way out

@@ -98,3 +98,21 @@ def test_a_new_beginning_across_the_border_of_two_pieces_is_found(first: str) ->
         filler = (noise * (missing // len(noise) + 1))[:missing] + b"\n"
         raw = head + filler + head + noise * 9000
         assert [echo.offset for echo in facts_of(raw).echoes] == [before]
+
+
+@pytest.mark.parametrize("piece", [1 << 13, 1 << 20])
+def test_a_beginning_is_learnt_behind_the_end_of_a_process(piece: int) -> None:
+    """The first one could not even begin; the next ones are of another script."""
+    missing = "python: can't open file 'trian.py': [Errno 2] No such file or directory\n"
+    opening = "loading the vocabulary of the corpus\nbuilding a model of 12 layers\nready\n"
+    parts = "".join(f"part {number} of the corpus is done\n" for number in range(300))
+    raw = (missing + 3 * (opening + parts)).encode()
+    run = len(opening + parts)
+    found = [echo.offset for echo in facts_of(raw, piece=piece).echoes]
+    assert found == [len(missing) + number * run for number in range(3)]
+
+
+def test_what_stands_once_behind_an_end_is_no_beginning() -> None:
+    missing = "python: can't open file 'trian.py': [Errno 2] No such file or directory\n"
+    raw = missing + "loading the corpus\nready\n" + "epoch 0 step 1 loss 0.5\n" * 30
+    assert facts_of(raw.encode()).echoes == ()

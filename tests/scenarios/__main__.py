@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,8 @@ def main() -> int:
     unknown = [name for name in choice.names if name not in known]
     if unknown or not (choice.names or choice.all):
         parser.error(f"no such scenario: {', '.join(unknown)}" if unknown else "names or --all")
+    # a shell lets what it starts in the background ignore Ctrl-C, and so would the jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wanted = list(known.values()) if choice.all else [known[name] for name in choice.names]
     outcomes = [_record(scenario, choice.into) for scenario in wanted]
     print(f"{sum(outcomes)} of {len(outcomes)} recorded")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -67,12 +69,15 @@ def _launch(scenario: Scenario, launch: Launch, nodes: list[Node]) -> list[str]:
     script = launch.script or f"{scenario.name.replace('-', '_')}.py"
     started: list[subprocess.Popen[bytes]] = []
     shown: list[str] = []
+    if launch.rotate:
+        _rotate(launch.rotate, nodes)
+    before = _written(nodes)
     for node, node_flags in zip(nodes, launch.node_flags, strict=False):
         for module in ("recipe.py", *launch.modules):
             shutil.copy(SCRIPTS / module, node.home)
         if launch.entry is None or launch.script:
             shutil.copy(SCRIPTS / script, node.home / "train.py")
-        env = {**sandbox.clean_environment(node.home), **launch.env}
+        env = {**sandbox.clean_environment(node.home), **launch.env, **_clock(launch, node)}
         if launch.prepare:
             _prepare(launch, node, env)
         command = ["python", *_arguments(launch, node_flags)]
@@ -81,18 +86,58 @@ def _launch(scenario: Scenario, launch: Launch, nodes: list[Node]) -> list[str]:
         shown.append(
             f"node {node.index}, train.py = scripts/{script}: {variables} {shlex.join(command)}"
         )
-    _wait(scenario, launch, nodes, started)
+    _wait(scenario, launch, nodes, started, before)
+    _date(launch, nodes, before)
     codes = [process.returncode for process in started]
     return [f"{line}\n    exit status {code}" for line, code in zip(shown, codes, strict=True)]
+
+
+def _clock(launch: Launch, node: Node) -> dict[str, str]:
+    """Another time of day for all processes of the launch."""
+    if not launch.hours:
+        return {}
+    library = node.home / "shifted_clock.so"
+    if not library.exists():
+        source = SCRIPTS / "shifted_clock.c"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    return {"LD_PRELOAD": str(library), "CLOCK_SHIFT": f"{launch.hours * 3600:.0f}"}
+
+
+def _rotate(ending: str, nodes: list[Node]) -> None:
+    for log in [log for node in nodes for log in node.home.glob("log/workerlog.?")]:
+        old = log.rename(f"{log}{ending}")
+        if ending.endswith(".gz"):
+            was = old.stat()
+            old.write_bytes(gzip.compress(old.read_bytes()))
+            os.utime(old, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+def _written(nodes: list[Node]) -> dict[Path, tuple[int, int]]:
+    """How long every file of the job is, and when it was written."""
+    files = [f for node in nodes for f in (node.home / "console.log", *node.home.glob("log/**/*"))]
+    found = {file: file.stat() for file in files if file.is_file()}
+    return {file: (status.st_size, status.st_mtime_ns) for file, status in found.items()}
+
+
+def _date(launch: Launch, nodes: list[Node], before: dict[Path, tuple[int, int]]) -> None:
+    """Files that the launch wrote have the time that its clock showed."""
+    for file, written in _written(nodes).items():
+        if launch.hours and before.get(file) != written:
+            shown = written[1] + int(launch.hours * 3600 * 1e9)
+            os.utime(file, ns=(shown, shown))
 
 
 def _arguments(launch: Launch, node_flags: tuple[str, ...]) -> list[str]:
     if launch.entry is not None:
         return list(launch.entry)
-    module = {"new": "paddle.distributed.launch", "legacy": "paddle.distributed.fleet.launch"}
+    module = {
+        "new": ("paddle.distributed.launch",),
+        "legacy": ("paddle.distributed.fleet.launch",),
+        "pdtriage": ("pdtriage", "run"),
+    }
     count = ["--nproc_per_node", str(launch.ranks)] if launch.ranks else []
     flags = [*count, *launch.flags, *node_flags]
-    return ["-m", module[launch.launcher], *flags, "train.py", *launch.args]
+    return ["-m", *module[launch.launcher], *flags, "train.py", *launch.args]
 
 
 def _prepare(launch: Launch, node: Node, env: dict[str, str]) -> None:
@@ -106,14 +151,18 @@ def _prepare(launch: Launch, node: Node, env: dict[str, str]) -> None:
 
 
 def _wait(
-    scenario: Scenario, launch: Launch, nodes: list[Node], started: list[subprocess.Popen[bytes]]
+    scenario: Scenario,
+    launch: Launch,
+    nodes: list[Node],
+    started: list[subprocess.Popen[bytes]],
+    before: dict[Path, tuple[int, int]],
 ) -> None:
     deadline = time.monotonic() + scenario.limit
     stop = launch.stop
     while any(process.poll() is None for process in started):
         if time.monotonic() > deadline:
             raise RecordingError(f"not over after {scenario.limit:.0f} s")
-        if stop and _is_due(stop, nodes):
+        if stop and _is_due(stop, nodes, before):
             time.sleep(stop.after)
             _send(stop, nodes, started)
             stop = None
@@ -122,15 +171,19 @@ def _wait(
         raise RecordingError(f"ended before {stop.when!r} was seen")
 
 
-def _is_due(stop: Stop, nodes: list[Node]) -> bool:
+def _is_due(stop: Stop, nodes: list[Node], before: dict[Path, tuple[int, int]]) -> bool:
+    """Whether something that this launch has written holds the text."""
     wanted = stop.when.encode()
-    files = (
-        file for node in nodes for file in (node.home / "console.log", *node.home.glob("log/*"))
+    return any(
+        wanted in file.read_bytes()[before.get(file, (0, 0))[0] :] for file in _written(nodes)
     )
-    return any(wanted in file.read_bytes() for file in files if file.is_file())
 
 
 def _send(stop: Stop, nodes: list[Node], started: list[subprocess.Popen[bytes]]) -> None:
+    if stop.target == "group":
+        for process in started:
+            os.killpg(process.pid, stop.signal)
+        return
     if stop.target == "launcher":
         for process in started:
             process.send_signal(stop.signal)
@@ -153,7 +206,7 @@ def _store(scenario: Scenario, top: Path, into: Path, commands: list[str]) -> Pa
                 continue
             stored = place / source.relative_to(home)
             stored.parent.mkdir(parents=True, exist_ok=True)
-            stored.write_bytes(neutral(source.read_bytes(), home))
+            stored.write_bytes(neutral(source.read_bytes(), home, "pdtriage" in scenario.launchers))
             times[str(stored.relative_to(target))] = round(source.stat().st_mtime, 3)
     relabel(scenario, target)
     if len(scenario.launches) > 1:
@@ -173,10 +226,12 @@ def _insist_on_key_line(scenario: Scenario, target: Path) -> None:
         raise RecordingError(f"no file says {scenario.truth.key_line!r}")
 
 
-def neutral(content: bytes, home: Path) -> bytes:
-    """Replace where this machine keeps things by where a machine might."""
+def neutral(content: bytes, home: Path, is_measured: bool = False) -> bytes:
+    """Replace where this machine keeps things by where a machine might; by names of the same
+    length if the content `is_measured`: a run record tells how long logs were."""
     for place, instead in ((str(home), "/srv/train"), *NEUTRAL):
-        content = content.replace(place.encode(), instead.encode())
+        named = instead.ljust(len(place), "_")[: len(place)] if is_measured else instead
+        content = content.replace(place.encode(), named.encode())
     return content
 
 

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-LauncherKind = Literal["new", "legacy"]
+LauncherKind = Literal["new", "legacy", "pdtriage"]
+
+
+@dataclass(frozen=True)
+class RunTruth:
+    """What became of one of several launches into a folder."""
+
+    verdict: str
+    culprits: tuple[int, ...] = ()
+    ranks: int = 2
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,8 @@ class Truth:
     victim_ranks: tuple[int, ...] = ()
     runs: int = 1
     key_line: str | None = None
+    history: tuple[RunTruth, ...] = ()
+    """Of every launch, where that is told."""
 
     def label(self, story: str) -> dict[str, object]:
         """The content of ``label.json``."""
@@ -40,6 +51,7 @@ class Truth:
             "victim_ranks": list(self.victim_ranks) or None,
             "runs": self.runs,
             "key_line": self.key_line,
+            "history": [[run.verdict, run.ranks, list(run.culprits)] for run in self.history],
             "note": story,
         }
         return {name: claim for name, claim in claims.items() if claim not in (None, [])}
@@ -73,7 +85,8 @@ class Stop:
     when: str
     signal: signal.Signals = signal.SIGINT
     target: str = "launcher"
-    """``launcher``, or the log file whose writer is hit, such as ``log/workerlog.1``."""
+    """``launcher``, its ``group`` as by a terminal, or the log file whose writer is hit, such as
+    ``log/workerlog.1``."""
     after: float = 0.0
     """Seconds to wait once the text is there."""
 
@@ -103,6 +116,10 @@ class Launch:
     stop: Stop | None = None
     memory_mb: int | None = None
     """Memory limit of the job's cgroup."""
+    hours: float = 0.0
+    """What the clock of this launch shows beyond the real time."""
+    rotate: str = ""
+    """Beforehand every worker's log gets this ending, as by logrotate; ``.gz`` packs it."""
     entry: tuple[str, ...] | None = None
     """Whole command after ``python``, for launches that are wrong in themselves."""
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pdtriage.knowledge.explain import Category, categories
 from pdtriage.knowledge.load import load_knowledge
 from pdtriage.knowledge.retry import sentence
 from pdtriage.knowledge.signature import Knowledge, Signature
+from pdtriage.knowledge.slots import general
 from pdtriage.model import LANGUAGES, Language, SignatureRole, Text
 
 GENERATED = "<!-- Written by `make docs` from parsers/; change it there. -->"
@@ -101,8 +102,8 @@ def _entry(signature: Signature, language: Language) -> list[str]:
     if signature.samples:
         lines += [*_fenced(signature.samples[0]), ""]
     if signature.confirm:
-        lines += _confirm(signature.confirm, language)
-    return lines + _steps(signature.advice, language)
+        lines += _confirm(general(signature.confirm), language)
+    return lines + _steps([general(step) for step in signature.advice], language)
 
 
 def _confirm(text: Text, language: Language) -> list[str]:
@@ -110,7 +111,7 @@ def _confirm(text: Text, language: Language) -> list[str]:
     return [label + _prose(text, language), ""]
 
 
-def _steps(advice: tuple[Text, ...], language: Language) -> list[str]:
+def _steps(advice: Sequence[Text], language: Language) -> list[str]:
     if not advice:
         return []
     label = Text("**What to do**", "**怎么办**").in_(language)

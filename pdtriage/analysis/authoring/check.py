@@ -15,6 +15,7 @@ from pdtriage.analysis.authoring.new import LITERAL_BYTES, left_over
 from pdtriage.analysis.authoring.trial import runs_away
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
+from pdtriage.knowledge.slots import ALWAYS, OF_A_DEATH, TITLE_COLUMNS, slots_in
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
 from pdtriage.scan import Engine, scan
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
@@ -26,7 +27,6 @@ else:
     import tomli as tomllib
 
 SAMPLES, MISSES = 2, 1
-TITLE_COLUMNS = 70
 BLAMING = frozenset({"cause", "symptom", "victim"})
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
@@ -60,7 +60,8 @@ def check(
             sound[signature.id] = signature
     wrong: set[Format] = set()
     scanned = (*knowledge.prefixes, *knowledge.clocks, *knowledge.counters)
-    for form in (*scanned, *knowledge.finishes):
+    searched = (*knowledge.finishes, *knowledge.recoveries, *knowledge.troubles)
+    for form in (*scanned, *searched):
         if found := list(_format(form)):
             problems += found
             wrong.add(form)
@@ -143,9 +144,42 @@ def _wording(signature: Signature) -> Iterator[Problem]:
                 f"retry 对 {signature.role} 没有意义：它不会导致作业结束",
             ),
         )
-    for text in (signature.title, signature.meaning, signature.confirm, *signature.advice):
+    yield from _empty_slots(signature)
+    for text in (
+        signature.title,
+        signature.full_title,
+        signature.meaning,
+        signature.confirm,
+        *signature.advice,
+    ):
         if text is not None and not _translated(text):
             yield Problem(name, Text(f"is not translated: {text.en!r}", f"没有翻译：{text.en!r}"))
+
+
+def _empty_slots(signature: Signature) -> Iterator[Problem]:
+    """What no pattern captures is never filled in."""
+    captured = set(re.findall(r"\(\?P<(\w+)>", signature.pattern or "")).union(ALWAYS)
+    if signature.trigger == "verdict":
+        captured.update(OF_A_DEATH)
+    texts = (signature.full_title, signature.confirm, *signature.advice)
+    for name in sorted(slots_in(*texts) - captured):
+        yield Problem(
+            signature.id,
+            Text(
+                f"the slot {{{name}}} stays empty: the pattern captures no {name}",
+                f"{{{name}}} 永远为空：pattern 没有捕获 {name}",
+            ),
+        )
+    if slots_in(signature.title, signature.meaning):
+        yield Problem(
+            signature.id,
+            Text(
+                "title and meaning have no slots: values go into full_title and advice",
+                "title 和 meaning 不能有 {…}：请写在 full_title 和 advice 中",
+            ),
+        )
+    if signature.full_title and not slots_in(signature.full_title):
+        yield Problem(signature.id, Text("full_title has no slot", "full_title 中没有 {…}"))
 
 
 def _translated(text: Text) -> bool:

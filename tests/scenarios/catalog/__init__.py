@@ -1,7 +1,7 @@
 """Every scenario, by what goes wrong in it."""
 
 from ..scenario import Scenario
-from . import code, comm, config, crash, healthy, reading, runs, servers, storage
+from . import code, comm, config, crash, healthy, history, reading, runs, servers, storage
 
 SCENARIOS: tuple[Scenario, ...] = (
     *reading.SCENARIOS,
@@ -11,6 +11,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *config.SCENARIOS,
     *storage.SCENARIOS,
     *runs.SCENARIOS,
+    *history.SCENARIOS,
     *servers.SCENARIOS,
 )
 HEALTHY: tuple[Scenario, ...] = healthy.HEALTHY
