@@ -70,6 +70,7 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
         role=cast(SignatureRole, role),
         category=category,
         title=_text(entry.get("title"), where + " title"),
+        full_title=_some_text(entry, "full_title", where),
         literals=literals,
         trigger=cast(Trigger, trigger),
         pattern=pattern,
@@ -83,8 +84,8 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
         says=says,
         explains=_strings(entry.get("explains", []), where),
         retry=cast("Retry | None", retry),
-        meaning=_text(entry["meaning"], where + " meaning") if "meaning" in entry else None,
-        confirm=_text(entry["confirm"], where + " confirm") if "confirm" in entry else None,
+        meaning=_some_text(entry, "meaning", where),
+        confirm=_some_text(entry, "confirm", where),
         advice=_texts(entry.get("advice", []), where + " advice"),
         samples=_strings(entry.get("samples", []), where),
         misses=_strings(entry.get("misses", []), where),
@@ -108,6 +109,10 @@ def _text(value: object, where: str) -> Text:
     if isinstance(value, dict) and (en := value.get("en")) and (zh := value.get("zh")):
         return Text(str(en).strip(), str(zh).strip())
     raise UserError(Text(f"{where}: needs both en and zh", f"{where}：需要同时有 en 和 zh"))
+
+
+def _some_text(entry: dict[str, object], key: str, where: str) -> Text | None:
+    return _text(entry[key], f"{where} {key}") if key in entry else None
 
 
 def _texts(value: object, where: str) -> tuple[Text, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from pdtriage.knowledge.signature import Knowledge, Retry, Signature
+from pdtriage.knowledge.slots import general
 from pdtriage.model import Text
 
 if sys.version_info >= (3, 11):
@@ -86,13 +87,14 @@ def similar(name: str, knowledge: Knowledge) -> list[str]:
 def _of_signature(signature: Signature) -> Explanation:
     """Where a signature is silent its category speaks."""
     category = categories().get(signature.category or "")
+    confirm = signature.confirm or (category.confirm if category else None)
     return Explanation(
         id=signature.id,
         title=signature.title,
         category=category,
         meaning=signature.meaning or (category.meaning if category else None),
-        confirm=signature.confirm or (category.confirm if category else None),
-        advice=signature.advice or (category.advice if category else ()),
+        confirm=general(confirm) if confirm else None,
+        advice=tuple(map(general, signature.advice)) or (category.advice if category else ()),
         signature=signature,
     )
 

@@ -26,12 +26,14 @@ FORMAT_TABLES = {
     "clock": "clocks",
     "counter": "counters",
     "finish": "finishes",
+    "recovery": "recoveries",
+    "trouble": "troubles",
 }
 _CACHE = "parsers"
 _FIELDS = Signature._fields, Format._fields, *FORMAT_TABLES
 _FORM = f"json {sys.implementation.cache_tag} {_FIELDS}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""
-_SENTENCES = [Signature._fields.index(name) for name in ("title", "meaning", "confirm")]
+_SENTENCES = [Signature._fields.index(n) for n in ("title", "full_title", "meaning", "confirm")]
 _ADVICE = Signature._fields.index("advice")
 
 
@@ -55,7 +57,7 @@ def read_tested(path: Path) -> FileContents:
     for table, formats in contents.formats.items():
         for form in formats:
             where = f"{path}: {table} {form.id!r}: pattern"
-            _try_to_compile(form.pattern, where, plain=table in ("prefix", "finish"))
+            _try_to_compile(form.pattern, where, plain=table not in ("clock", "counter"))
             if table == "counter":
                 _try_to_scan(form.pattern, where)
     return contents

@@ -30,6 +30,8 @@ class Signature(NamedTuple):
     role: SignatureRole
     category: str | None
     title: Text
+    full_title: Text | None = None
+    """The title with values that the pattern captures (`slots.py`); used where it has them all."""
     literals: tuple[str, ...] = ()
     """Any of these in a line makes it a candidate. Empty only for other triggers."""
     trigger: Trigger = "literal"
@@ -98,6 +100,8 @@ class _Contents(NamedTuple):
     clocks: tuple[Format, ...] = ()
     counters: tuple[Format, ...] = ()
     finishes: tuple[Format, ...] = ()
+    recoveries: tuple[Format, ...] = ()
+    troubles: tuple[Format, ...] = ()
     problems: tuple[Text, ...] = ()
     """What was wrong with extra parsers that were skipped; the shipped ones have none."""
 

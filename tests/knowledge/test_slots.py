@@ -1,0 +1,110 @@
+"""Values of a log line in the texts of its signature."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import string
+import subprocess
+
+import pytest
+
+from pdtriage.knowledge.load import load_knowledge
+from pdtriage.knowledge.signature import Signature
+from pdtriage.knowledge.slots import filled, general, slots_in, steps_with, title_with
+from pdtriage.model import Text
+from pdtriage.support.text_width import columns
+
+
+def text(words: str) -> Text:
+    return Text(words, words)
+
+
+SIGNATURE = Signature(
+    id="import.of-this-test",
+    family="test",
+    role="cause",
+    category="code.import",
+    title=text("a module is missing"),
+    full_title=text("the module {module} is missing"),
+    advice=(text("Run `pip install {module}`."), text("Look at {path}."), text("Ask somebody.")),
+)
+
+
+def test_a_value_stands_in_the_text() -> None:
+    assert filled(text("missing: {module}"), {"module": "cv2"}) == text("missing: cv2")
+    assert slots_in(text("{a} {b_c} {D} {e: f}")) == {"a", "b_c"}
+
+
+def test_a_page_about_no_log_names_the_slot() -> None:
+    assert general(text("`pip install {module}`")) == text("`pip install <module>`")
+
+
+def test_a_step_whose_value_is_missing_falls_away() -> None:
+    steps = steps_with(SIGNATURE, {"module": "cv2"})
+    assert steps == (text("Run `pip install cv2`."), text("Ask somebody."))
+
+
+def test_a_title_without_its_value_is_the_general_one() -> None:
+    assert title_with(SIGNATURE, {"module": "cv2"}) == text("the module cv2 is missing")
+    assert title_with(SIGNATURE, {}) == SIGNATURE.title
+
+
+def test_a_title_stays_within_a_line() -> None:
+    for length in range(1, 200):
+        title = title_with(SIGNATURE, {"module": "m" * length})
+        assert columns(title.en) <= 70
+        assert title.en.endswith("is missing")
+
+
+def test_of_a_long_path_a_title_shows_the_end() -> None:
+    path = "/mnt/" + "deep/" * 20 + "part-017.bin"
+    assert title_with(SIGNATURE, {"module": path}) == text("the module …/part-017.bin is missing")
+
+
+@pytest.mark.parametrize("value", ["", "   ", "a\nb", "a\x1b[31m", "a`id`b", "x" * 301, "a\u202eb"])
+def test_what_is_no_plain_value_is_not_shown(value: str) -> None:
+    assert filled(text("see {path}"), {"path": value}) is None
+
+
+@pytest.mark.parametrize("value", ["-rf", "--help"])
+def test_a_value_is_no_option(value: str) -> None:
+    assert filled(text("`rm {path}`"), {"path": value}) is None
+    assert filled(text("see {path}"), {"path": value}) == text(f"see {value}")
+
+
+def test_within_quotes_only_harmless_values() -> None:
+    step = text("""`python -c 'open("{path}")'`""")
+    assert filled(step, {"path": "/mnt/x/part-017.bin"}) is not None
+    for value in ("a'b", 'a"b', "a b", "$(id)", "a;b", "a\\b", "é"):
+        assert filled(step, {"path": value}) is None
+
+
+def test_a_shell_takes_a_value_for_nothing_else() -> None:
+    """Whatever a log says, the pasted command has the words it was written with."""
+    draw = random.Random(7)
+    letters = string.printable.strip() + " é模'\"$;&|<>(){}*?~!#\\\\"
+    for _ in range(300):
+        value = "".join(draw.choices(letters, k=draw.randint(1, 12)))
+        step = filled(text("`printf %s {path}`"), {"path": value})
+        if step is not None:
+            assert shlex.split(step.en.strip("`")) == ["printf", "%s", value.strip()]
+
+
+def test_a_real_shell_agrees() -> None:
+    value = 'it\'s $HOME; "$(id)" é'
+    step = filled(text("`printf %s {path}`"), {"path": value})
+    assert step is not None
+    command = step.en.strip("`")
+    shown = subprocess.run(["sh", "-c", command], capture_output=True, check=True, text=True)
+    assert shown.stdout == value
+
+
+def test_the_answer_names_the_module() -> None:
+    knowledge = load_knowledge()
+    signature = knowledge.signatures["import.module-not-found"]
+    values = {"module": "paddlenlp.trainer", "package": "paddlenlp"}
+    assert (
+        title_with(signature, values).en == "The Python module paddlenlp.trainer is not installed"
+    )
+    assert "`python -m pip install paddlenlp`" in steps_with(signature, values)[0].zh
