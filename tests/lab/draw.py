@@ -10,8 +10,8 @@ from random import Random
 from typing import TypeVar
 
 from .faults import FAULTS, Fault
-from .loggers import LOGGERS
-from .noise import NOISES
+from .loggers import LOGGERS, MUTE
+from .noise import CLOSING, NOISES
 
 Thing = TypeVar("Thing")
 
@@ -19,12 +19,16 @@ LAUNCHERS = {"new": 30, "legacy": 20, "run": 28, "run-paddle": 22}
 RANKS = {2: 50, 3: 32, 4: 12, 5: 3, 6: 3}
 COMMUNICATION = {"data-parallel": 50, "all-reduce": 25, "barrier": 15, "seldom": 10}
 VICTIMS = {
-    "plain": 45,
-    "log-exit": 15,
-    "print-raise": 12,
-    "term-0": 9,
-    "term-143": 9,
-    "term-line": 10,
+    "plain": 40,
+    "log-exit": 12,
+    "print-raise": 10,
+    "term-0": 7,
+    "term-143": 7,
+    "term-line": 8,
+    "swallow": 4,
+    "clean-up": 4,
+    "term-raises": 4,
+    "faulthandler": 4,
 }
 KEPT = {
     "folder": 26,
@@ -110,6 +114,8 @@ class Job:
     """Parameter servers; none in a collective job."""
     role: str = "worker"
     """worker or server: what the culprit is."""
+    closing: str = ""
+    """Noise of every rank when training is over."""
 
     @property
     def name(self) -> str:
@@ -140,7 +146,15 @@ class Job:
 
 def job_of(seed: str, index: int) -> Job:
     """The job with this number among those of a seed."""
-    return with_servers(_collective(seed, index))
+    return with_servers(with_closing(_collective(seed, index)))
+
+
+def with_closing(job: Job) -> Job:
+    """The same with something alarming between the last step and the word that all is done."""
+    lot = Random(f"{job.name}:closing")
+    if job.kind != "healthy" or not job.says_done or job.logger in MUTE or lot.random() > 0.3:
+        return job
+    return replace(job, closing=lot.choice(list(CLOSING)))
 
 
 def _collective(seed: str, index: int) -> Job:
@@ -206,6 +220,7 @@ def with_servers(job: Job) -> Job:
         return job
     servers = lot.randint(1, 2)
     plain = {"noises": (), "workers": 0, "epochs": 1, "evaluates": False, "saves": False}
+    plain |= {"closing": ""}
     drawn = replace(job, servers=servers, says_done=True, **plain)  # type: ignore[arg-type]
     # Paddle's launchers do not notice that a server died; their trainers wait for minutes.
     if fault and fault.strikes_servers and job.launcher == "run":

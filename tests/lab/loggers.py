@@ -234,6 +234,109 @@ def log_step(epoch, step, loss):
     if step + 1 == STEPS:
         print(f"Epoch {epoch}: mean loss {loss:.4f}", flush=True)
 """,
+    "megatron": """
+def log_note(text):
+    print(f" > {text} ...", flush=True)
+
+def log_step(epoch, step, loss):
+    number = epoch * STEPS + step + 1
+    print(f" iteration {number:8d}/{EPOCHS * STEPS:8d} | consumed samples: {4 * number:12d} | "
+          f"elapsed time per iteration (ms): 51.2 | learning rate: 1.0E-01 | lm loss: {loss:.6E} | "
+          f"loss scale: 1.0 | number of skipped iterations:   0 | number of nan iterations:   0 |",
+          flush=True)
+
+def log_done():
+    log_note("[after training is done] datetime: 2026-11-18 04:00:00")
+""",
+    "keras": """
+def log_step(epoch, step, loss):
+    if step == 0:
+        print(f"Epoch {epoch + 1}/{EPOCHS}", flush=True)
+    print(f"{step + 1:>3}/{STEPS} [{'=' * step}>{'.' * (STEPS - step - 1)}] - ETA: 0s - "
+          f"loss: {loss:.4f} - accuracy: 0.2500", flush=True)
+""",
+    "lightning": """
+def log_step(epoch, step, loss):
+    print(f"\\rEpoch {epoch}:  {100 * (step + 1) // STEPS}%|{'█' * step}| {step + 1}/{STEPS} "
+          f"[00:00<00:00, 19.53it/s, v_num=0, train_loss={loss:.3f}]", end="", flush=True)
+    if step + 1 == STEPS:
+        print(flush=True)
+
+def log_done():
+    print(f"`Trainer.fit` stopped: `max_epochs={EPOCHS}` reached.", flush=True)
+""",
+    "multi-line": """
+def log_step(epoch, step, loss):
+    print(f"--- batch {step} of epoch {epoch} ---\\n    loss      {loss:.5f}\\n    lr        0.1\\n"
+          f"    grad norm {loss / 3:.4f}", flush=True)
+""",
+    "dots": """
+def log_step(epoch, step, loss):
+    print(".", end="", flush=True)
+    if step + 1 == STEPS:
+        print(f" epoch {epoch} done, loss {loss:.4f}", flush=True)
+""",
+    "percent": """
+def log_step(epoch, step, loss):
+    print(f"[{time.strftime('%H:%M:%S')}] {100 * (epoch * STEPS + step + 1) / (EPOCHS * STEPS):.1f}"
+          f" % trained, running loss {loss:.4f}", flush=True)
+""",
+    "warning-level": """
+import logging
+logging.basicConfig(format="%(levelname)s:%(name)s:%(message)s")
+
+def log_note(text):
+    logging.warning(text)
+
+def log_step(epoch, step, loss):
+    logging.warning("step=%d loss=%.4f failed_batches=0 errors=0", epoch * STEPS + step, loss)
+""",
+    "json-errors": """
+def log_note(text):
+    print(json.dumps({"ts": time.time(), "lvl": "info", "error": None, "msg": text}), flush=True)
+
+def log_step(epoch, step, loss):
+    print(json.dumps({"ts": time.time(), "lvl": "info", "error": None, "exception": "", "it": step,
+                      "ep": epoch, "loss": loss}), flush=True)
+""",
+    "emoji": """
+def log_note(text):
+    print(f"🚀 {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    print(f"⏳ epoch {epoch} · {step + 1}/{STEPS} · loss {loss:.4f} ✅", flush=True)
+""",
+    "long-lines": """
+def log_step(epoch, step, loss):
+    norms = ", ".join(f"linear_{n}.w_0: {loss / (n + 1):.6f}" for n in range(120))
+    print(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] it {epoch * STEPS + step} loss {loss:.5f} "
+          f"gradient norms: {norms}", flush=True)
+""",
+    "every-fifth": """
+def log_step(epoch, step, loss):
+    if step % 5 == 0:
+        print(f"Train Epoch: {epoch} [{4 * step}/{4 * STEPS} ({100 * step / STEPS:.0f}%)]\\tLoss: "
+              f"{loss:.6f}", flush=True)
+
+def log_eval(epoch, metric):
+    print(f"\\nTest set: Average loss: 1.3863, Accuracy: 4/16 ({100 * metric:.0f}%)\\n", flush=True)
+""",
+    "gbk": """
+def log_note(text):
+    sys.stdout.buffer.write(f"提示 {text}\\n".encode("gbk"))
+    sys.stdout.buffer.flush()
+
+def log_step(epoch, step, loss):
+    log_note(f"轮次 {epoch} 批次 {step} 损失 {loss:.4f}")
+
+def log_done():
+    log_note("训练结束")
+""",
+    "timings": """
+def log_step(epoch, step, loss):
+    print(f"{time.time():.2f} fwd 3.1ms bwd 5.2ms comm 1.{step}ms total 9.{step}ms loss {loss:.3f} "
+          f"error rate {10 + step}.5 %", flush=True)
+""",
     "table": """
 print("| epoch | batch |   loss |   time |", flush=True)
 
@@ -242,5 +345,5 @@ def log_step(epoch, step, loss):
 """,
 }
 
-MUTE = frozenset({"nothing", "visualdl", "epochs-only"})
+MUTE = frozenset({"nothing", "visualdl", "epochs-only", "dots"})
 """Those from which nothing can be seen of how far a rank came."""

@@ -102,4 +102,97 @@ print(f"W{now}.123456 {os.getpid():5d} gpu_resources.cc:119] Please NOTE:"
 print("known issues of this release: RuntimeError: (PreconditionNotMet) in operator roi_pool, see"
       " the notes", flush=True)
 """,
+    "helper-traceback": """
+import subprocess
+subprocess.run([sys.executable, "-c", "import gpustat_exporter_next"])
+""",
+    "helper-missing": """
+os.system("nvidia-smi --query-gpu=memory.used --format=csv")
+""",
+    "thread-dies": """
+import threading
+def push_metrics():
+    raise ConnectionError("metrics gateway is not there")
+pusher = threading.Thread(target=push_metrics, name="metrics-pusher", daemon=True)
+pusher.start()
+pusher.join()
+""",
+    "ignored-in-del": """
+class Handle:
+    def __del__(self):
+        raise OSError("handle was closed twice")
+handle = Handle()
+del handle
+""",
+    "logging-error": """
+import logging
+logging.getLogger("metrics").warning("pushed %d values", "seven")
+""",
+    "caught-timeout": """
+import traceback
+try:
+    raise TimeoutError("feature store did not answer in 3 s")
+except TimeoutError:
+    print("attempt 1 failed\\n" + traceback.format_exc() + "trying another replica", flush=True)
+""",
+    "memory-words": """
+print("ResourceExhaustedError: out of memory with batch size 16, trying again with 8", flush=True)
+""",
+    "signal-words": """
+print("handlers for SIGTERM and SIGINT are installed; Killed stale processes of an earlier run: 0",
+      flush=True)
+""",
+    "nan-skipped": """
+print("loss is nan for one batch, batch skipped, scale reduced to 32768", flush=True)
+""",
+    "reset-retried": """
+for attempt in (1, 2):
+    print(f"[Errno 104] Connection reset by peer while reading from mirror, retry {attempt} of 5",
+          file=sys.stderr, flush=True)
+print("mirror answers again", file=sys.stderr, flush=True)
+""",
+    "deprecations": """
+import warnings
+warnings.warn("np.bool is deprecated; this will raise an error in a future release",
+              DeprecationWarning, stacklevel=1)
+print("RuntimeWarning: invalid value encountered in divide", file=sys.stderr, flush=True)
+""",
+    "level-error": """
+import logging
+logging.error("could not read /etc/cluster.json, using defaults")
+""",
+    "caught-group": """
+import traceback
+try:
+    raise ValueError("bad entry in the cache: 'width'")
+except ValueError as problem:
+    print("".join(traceback.format_exception(problem)), end="", flush=True)
+    log_note("entry dropped from the cache")
+""",
 }
+
+CLOSING: dict[str, str] = {
+    "upload-fails": """
+import traceback
+try:
+    raise ConnectionError("[Errno 111] Connection refused: model registry")
+except ConnectionError:
+    traceback.print_exc()
+    print("upload of the model is left to the next job", flush=True)
+""",
+    "temporary-file": """
+import traceback
+try:
+    os.remove("/tmp/no/such/lock.pid")
+except OSError:
+    traceback.print_exc()
+""",
+    "summary-words": """
+print("finished with 0 errors, 0 failed batches, 0 exceptions; killed workers: 0", flush=True)
+""",
+    "helper-at-the-end": """
+import subprocess
+subprocess.run([sys.executable, "-c", "raise SystemExit('nothing to clean')"])
+""",
+}
+"""What some do when training is over, before they say so."""

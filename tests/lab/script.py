@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 from .draw import Job
 from .faults.fault import STRIKES_SERVER
 from .loggers import LOGGERS, PLAIN
-from .noise import NOISES
+from .noise import CLOSING, NOISES
 
 REACHED = ".reached"
 """A file by which the job says that the moment has come for what is done from outside."""
@@ -92,6 +92,7 @@ def train():
 {late_noise}
 {phases}
 {at_after}
+{closing}
 {done}
 
 
@@ -183,6 +184,48 @@ if __name__ == "__main__":
         print(f"[rank {RANK}] training stopped: {problem!r}"[:300], flush=True)
         raise
 """,
+    "swallow": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception as problem:
+        print(f"rank {RANK} gives up: {type(problem).__name__}: {problem}", flush=True)
+        os._exit(1)
+""",
+    "clean-up": """
+def clean_up():
+    print("cleaning up", flush=True)
+    if isinstance(sys.exc_info()[1], Exception):
+        open(f"/tmp/no/such/folder/rank{RANK}.lock")
+
+
+if __name__ == "__main__":
+    try:
+        train()
+    finally:
+        clean_up()
+""",
+    "term-raises": """
+class Preempted(Exception):
+    pass
+
+
+def leave(number, _frame):
+    raise Preempted(f"signal {number}")
+
+
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, leave)
+    train()
+""",
+    "faulthandler": """
+if __name__ == "__main__":
+    import faulthandler, signal
+    faulthandler.enable()
+    faulthandler.register(signal.SIGTERM, all_threads=False, chain=True)
+    train()
+""",
     "term-0": """
 if __name__ == "__main__":
     import signal
@@ -253,6 +296,7 @@ def rendered(job: Job) -> str:
         late_noise=_noise(job, early=False),
         phases=_phases(job),
         at_after=_at(job, "after", 4),
+        closing=indent(CLOSING[job.closing].strip("\n"), "    ") if job.closing else "",
         done="    log_done()" if job.says_done else "",
         main=_MAIN[job.victims].strip("\n"),
     )

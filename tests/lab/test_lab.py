@@ -13,7 +13,7 @@ from .draw import FAMILIES, Job, as_json, from_json, job_of
 from .faults import FAULTS
 from .keep import keep
 from .loggers import LOGGERS
-from .noise import NOISES
+from .noise import CLOSING, NOISES
 from .score import Answer, interval, judged
 from .script import rendered
 from .stored import listed_misses, unpacked, wrong_claims
@@ -32,6 +32,7 @@ def test_one_seed_gives_one_job() -> None:
 def test_everything_there_is_gets_drawn() -> None:
     assert {job.logger for job in JOBS} == set(LOGGERS)
     assert {noise.name for job in JOBS for noise in job.noises} == set(NOISES)
+    assert {job.closing for job in JOBS} - {""} == set(CLOSING)
     assert {job.fault for job in JOBS} - {None} == set(FAULTS)
     assert {fault.family for fault in FAULTS.values()} == set(FAMILIES)
     assert len(LOGGERS) >= 20

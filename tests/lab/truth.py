@@ -16,7 +16,7 @@ from .loggers import MUTE
 
 SYMPTOMS = ("unknown", "comm.peer", "comm.timeout", "comm.backend", "comm.init")
 """What may honestly be said of a rank whose own words are lost."""
-HANDLED = ("term-0", "term-143", "term-line")
+HANDLED = ("term-0", "term-143", "term-line", "term-raises")
 _TROUBLE = re.compile(
     rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
@@ -85,7 +85,10 @@ def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
         if job.launcher == "legacy":  # It says nothing; whom it stops may.
             speaks = job.victims not in ("term-0", "term-143")
             saw = speaks and any(_TROUBLE.search(text) for text in texts.values())
-        said = saw and fault.name not in ("kill-launcher", "kill-all")
+        unsaid = ["kill-launcher", "kill-all"]
+        if not job.is_ours:
+            unsaid.append("hang-up")  # Paddle's launchers do not handle it.
+        said = saw and fault.name not in unsaid
         return _marked(truth, said, True, said)
     return _knowable_failure(job, truth, texts, saw)
 

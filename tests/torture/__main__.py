@@ -12,8 +12,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 
 from .lives import DEEDS, FATES, Life, Loss, life_of, live
+from .surroundings import is_possible
 
 PADDLE = (sys.executable, "-m", "paddle.distributed.launch")
 HEAD = (
@@ -26,22 +28,36 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lives", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="number of the first life")
+    parser.add_argument("--minutes", type=float, default=inf, help="none is begun after so many")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fate", choices=FATES, help="only lives of this one")
     parser.add_argument("--at-once", type=int, default=4)
     parser.add_argument("--launcher", choices=["pdtriage", "paddle"], default="pdtriage")
     asked = parser.parse_args()
     command = PADDLE if asked.launcher == "paddle" else None
     lives = [life_of(asked.first + number, asked.seed) for number in range(asked.lives)]
+    if asked.fate:
+        lives = [life for life in lives if life.fate == asked.fate]
     if command is not None:
         lives = [life for life in lives if not life.fate.startswith("reader")]
+    possible = [life for life in lives if is_possible(life.fate)]
+    if len(possible) < len(lives):
+        print(f"{len(lives) - len(possible)} lives are left out: they take root's rights")
+    lives = possible
     # What is started in the background is told to ignore it, and would tell its children so.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
+
+    def begin(life: Life) -> tuple[Life, Loss] | None:
+        if time.monotonic() - began > asked.minutes * 60:
+            return None
+        return life, _told(life, live(life, command))
+
     with ThreadPoolExecutor(asked.at_once) as pool:
-        lost = list(pool.map(lambda life: _told(life, live(life, command)), lives))
-    print(table(zip(lives, lost, strict=True)))
-    print(f"\n{len(lives)} lives in {time.monotonic() - began:.0f} s, seed {asked.seed}")
-    return any(lost)
+        lived = [one for one in pool.map(begin, lives) if one is not None]
+    print(table(lived))
+    print(f"\n{len(lived)} lives in {time.monotonic() - began:.0f} s, seed {asked.seed}")
+    return any(loss for _, loss in lived)
 
 
 def table(lived: Iterable[tuple[Life, Loss]]) -> str:

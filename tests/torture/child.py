@@ -27,19 +27,20 @@ def main() -> None:
     time.sleep(float(seconds))
     wrote += write(LINE.format(2))
     if end == "raise":
-        os.write(2, b"OSError: [Errno 5] Input/output error: '/data/part-7'\n")
-        wrote += 54
+        wrote += write("OSError: [Errno 5] Input/output error: '/data/part-7'\n", 2)
     with open(notes + ".writing", "w") as stream:
         stream.write(str(wrote))
     os.rename(notes + ".writing", notes + ".wrote")  # it may be stopped at any moment
     leave(end)
 
 
-def write(text: str) -> int:
-    data = memoryview(text.encode())
-    while data:
-        data = data[os.write(1, data) :]
-    return len(text)
+def write(text: str, stream: int = 1) -> int:
+    """How much of it was taken: a disk may be full."""
+    left = memoryview(text.encode())
+    with contextlib.suppress(OSError):
+        while left:
+            left = left[os.write(stream, left) :]
+    return len(text) - len(left)
 
 
 def do(deed: str, logs: str, name: str, notes: str) -> None:
@@ -55,8 +56,15 @@ def do(deed: str, logs: str, name: str, notes: str) -> None:
     elif deed == "rotate":
         os.rename(log, log + ".1")
         open(log, "w").close()
+    elif deed == "truncate":
+        with open(log, "rb+") as old, open(log + ".1", "wb") as copy:
+            copy.write(old.read())
+            old.truncate(0)
     elif deed == "delete":
         os.remove(log)
+    elif deed == "link":
+        os.remove(log)
+        os.symlink("/proc/self/environ", log)
     elif deed == "pipe":
         os.remove(log)
         os.mkfifo(log)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,14 +19,22 @@ from pdtriage.launch.supervise.processes import process_entry, running_processes
 from pdtriage.record.reader import read_records
 
 from ..running import clean_environment, is_running, wait_until
+from .surroundings import FEW, exhaust, logs_of, words_before
 
 CHILD = Path(__file__).with_name("child.py")
 MARK = "PDT_TORTURE"
-DEEDS = ("", "deaf", "fork", "daemon", "flood", "rotate", "delete", "pipe", "folder", "stray")
+DEEDS = (
+    *("", "deaf", "fork", "daemon", "flood"),
+    *("rotate", "truncate", "delete", "link", "pipe", "folder", "stray"),
+)
 ENDS = ("exit0", "exit7", "raise", "kill9", "kill11", "hang")
-FATES = ("nothing", "SIGTERM", "SIGINT", "SIGKILL", "suspended", "reader killed", "reader hangs")
+FATES = (
+    *("nothing", "SIGTERM", "SIGINT", "SIGKILL", "suspended", "reader killed", "reader hangs"),
+    *("few descriptors", "few processes", "no more descriptors", "no more processes", "full disk"),
+)
 STOPS = {"SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT}
 OURS = (sys.executable, "-m", "pdtriage", "run", "--grace=1", "--analysis-budget=12")
+REFUSED = 2
 LIMIT = 120.0
 """Seconds, also on a busy machine."""
 
@@ -51,6 +61,8 @@ class Life(NamedTuple):
     fate: str
     moment: float
     """Seconds after the start at which it strikes the launcher."""
+    limit: int = 0
+    """Of what there are few from the start."""
 
     @property
     def first(self) -> int | None:
@@ -91,6 +103,8 @@ def life_of(number: int, seed: int = 0) -> Life:
     deeds = [DEEDS[number // len(FATES) % len(DEEDS)], *dice.choices(DEEDS[:5], k=3)]
     if fate == "SIGKILL" and deeds[0] == "stray":
         deeds[0] = "daemon"  # nobody is left who was its subreaper
+    if fate == "few processes":
+        deeds = [deed if deed not in ("fork", "daemon", "stray") else "deaf" for deed in deeds]
     count = dice.randint(2, 4)
     if fate in STOPS:
         ends = ["hang"] * count  # who stops it is the first to want its end
@@ -103,7 +117,9 @@ def life_of(number: int, seed: int = 0) -> Life:
         RankLife(deed, end, round(0.3 + 0.7 * dice.random(), 2))
         for deed, end in zip(deeds, ends, strict=False)
     ]
-    return Life(number, tuple(lives), fate, round(0.2 + 0.8 * dice.random(), 2))
+    moment = round(0.2 + 0.8 * dice.random(), 2)
+    limit = dice.randint(*FEW[fate]) if fate in FEW else 0
+    return Life(number, tuple(lives), fate, moment, limit)
 
 
 def live(life: Life, command: Sequence[str] | None = None, patience: float = 15.0) -> Loss:
@@ -116,6 +132,7 @@ def live(life: Life, command: Sequence[str] | None = None, patience: float = 15.
         launcher = command or OURS
         process = subprocess.Popen(
             [
+                *words_before(life, folder),
                 *launcher,
                 f"--nproc_per_node={len(life.ranks)}",
                 *("--log_dir", str(folder / "log"), str(CHILD), str(folder), *words),
@@ -126,19 +143,22 @@ def live(life: Life, command: Sequence[str] | None = None, patience: float = 15.
             stdout=(folder / "out").open("wb"),
             stderr=(folder / "err").open("wb"),
         )
-        strike(life, folder, process)
-        try:
-            code: int | None = process.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            code = None
-            process.kill()
-            process.wait()
-        return _loss(life, folder, _left(folder, mark, patience), code, ours=command is None)
+        with contextlib.ExitStack() as kept:
+            logs = kept.enter_context(logs_of(life, folder, process))
+            strike(life, folder, logs, process)
+            try:
+                code: int | None = process.wait(LIMIT)
+            except subprocess.TimeoutExpired:
+                code = None
+                process.kill()
+                process.wait()
+            left = _left(folder, mark, patience)
+            return _loss(life, folder, logs, left, code, ours=command is None)
 
 
-def strike(life: Life, folder: Path, process: subprocess.Popen[bytes]) -> None:
+def strike(life: Life, folder: Path, logs: Path, process: subprocess.Popen[bytes]) -> None:
     """What becomes of the launcher, once its job runs."""
-    if life.fate == "nothing":
+    if life.fate == "nothing" or life.fate in FEW:
         return
     ranks = range(len(life.ranks))
     began = [folder / f"{rank}.began" for rank in ranks]
@@ -157,22 +177,32 @@ def strike(life: Life, folder: Path, process: subprocess.Popen[bytes]) -> None:
         process.send_signal(signal.SIGCONT)
     elif life.fate == "SIGKILL":
         process.kill()
+    elif life.fate not in STOPS:
+        with contextlib.suppress(OSError):  # it may have ended
+            exhaust(life, logs, process.pid)
     else:
         process.send_signal(STOPS[life.fate])
 
 
-def _loss(life: Life, folder: Path, left: list[int], code: int | None, *, ours: bool) -> Loss:
+def _loss(
+    life: Life, folder: Path, logs: Path, left: list[int], code: int | None, *, ours: bool
+) -> Loss:
     for pid in left:
         _send(pid, signal.SIGKILL)
+    lost = _bytes_lost(life, folder, logs)
+    if ours and life.fate in FEW and code == REFUSED:
+        return Loss(len(left), lost)  # it was not begun, or not in earnest
     wrong = "" if code == life.code else f"{code} instead of {life.code}"
     if life.fate == "SIGKILL" and code is not None:
         wrong = ""  # it may have ended before
     if not ours:
-        return Loss(len(left), _bytes_lost(life, folder), code=wrong)
+        return Loss(len(left), lost, code=wrong)
     first, record = "", ""
     if not life.has("folder"):
-        first, record = _record_lost(life, folder, code)
-    return Loss(len(left), _bytes_lost(life, folder) + _unshown(life, folder), first, wrong, record)
+        if life.fate == "full disk":
+            logs = Path(shutil.copytree(logs / "pdtriage", folder / "record"))
+        first, record = _record_lost(life, logs, code)
+    return Loss(len(left), lost + _unshown(life, folder, logs), first, wrong, record)
 
 
 def _left(folder: Path, mark: str, patience: float) -> list[int]:
@@ -187,35 +217,38 @@ def _left(folder: Path, mark: str, patience: float) -> list[int]:
     return members()
 
 
-def _bytes_lost(life: Life, folder: Path) -> int:
+def _bytes_lost(life: Life, folder: Path, logs: Path) -> int:
     """Of those who noted down what they wrote and left their log where it was."""
     lost = 0
     for rank, own in enumerate(life.ranks):
         note = folder / f"{rank}.wrote"
-        if own.deed in ("delete", "pipe") or life.has("folder") or not note.exists():
+        if own.deed in ("delete", "link", "pipe") or life.has("folder") or not note.exists():
             continue
-        pieces = [folder / "log" / f"workerlog.{rank}{end}" for end in ("", ".1")]
+        pieces = [logs / f"workerlog.{rank}{end}" for end in ("", ".1")]
         there = sum(piece.stat().st_size for piece in pieces if piece.is_file())
         lost += abs(int(note.read_text()) - there)
     return lost
 
 
-def _unshown(life: Life, folder: Path) -> int:
+def _unshown(life: Life, folder: Path, logs: Path) -> int:
     """Of the log of rank 0, which goes to standard output as it is."""
-    log = folder / "log" / "workerlog.0"
+    log = logs / "workerlog.0"
     if life.fate in ("SIGKILL", "suspended") or life.has("folder") or not log.is_file():
         return 0
-    if life.ranks[0].deed in ("delete", "pipe", "rotate"):
+    if life.ranks[0].deed in ("delete", "link", "pipe", "rotate", "truncate"):
         return 0
+    said = (folder / "err").read_bytes()
+    if b"not shown: " in said or b"the view failed" in said:
+        return 0  # for want of a thread or a descriptor, and people know where to look
     return abs(log.stat().st_size - (folder / "out").stat().st_size)
 
 
-def _record_lost(life: Life, folder: Path, code: int | None) -> tuple[str, str]:
-    records = read_records(folder / "log")
+def _record_lost(life: Life, logs: Path, code: int | None) -> tuple[str, str]:
+    records = read_records(logs)
     if not records or any(record.notes and record.launch == "" for record in records):
         return "", "unreadable"
     record = records[-1]
-    unseen = life.fate == "SIGKILL"
+    unseen = life.fate == "SIGKILL" or (life.fate == "full disk" and record.exit_code is None)
     if not unseen and record.exit_code != code:
         return "", f"exit code {record.exit_code} instead of {code}"
     failed = [death for death in record.deaths if death.code or death.signal]

@@ -118,6 +118,38 @@ FAULTS = (
         "feature store did not answer",
         'raise TimeoutError("feature store did not answer in 30 s")',
     ),
+    exception("empty-assert", "AssertionError", "assert RANK < 0"),
+    exception("no-message", "RuntimeError", "raise RuntimeError()"),
+    exception(
+        "warning-as-error",
+        "UserWarning: the schedule was changed",
+        'import warnings\nwarnings.simplefilter("error")\n'
+        'warnings.warn("the schedule was changed after it was used")',
+    ),
+    exception(
+        "future",
+        "division by zero",
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(1) as pool:\n    pool.submit(lambda: 1 / 0).result()",
+    ),
+    exception(
+        "boxed-message",
+        "vocabulary has 0 entries",
+        'raise RuntimeError("\\n" + "=" * 60 + "\\n  vocabulary has 0 entries\\n" + "=" * 60)',
+    ),
+    exception(
+        "custom-error-code",
+        "StageError: [E1042]",
+        'raise StageError("[E1042] stage 3 has no successor")',
+        top="class StageError(RuntimeError):\n    pass\n",
+    ),
+    Fault(
+        "system-exit-raised",
+        "exit",
+        ("code.python", "unknown"),
+        'raise SystemExit("no card is free in this queue")',
+        "no card is free in this queue",
+    ),
     Fault(
         "at-exit",
         "exit",

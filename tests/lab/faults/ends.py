@@ -68,6 +68,15 @@ FAULTS = (
         exits=(2,),
     ),
     Fault(
+        "exit-fatal-line",
+        "exit",
+        ("code.python", "unknown"),
+        "print('FATAL: key Arch.name is missing in config.yml', file=sys.stderr, flush=True)\n"
+        "sys.exit(-1)",
+        "key Arch.name is missing",
+        exits=(255,),
+    ),
+    Fault(
         "exit-logged-critical",
         "exit",
         ("code.python", "unknown"),

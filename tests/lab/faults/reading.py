@@ -87,6 +87,24 @@ FAULTS = (
         'print({"boxes": 1}["segmentation"])',
         "KeyError: 'segmentation'",
     ),
+    reading(
+        "data-pickle",
+        ("data.format", "data.io", *WORKER),
+        'import pickle\npickle.loads(b"\\x80\\x04K")',
+        "pickle data was truncated",
+    ),
+    reading(
+        "data-unicode",
+        ("data.format", *WORKER),
+        'b"caf\\xe9 7".decode("utf-8")',
+        "codec can't decode byte 0xe9",
+    ),
+    reading(
+        "data-gzip",
+        ("data.io", "data.format", "data.worker"),
+        'import gzip\ngzip.decompress(b"not packed at all")',
+        "Not a gzipped file",
+    ),
     Fault(
         "worker-killed",
         "loader",

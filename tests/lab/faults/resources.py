@@ -22,6 +22,14 @@ FAULTS = (
         "MemoryError",
     ),
     Fault(
+        "memory-errno12",
+        "memory",
+        HOST,
+        "raise OSError(12, 'Cannot allocate memory')",
+        "[Errno 12] Cannot allocate memory",
+        moments=ANY_STEP,
+    ),
+    Fault(
         "memory-rlimit",
         "memory",
         HOST,
