@@ -20,7 +20,7 @@ LOCKED ?= yes
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit check docs wheel clean bench lab torture
+.PHONY: help demo test lint types unit check docs wheel clean bench lab torture hangs
 .PHONY: lock audit sbom
 
 SEED ?= $(shell date +%Y%m%d%H%M%S)
@@ -52,7 +52,11 @@ lab: $(VENV)/.ready ## play COUNT random jobs of SEED and score what is said of 
 
 torture: $(VENV)/.ready ## random lives of jobs and of their launcher, and what was lost of them (LIVES=2000)
 	$(VENV)/bin/python -m tests.torture --lives $(or $(LIVES),2000)
+	$(VENV)/bin/python -m tests.torture.strangers
 	$(VENV)/bin/python -m tests.torture.killed_verbs
+
+hangs: $(VENV)/.ready ## real Paddle jobs that stand still, each in another way, and who is named for it (TIMES=20)
+	$(VENV)/bin/python -m tests.hang.jobs --times $(or $(TIMES),1)
 
 check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 	$(VENV)/bin/pdtriage parsers check

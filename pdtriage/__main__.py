@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pdtriage import __version__
 from pdtriage.support import exit_codes, gc_pause, streams
 from pdtriage.support.errors import debugging, description_of
-from pdtriage.support.language import LANGUAGES, language_of_words
+from pdtriage.support.language import language_of_words
+from pdtriage.support.systems import refuse_elsewhere, verb_in
 
 signal.signal(signal.SIGINT, _AT_CTRL_C)
 
@@ -44,8 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if isinstance(error, OSError) and streams.is_full(error):
             streams.forget_output()
-        words = (word for word in arguments if not word.startswith("-") and word not in LANGUAGES)
-        verb = next(words, "")
+        verb = verb_in(arguments)
         who = f"pdtriage {verb}" if verb in ("run", "doctor") else "pdtriage"
         sentence, code = description_of(error, who)
         if code == exit_codes.INTERNAL and debugging():
@@ -60,6 +60,7 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments in (["--version"], ["-V"]):
         print(f"pdtriage {__version__}")
         return
+    refuse_elsewhere(verb_in(arguments))
     verb, words = "".join(arguments[:1]), arguments[1:]
     if verb == "run":
         from pdtriage.launch import end_at_ctrl_c

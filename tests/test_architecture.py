@@ -14,6 +14,7 @@ ROOMS = [
     "model",
     "masking",
     "record",
+    "hang",
     "knowledge",
     "sources",
     "scan",
@@ -60,10 +61,13 @@ def test_names_are_words_of_the_field() -> None:
 
 
 def test_the_command_line_keeps_to_its_budget() -> None:
-    """What reads words and tells typer; flags, verbs and options are declared elsewhere."""
+    """What reads words and tells typer; flags, verbs and options are declared elsewhere.
+
+    Lines of code: blank ones, comments and docstrings make it longer and easier to read.
+    """
     machinery = ["__main__", "support/command_line", "launch/options/parse", "commands/app"]
     files = [PACKAGE / f"{name}.py" for name in machinery]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 710
+    assert sum(map(_lines_of_code, files)) <= 600
     knowing = {path for path in PACKAGE.rglob("*.py") if "import typer" in path.read_text("utf-8")}
     assert knowing == {PACKAGE / "commands/app.py"}
 
@@ -82,6 +86,18 @@ def test_every_module_on_the_map_exists() -> None:
         homes = [ROOT, PACKAGE, PACKAGE / row[1]] if row else [ROOT, PACKAGE]
         for name in re.findall(r"`([\w/]+\.py)`", line):
             assert any((home / name).is_file() for home in homes), name
+
+
+def _lines_of_code(path: Path) -> int:
+    source = path.read_text(encoding="utf-8")
+    words = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    told = {n for node in words for n in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = enumerate(source.splitlines(), 1)
+    return sum(n not in told and bool(line.split("#")[0].strip()) for n, line in lines)
 
 
 def _definitions() -> Iterator[ast.ClassDef | ast.FunctionDef]:

@@ -117,6 +117,17 @@ BaselineOption = Annotated[
         ),
     ),
 ]
+ExplainVerdict = Annotated[
+    bool,
+    Option(
+        ("--explain-verdict",),
+        help=Text(
+            "Also say how the verdict came about: which rule and lines decided, which rules "
+            "yielded, what would have changed it.",
+            "同时说明结论如何得出：由哪条规则和哪些行决定，哪些规则让步，什么会改变结论。",
+        ),
+    ),
+]
 EngineOption = Annotated[
     ReaderChoice,
     Option(
@@ -172,6 +183,7 @@ def analyze(
     parsers: Parsers = None,
     no_redact: NoRedact = False,
     baseline: BaselineOption = None,
+    explain_verdict: ExplainVerdict = False,
     engine: EngineOption = ReaderChoice.local,
     address: Address = None,
     no_cache: NoCache = False,
@@ -199,6 +211,7 @@ def analyze(
         tuple(parsers or ()),
         not no_redact,
         baseline,
+        explain_verdict,
         _Reading(engine, address, not no_cache),
     )
     try:
@@ -228,6 +241,7 @@ def _reports(
     parsers: Sequence[Path],
     redact: bool,
     baseline: str | None,
+    explained: bool,
     reading: _Reading,
 ) -> Sequence[Report]:
     with gc_paused():  # imports make many objects, and none to collect
@@ -248,6 +262,7 @@ def _reports(
                 redact=redact,
                 tick=tick,
                 mapper=mapper,
+                explained=explained,
             )
         report = pipeline.analyze(
             *paths,
@@ -259,6 +274,7 @@ def _reports(
             baseline=int(baseline) if baseline and baseline.isdecimal() else baseline,
             tick=tick,
             mapper=mapper,
+            explained=explained,
         )
     return [report]
 

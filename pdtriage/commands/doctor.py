@@ -15,7 +15,6 @@ from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder
 from pdtriage.support import exit_codes
 from pdtriage.support.command_line import flag, flags_of
-from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text, language_of
 
@@ -67,12 +66,6 @@ def doctor(arguments: Sequence[str]) -> int:
     if flags.help:
         print(_help(language), end="")
         return exit_codes.OK
-    if os.name == "nt":
-        raise UserError(
-            Text(
-                "`pdtriage doctor` does not work on Windows.", "`pdtriage doctor` 不支持 Windows。"
-            )
-        )
     return _examine(flags, DoctorFlags(**flags.others), language)
 
 

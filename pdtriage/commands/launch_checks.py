@@ -15,9 +15,10 @@ def launch_checks(
     *,
     cards: Sequence[str],
     besides: Collection[int] = (),
+    peers: Sequence[str] = (),
 ) -> list[Text]:
     """What the doctor sees at a glance."""
     from pdtriage.doctor import cheap_findings
 
-    found = cheap_findings(flags, environ, processes, cards=cards, besides=besides)
+    found = cheap_findings(flags, environ, processes, cards=cards, besides=besides, peers=peers)
     return [finding.line() for finding in found]

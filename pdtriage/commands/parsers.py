@@ -175,6 +175,7 @@ def _details(signature: Signature, language: Language) -> str:
         ("role", signature.role),
         ("category", signature.category),
         ("title", signature.title.in_(language)),
+        ("", signature.full_title.in_(language) if signature.full_title else ""),
         *(("literal", literal) for literal in signature.literals),
         ("pattern", signature.pattern),
         ("stack", signature.stack),

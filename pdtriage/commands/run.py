@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pdtriage.commands.launch_checks import launch_checks
+from pdtriage.hang.rhythm import parse_limits
 from pdtriage.launch import run as launch
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
@@ -64,6 +65,16 @@ def _refuse_unusable(flags: LaunchFlags) -> None:
             Text(f"--ranks cannot be {flags.ranks!r}.", f"--ranks 不能是 {flags.ranks!r}。"),
             Text("Write --ranks 0,3 or --ranks all.", "请写成 --ranks 0,3 或 --ranks all。"),
         )
+    try:
+        parse_limits(flags.hang_after)
+    except ValueError:
+        raise UserError(
+            Text(
+                f"--hang_after cannot be {flags.hang_after!r}.",
+                f"--hang_after 不能是 {flags.hang_after!r}。",
+            ),
+            Text("Write --hang_after 300 or 60:1800.", "请写成 --hang_after 300 或 60:1800。"),
+        ) from None
     if flags.parsers is not None and not os.path.exists(flags.parsers):
         raise UserError(
             Text(f"{flags.parsers} does not exist.", f"{flags.parsers} 不存在。"),

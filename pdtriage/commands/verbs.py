@@ -95,6 +95,14 @@ VERBS = (
         ),
     ),
     Verb(
+        "stacks",
+        "pdtriage.commands.stacks:stacks",
+        Text(
+            "Where every rank of a running job stands, and who keeps the others waiting.",
+            "正在运行的作业中每个 rank 停在哪里、谁让其他 rank 等待。",
+        ),
+    ),
+    Verb(
         "demo",
         "pdtriage.commands.demo:demo",
         Text(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pdtriage.commands.analyze import FAILURES
 from pdtriage.commands.verbs import LanguageOption, Parsers, answer_language
+from pdtriage.hang.rhythm import parse_limits
 from pdtriage.launch.options.flags import HANG_AFTER
 from pdtriage.support import exit_codes
 from pdtriage.support.command_line import Option
@@ -49,14 +50,16 @@ UntilIdle = Annotated[
     ),
 ]
 HangAfter = Annotated[
-    float,
+    str,
     Option(
         ("--hang-after",),
-        metavar="SECONDS",
+        metavar="SECONDS[:SECONDS]",
         show_default=False,
         help=Text(
-            f"Warn when no rank has written a line for so long; 0: never. Default: {HANG_AFTER:g}.",
-            f"所有 rank 这么久没有输出时警告；0 表示从不。默认 {HANG_AFTER:g}。",
+            "Say that the job stands still, and where, after so many seconds, learned from its "
+            f"rhythm between these two; 0: never. Default: {HANG_AFTER}.",
+            "作业停滞这么多秒后提示并显示各进程停在哪里；在这两个秒数之间按作业自身节奏学习；"
+            f"0 表示从不。默认 {HANG_AFTER}。",
         ),
     ),
 ]
@@ -83,9 +86,8 @@ def watch(
     lang: LanguageOption = None,
     parsers: Parsers = None,
 ) -> int:
-    from pdtriage.live import publish
     from pdtriage.live.view import parse_ranks
-    from pdtriage.live.watch import Watcher, WatchOptions
+    from pdtriage.live.watch_process import Farewell, part
     from pdtriage.report.delivery import refuse_unwritable, targets_named
     from pdtriage.sources.remote.url import public_url
 
@@ -107,11 +109,27 @@ def watch(
     files = ",".join(report or ())
     if files:
         refuse_unwritable(targets_named(files))
+    try:
+        limits = parse_limits(hang_after)
+    except ValueError:
+        raise UserError(
+            Text(
+                f"--hang-after {hang_after}: write 300, or 60:1800",
+                f"--hang-after {hang_after}：请写成 300 或 60:1800",
+            )
+        ) from None
     language = answer_language(lang)
+    farewell = Farewell()
+    code = part(farewell, folder, language)
+    if code is not None:
+        return code
+    from pdtriage.live import publish
+    from pdtriage.live.watch import Watcher, WatchOptions
+
     options = WatchOptions(
-        *(folder, language, asked, quiet, hang_after, until_idle, tuple(parsers or ()))
+        *(folder, language, asked, quiet, limits, until_idle, tuple(parsers or ()))
     )
-    result = Watcher(options).run()
+    result = Watcher(options, farewell).run()
     if result is None:
         raise UserError(
             Text(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_code=exit_codes.NOTHING

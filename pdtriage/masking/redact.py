@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pdtriage.masking.secrets import MASK, masked_text
-from pdtriage.model import Cause, Difference, Evidence, Frame, Moment, RankRow, Report, Run, Text
+from pdtriage.model import (
+    Cause,
+    Difference,
+    Evidence,
+    Frame,
+    Moment,
+    ProcessStack,
+    RankRow,
+    Report,
+    Run,
+    Standstill,
+    Text,
+    VerdictExplanation,
+)
 
 __all__ = ["MASK", "mask_secrets", "masked_text"]
 
@@ -23,6 +36,8 @@ def mask_secrets(report: Report) -> Report:
         attempts=report.attempts
         and report.attempts._replace(summary=masker.sentence(report.attempts.summary)),
         runs=tuple(masker.run(run) for run in report.runs),
+        standstill=report.standstill and masker.standstill(report.standstill),
+        explanation=report.explanation and masker.explanation(report.explanation),
     )
     return masked._replace(redactions=report.redactions + masker.count)
 
@@ -96,6 +111,13 @@ class _Masker:
     def frame(self, frame: Frame | None) -> Frame | None:
         return None if frame is None else frame._replace(file=self.text(frame.file))
 
+    def standstill(self, taken: Standstill) -> Standstill:
+        return taken._replace(stacks=tuple(map(self.stack, taken.stacks)))
+
+    def stack(self, stack: ProcessStack) -> ProcessStack:
+        frames = [f._replace(file=self.text(f.file)) for f in stack.frames]
+        return stack._replace(frames=tuple(frames))
+
     def cause(self, cause: Cause) -> Cause:
         return cause._replace(
             title=self.sentence(cause.title),
@@ -104,4 +126,16 @@ class _Masker:
             fields={name: self.text(value) for name, value in cause.fields.items()},
             advice=self.sentences(cause.advice),
             frame=self.frame(cause.frame),
+        )
+
+    def explanation(self, explanation: VerdictExplanation) -> VerdictExplanation:
+        return explanation._replace(
+            evidence=tuple(map(self.evidence, explanation.evidence)),
+            set_aside=tuple(
+                aside._replace(evidence=self.evidence(aside.evidence))
+                for aside in explanation.set_aside
+            ),
+            changes=tuple(
+                change._replace(given=self.sentence(change.given)) for change in explanation.changes
+            ),
         )

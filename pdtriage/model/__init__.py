@@ -16,6 +16,7 @@ from pdtriage.model.kinds import *
 from pdtriage.model.logs import *
 from pdtriage.model.report import *
 from pdtriage.model.runs import *
+from pdtriage.model.stacks import *
 from pdtriage.support.language import LANGUAGES as LANGUAGES
 from pdtriage.support.language import Language as Language
 from pdtriage.support.language import Text as Text

@@ -171,3 +171,9 @@ LOG_OF_ROLE: dict[str, FileKind] = {row.role: kind for kind, row in KINDS.items(
 def kinds_to(*readings: Reading) -> frozenset[FileKind]:
     """Those that are read in one of these ways."""
     return frozenset(kind for kind, row in KINDS.items() if row.reading in readings)
+
+
+def process_name(role: str, rank: int | None) -> str:
+    """`rank 3`, `server 0`; just the role where there is no number, as with a launcher."""
+    word = "rank" if role == "worker" else role
+    return word if rank is None else f"{word} {rank}"

@@ -8,6 +8,7 @@ from typing import Literal
 from pdtriage.model.kinds import Role
 from pdtriage.model.logs import Frame
 from pdtriage.model.runs import Launcher, Mode, Node, Run, VerdictWord
+from pdtriage.model.stacks import Standstill
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text
 
@@ -152,6 +153,57 @@ class Attempts(NamedTuple):
     summary: Text
 
 
+class Claim(NamedTuple):
+    """What is, or would be, said of a run, in short."""
+
+    verdict: VerdictWord
+    category: str | None = None
+    role: Role = "worker"
+    ranks: tuple[int, ...] = ()
+    confidence: Confidence | None = None
+
+
+class OtherRule(NamedTuple):
+    """A rule of the verdict that had something to say and did not decide."""
+
+    rule: str
+    about: Text
+    claim: Claim
+    agrees: bool
+    """It says the same, however surely."""
+    yields_to: str | None = None
+    """The rule that decided, where it stands behind that one in the order."""
+    reason: Text | None = None
+    """Why, where it yields to that one directly and not through others."""
+
+
+class SetAside(NamedTuple):
+    """A line that looks like a cause and did not count, and why."""
+
+    evidence: Evidence
+    why: Text
+
+
+class Change(NamedTuple):
+    """What would have been said with less or other evidence."""
+
+    given: Text
+    claim: Claim
+
+
+class VerdictExplanation(NamedTuple):
+    """How the verdict on a run came about."""
+
+    rule: str | None
+    """The rule that decided; None where no rule found anybody to blame."""
+    about: Text
+    claim: Claim
+    evidence: tuple[Evidence, ...] = ()
+    others: tuple[OtherRule, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
 class Report(NamedTuple):
     """The one object every output format is a view of."""
 
@@ -170,6 +222,10 @@ class Report(NamedTuple):
     differences: tuple[Difference, ...] = ()
     attempts: Attempts | None = None
     """None where the launch was one plain attempt."""
+    standstill: Standstill | None = None
+    """Where the processes stood, where somebody looked."""
+    explanation: VerdictExplanation | None = None
+    """Only where somebody asked for it."""
 
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values, schema `pdtriage.report/1`."""

@@ -21,15 +21,19 @@ from pdtriage.model.report import (
     Attempts,
     Baseline,
     Cause,
+    Claim,
     Difference,
     Evidence,
     JobRow,
     Moment,
+    OtherRule,
     RankRow,
     Report,
+    VerdictExplanation,
     Victim,
 )
 from pdtriage.model.runs import Brief, Restart, Run
+from pdtriage.model.stacks import ProcessStack, Standstill
 from pdtriage.support.language import Language, Text
 
 SCHEMA = "pdtriage.report/1"
@@ -66,6 +70,8 @@ def with_tables(report: Report) -> dict[str, object]:
         "baseline": None if report.baseline is None else _baseline(report.baseline),
         "differences": [_difference(found, language) for found in report.differences],
         "attempts": None if report.attempts is None else _attempts(report.attempts, language),
+        "explanation": report.explanation and _explanation(report.explanation, language),
+        "stacks": None if report.standstill is None else _standstill(report.standstill, language),
     }
 
 
@@ -258,6 +264,23 @@ def _cause(cause: Cause, language: Language) -> dict[str, object]:
     }
 
 
+def _standstill(taken: Standstill, language: Language) -> dict[str, object]:
+    return {
+        "time": taken.time,
+        "reason": taken.reason,
+        "still": taken.still,
+        "limit": taken.limit,
+        "moved_on": taken.moved_on,
+        "processes": [_stack(stack) for stack in taken.stacks],
+        "notes": _sentences(taken.notes, language),
+    }
+
+
+def _stack(stack: ProcessStack) -> dict[str, object]:
+    values = stack._asdict()
+    return values | {"frames": list(map(_frame, stack.frames)), "native": list(stack.native)}
+
+
 def _evidence(evidence: Evidence) -> dict[str, object]:
     return {
         "file": evidence.file,
@@ -291,6 +314,45 @@ def _difference(found: Difference, language: Language) -> dict[str, object]:
         "before": found.before,
         "after": found.after,
         "place": found.place,
+    }
+
+
+def _explanation(explanation: VerdictExplanation, language: Language) -> dict[str, object]:
+    return {
+        "rule": explanation.rule,
+        "about": explanation.about.in_(language),
+        "claim": _claim(explanation.claim),
+        "evidence": [_evidence(line) for line in explanation.evidence],
+        "others": [_other_rule(other, language) for other in explanation.others],
+        "set_aside": [
+            {**_evidence(aside.evidence), "why": aside.why.in_(language)}
+            for aside in explanation.set_aside
+        ],
+        "changes": [
+            {"given": change.given.in_(language), "claim": _claim(change.claim)}
+            for change in explanation.changes
+        ],
+    }
+
+
+def _claim(claim: Claim) -> dict[str, object]:
+    return {
+        "verdict": claim.verdict,
+        "category": claim.category,
+        "role": claim.role,
+        "ranks": list(claim.ranks),
+        "confidence": claim.confidence,
+    }
+
+
+def _other_rule(other: OtherRule, language: Language) -> dict[str, object]:
+    return {
+        "rule": other.rule,
+        "about": other.about.in_(language),
+        "claim": _claim(other.claim),
+        "agrees": other.agrees,
+        "yields_to": other.yields_to,
+        "reason": None if other.reason is None else other.reason.in_(language),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pdtriage.model.kinds import Role
 from pdtriage.model.logs import Event, Frame, Progress
+from pdtriage.model.stacks import Standstill
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
@@ -209,5 +210,7 @@ class RunFacts(NamedTuple):
     """By that look no process writes them any more."""
     live: LiveReport | None = None
     """What was reported when it had ended, where that is here."""
+    standstill: Standstill | None = None
+    """Where its processes stood when it stood still, by our own record."""
     unread: bool = False
     """There was no time to read all of its logs: what they do not show, they may hold."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from pdtriage.record.fields import Json, count, mapping, number, text, text_map, texts, whole
 from pdtriage.record.schema import (
@@ -16,6 +17,9 @@ from pdtriage.record.schema import (
 )
 from pdtriage.support.language import Text
 
+if TYPE_CHECKING:
+    from pdtriage.model.stacks import Standstill
+
 
 class RunRecordBuilder:
     """The entries of one run so far; `record` is what they say together."""
@@ -23,6 +27,7 @@ class RunRecordBuilder:
     def __init__(self) -> None:
         self.head: dict[str, object] = {}
         """Grows: Paddle's launcher reveals more about the job as it goes on."""
+        self.size = 0
         self.end: Json = {}
         self.processes: list[ProcessRecord] = []
         self.sizes: dict[int, int] = {}
@@ -31,6 +36,7 @@ class RunRecordBuilder:
         self.peers: list[PeerRecord] = []
         self.restart: RestartRecord | None = None
         self.notes: list[Text] = []
+        self.standstill: Standstill | None = None
         self.silence = Text("", "")
         """The last one: a job may have come out of those before."""
 
@@ -45,6 +51,8 @@ class RunRecordBuilder:
             started=number(head, "started"),
             argv=texts(head, "argv"),
             cwd=text(head, "cwd"),
+            log_dir=text(head, "log_dir"),
+            size=self.size,
             pid=count(head, "pid"),
             guardian_pid=count(head, "guardian_pid"),
             host=text(head, "host"),
@@ -78,5 +86,6 @@ class RunRecordBuilder:
             last_step=count(end, "last_step"),
             last_epoch=count(end, "last_epoch"),
             restart=self.restart,
+            standstill=self.standstill,
             notes=tuple(note for note in (*self.notes, self.silence) if note.en),
         )

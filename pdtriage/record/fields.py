@@ -75,6 +75,11 @@ def items(entry: Json, key: str) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
+def mappings(entry: Json, key: str, most: int) -> list[Json]:
+    """Of the first so many items those that are mappings."""
+    return [item for item in items(entry, key)[:most] if isinstance(item, dict)]
+
+
 def mapping(entry: Json, key: str) -> Json:
     value = entry.get(key)
     return value if isinstance(value, dict) else {}

@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 
 from pdtriage.model import Frame, LiveCause, LiveReport
-from pdtriage.record.fields import Json, as_count, count, items, mapping, number, text
+from pdtriage.record.fields import Json, as_count, count, items, mapping, mappings, number, text
 from pdtriage.record.schema import RunRecord
 
+MOST_RUNS, MOST_RANKS = 100_000, 200_000
 MOST_CAUSES, MOST_EVIDENCE, LONGEST = 5, 6, 2000
 SAME_START = 0.001
 """Seconds: a time of the record that was written as JSON and read again."""
@@ -23,15 +24,17 @@ def parse_live_report(content: bytes) -> LiveReport | None:
     if not isinstance(report, dict):
         return None
     index = count(report, "run")
-    run = next((run for run in _mappings(report, "runs") if count(run, "index") == index), None)
+    run = next(
+        (run for run in mappings(report, "runs", MOST_RUNS) if count(run, "index") == index), None
+    )
     started = number(run, "started") if run else None
     if started is None:
         return None
-    ranks = [rank for rank in _mappings(report, "ranks") if items(rank, "files")]
+    ranks = [rank for rank in mappings(report, "ranks", MOST_RANKS) if items(rank, "files")]
     logged = [(text(rank, "role"), count(rank, "rank")) for rank in ranks]
     return LiveReport(
         started,
-        tuple([_cause(cause) for cause in _mappings(report, "root_causes")[:MOST_CAUSES]]),
+        tuple([_cause(cause) for cause in mappings(report, "root_causes", MOST_CAUSES)]),
         frozenset((role, rank) for role, rank in logged if rank is not None),
     )
 
@@ -54,7 +57,7 @@ def _of_run(record: RunRecord, reports: Sequence[LiveReport]) -> LiveReport | No
 
 def _cause(cause: Json) -> LiveCause:
     numbers = map(as_count, items(cause, "ranks"))
-    lines = _mappings(cause, "evidence")[:MOST_EVIDENCE]
+    lines = mappings(cause, "evidence", MOST_EVIDENCE)
     return LiveCause(
         signature=text(cause, "signature"),
         category=text(cause, "category"),
@@ -77,7 +80,3 @@ def _frame(frame: Json) -> Frame | None:
     if line is None:
         return None
     return Frame(text(frame, "file")[:LONGEST], line, text(frame, "function")[:LONGEST])
-
-
-def _mappings(entry: Json, key: str) -> list[Json]:
-    return [item for item in items(entry, key) if isinstance(item, dict)]

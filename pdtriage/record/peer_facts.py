@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pdtriage.record.fields import Json, as_count, count, items, mapping, number
+from pdtriage.record.fields import Json, as_count, count, items, mapping, mappings, number
 from pdtriage.record.schema import PeerFacts
 from pdtriage.support.fast_namedtuple import NamedTuple
 
@@ -87,7 +87,7 @@ def decode_facts(entry: Json) -> PeerFacts:
         rank=count(entry, "rank"),
         code=_below(entry, "code", 256),
         signal=_below(entry, "signal", 65) or None,
-        ranks=tuple(_decode_rank(item) for item in _mappings(entry, "ranks", MOST_RANKS)),
+        ranks=tuple(_decode_rank(item) for item in mappings(entry, "ranks", MOST_RANKS)),
         interrupted=_below(entry, "interrupted", 65),
         state=_name(entry, "state") or ("failed" if entry.get("failed") is True else ""),
     )
@@ -102,7 +102,7 @@ def _encode_rank(rank: PeerRank) -> dict[str, object]:
 
 def _decode_rank(item: Json) -> PeerRank:
     ending = mapping(item, "exit")
-    events = map(_decode_event, _mappings(item, "events", 2 * MOST_EVENTS))
+    events = map(_decode_event, mappings(item, "events", 2 * MOST_EVENTS))
     steps = map(_decode_step, items(item, "steps")[:MOST_STEPS])
     pids = map(as_count, items(item, "pids")[:MOST_PIDS])
     return PeerRank(
@@ -167,10 +167,6 @@ def _decode_frame(parts: Sequence[object]) -> tuple[str, int, str] | None:
     if line is None:
         return None
     return _cut(parts[0], LONGEST_NAME), line, _cut(parts[2], LONGEST_NAME)
-
-
-def _mappings(entry: Json, key: str, most: int) -> list[Json]:
-    return [item for item in items(entry, key)[:most] if isinstance(item, dict)]
 
 
 def _below(entry: Json, key: str, bound: int) -> int | None:

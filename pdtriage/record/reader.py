@@ -48,6 +48,7 @@ def read_records(folder: str | os.PathLike[str]) -> list[RunRecord]:
 def parse_record(content: bytes, file: str) -> RunRecord | None:
     """The record in `content`; None when there is not a single usable line."""
     builder = RunRecordBuilder()
+    builder.size = len(content)
     if len(content) > MAX_BYTES:
         content = content[:MAX_BYTES]
         builder.notes.append(
@@ -191,6 +192,12 @@ def _silence(builder: RunRecordBuilder, entry: Json) -> None:
     builder.silence = _both(entry)
 
 
+def _stacks(builder: RunRecordBuilder, entry: Json) -> None:
+    from pdtriage.record.stacks import read_standstill  # most jobs move
+
+    builder.standstill = read_standstill(entry)
+
+
 def _both(entry: Json) -> Text:
     english = text(entry, "text")
     return Text(english, text(entry, "zh") or english)
@@ -222,6 +229,7 @@ _KINDS: dict[str, Callable[[RunRecordBuilder, Json], None]] = {
     "peer": _peer,
     "note": _note,
     "silence": _silence,
+    "stacks": _stacks,
     "size": _size,
     "restart": _restart,
     "end": _end,

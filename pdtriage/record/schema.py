@@ -19,7 +19,7 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
-    from pdtriage.model import LiveReport
+    from pdtriage.model import LiveReport, Standstill
 
     # Most records are of one node.
     from pdtriage.record.peer_facts import PeerRank
@@ -150,6 +150,9 @@ class RunRecord(NamedTuple):
     started: float | None = None
     argv: tuple[str, ...] = ()
     cwd: str = ""
+    log_dir: str = ""
+    size: int = 0
+    """Bytes of the record that were read; where it was written there may be more by now."""
     pid: int | None = None
     """The launcher that sends SIGTERM: ours, or Paddle's when it is in charge."""
     guardian_pid: int | None = None
@@ -189,12 +192,22 @@ class RunRecord(NamedTuple):
     """None where nobody asked for restarts, or nothing failed."""
     live: LiveReport | None = None
     """What was reported when the run had ended; a file of its own beside the record."""
+    standstill: Standstill | None = None
+    """Where its processes stood when it last stood still, or was asked."""
     notes: tuple[Text, ...] = ()
     """What was odd about the record itself, and what the launcher noted down."""
 
     def is_live(self) -> bool:
         """No end was written and the launcher's process still exists on this machine."""
         return self.ended is None and self._has_launcher()
+
+    def is_all_there_is(self) -> bool:
+        """Nothing was added where it was written: this is no copy of a run that went on."""
+        written = os.path.join(self.log_dir, FOLDER, os.path.basename(self.file))
+        try:
+            return bool(self.log_dir) and os.stat(written).st_size <= self.size
+        except OSError:
+            return False
 
     def is_to_be_continued(self) -> bool:
         """Another attempt was to follow, and the launcher is there to make it."""

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pdtriage.masking.arguments import masked_value
 from pdtriage.record.builder import RunRecordBuilder
@@ -27,6 +28,9 @@ from pdtriage.record.schema import (
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
 from pdtriage.support.private_files import make_own_folder, private_opener
+
+if TYPE_CHECKING:
+    from pdtriage.model.stacks import Standstill
 
 
 class FolderLock:
@@ -122,6 +126,15 @@ class Recorder:
             if not self._closed:  # else the number of the file may be another one's by now
                 self._known.silence = text
                 self._append("silence", {"text": text.en, "zh": text.zh, **now()})
+
+    def standstill(self, taken: Standstill) -> None:
+        """Where the processes stand; called by whoever watches, in a thread of its own."""
+        from pdtriage.record.stacks import plain_standstill  # most jobs move
+
+        with self._lock:
+            if not self._closed:
+                self._known.standstill = taken
+                self._append("stacks", plain_standstill(taken))
 
     def size(self, pid: int, size: int) -> None:
         """How long the log of a process is at the end of the run."""

@@ -14,6 +14,8 @@ FAILED = 1
 USAGE = 2
 NOTHING = 3
 INTERNAL = 4
+HUNG = 124
+"""As `timeout` of the shell has it."""
 SIGNAL_BASE = 128
 
 
@@ -49,6 +51,15 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
         Text(
             "pdtriage was told to stop by signal n (Ctrl-C 130, SIGTERM 143, SIGHUP 129)",
             "pdtriage 收到信号 n 而停止（Ctrl-C 130、SIGTERM 143、SIGHUP 129）",
+        ),
+    ),
+    (
+        "run",
+        "124",
+        Text(
+            "the job stood still or took too long and was ended for that (`--on_hang stop`, "
+            "`--timeout`)",
+            "作业停滞或超时，因此被结束（`--on_hang stop`、`--timeout`）",
         ),
     ),
     ("run", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),

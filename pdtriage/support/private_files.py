@@ -13,6 +13,9 @@ import stat
 
 PRIVATE = 0o600
 _LINKS = getattr(os, "O_NOFOLLOW", 0)
+_SAFELY = _LINKS
+for _name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
+    _SAFELY |= getattr(os, _name, 0)
 
 
 def private_opener(path: str, flags: int) -> int:
@@ -20,9 +23,9 @@ def private_opener(path: str, flags: int) -> int:
 
     A link of that name makes way for a file.
     """
-    descriptor = _opened(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | _LINKS)
+    descriptor = _opened(path, flags | _SAFELY)
     # Not ours to change, or a file system without modes: the job goes on.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):
         found = os.fstat(descriptor)
         if found.st_mode & 0o077:
             os.fchmod(descriptor, PRIVATE)
@@ -33,7 +36,7 @@ def make_own_folder(path: str) -> None:
     """The folder, made if it is not there; OSError where a link of another user stands for it."""
     os.makedirs(path, exist_ok=True)
     found = os.lstat(path)
-    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
+    if stat.S_ISLNK(found.st_mode) and not _is_ours(found):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
 
 
@@ -42,9 +45,14 @@ def open_through_own_links(path: str, flags: int, mode: int) -> int:
     try:
         return os.open(path, flags | _LINKS, mode)
     except OSError as error:
-        if error.errno != errno.ELOOP or os.lstat(path).st_uid not in (os.geteuid(), 0):
+        if error.errno != errno.ELOOP or not _is_ours(os.lstat(path)):
             raise
     return os.open(path, flags, mode)
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """The user's own, or root's; all of them where files have no such owner."""
+    return not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), 0)
 
 
 def _opened(path: str, flags: int) -> int:

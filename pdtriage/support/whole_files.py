@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from typing import BinaryIO, TextIO
 
@@ -95,6 +96,8 @@ class _Draft:
             place, folder = f"{_OPEN_FILES}/{self.descriptor}", self.descriptor
             os.link(place, self._named, src_dir_fd=folder, follow_symlinks=True)
             self._has_name = True
+        if sys.platform == "win32":  # which renames no file that is open
+            self._close_descriptor()
         try:
             os.replace(self._named, self._target)
         except OSError as error:
@@ -105,14 +108,18 @@ class _Draft:
             self._has_name = False
 
     def close(self) -> None:
-        os.close(self.descriptor)
+        self._close_descriptor()
         if self._has_name:
             with contextlib.suppress(OSError):
                 os.unlink(self._named)
 
+    def _close_descriptor(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
     def _copy(self) -> None:
         import shutil
 
-        os.lseek(self.descriptor, 0, os.SEEK_SET)
-        with open(self.descriptor, "rb", closefd=False) as made, open(self._target, "wb") as old:
+        with open(self._named, "rb") as made, open(self._target, "wb") as old:
             shutil.copyfileobj(made, old)

@@ -8,8 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.cli.conftest import FIXTURES, Command
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
 
 
 def test_the_culprit_is_on_the_first_line(pdtriage: Command, failed_job: Path) -> None:
@@ -37,6 +40,24 @@ def test_json_on_standard_output(pdtriage: Command, failed_job: Path) -> None:
     assert report["schema"] == "pdtriage.report/1"
     assert report["root_causes"][0]["category"] == "data.io"
     assert answer.code == 1
+
+
+def test_the_verdict_explains_itself(pdtriage: Command, failed_job: Path) -> None:
+    text = pdtriage("analyze", failed_job, "--explain-verdict").out
+    assert "How the verdict came about\n  - decided by own-cause: " in text
+    assert "log/workerlog.1:" in text.partition("How the verdict came about")[2]
+    chinese = pdtriage("analyze", failed_job, "--explain-verdict", "--lang", "zh").out
+    assert "结论如何得出\n  - 决定依据：own-cause" in chinese
+    assert "How the verdict" not in pdtriage("analyze", failed_job).out
+
+
+def test_the_explanation_is_in_the_schema(pdtriage: Command, failed_job: Path) -> None:
+    answer = pdtriage("analyze", failed_job, "--explain-verdict", "-f", "json")
+    report = json.loads(answer.out)
+    Draft202012Validator(SCHEMA).validate(report)
+    assert report["explanation"]["rule"] == "own-cause"
+    assert report["explanation"]["claim"]["ranks"] == [1]
+    assert report["explanation"]["changes"]
 
 
 def test_the_name_of_the_file_tells_the_format(

@@ -39,7 +39,7 @@ def test_an_earlier_run_is_told_by_the_logs_of_its_ranks(pdtriage: Command) -> N
     answer = pdtriage("analyze", FIXTURES / "runs-three-legacy", "--run", "2")
     first, second = answer.out.splitlines()[:2]
     assert first.startswith("FAILED: ranks 0, 1 (all 2); shown: rank 0")
-    assert second == "A Python module is not installed"
+    assert second == "The Python module paddleseg_extras is not installed"
     assert "victims" not in answer.out
 
 

@@ -22,7 +22,7 @@ from pdtriage.support.command_line import plain_options
 NAMES = (
     *("--run", "--all-runs", "--format", "-f", "--output", "-o", "--lang", "--quiet", "-q"),
     *("--exit-zero", "--parsers", "--no-redact", "--baseline", "--engine", "--address"),
-    *("--no-cache", "--color", "--help", "-h", "--quie", "-x", "--", "-qo"),
+    *("--no-cache", "--color", "--explain-verdict", "--help", "-h", "--quie", "-x", "--", "-qo"),
 )
 VALUES = ("log", "-", "zh", "ray", "always", "json=a.json", "3", "", "a b", "=", "-1", "日志")
 WORDS = st.one_of(
