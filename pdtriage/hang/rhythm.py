@@ -16,8 +16,9 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 
 LEAST_STEPS = 5
 """Pauses between steps that have to be seen before there is a rhythm."""
-OF_USUAL = 150.0
-"""An evaluation may take thirty steps, a checkpoint sixty, and one may follow the other."""
+OF_USUAL = 200.0
+"""An evaluation may take thirty steps and a checkpoint sixty, one right behind the other, of steps
+twice as long as those seen so far."""
 OF_LONGEST = 3.0
 BEYOND_LONGEST = 1.5
 """The upper limit does not cut what the job was seen to come out of, and some more."""

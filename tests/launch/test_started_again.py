@@ -154,3 +154,22 @@ def test_who_has_met_is_remembered_and_who_went_away_is_not(
         assert client.put("/j2/info/b/1", "1")
     finally:
         server.close()
+
+
+def test_who_has_not_written_since_another_came_completes_no_meeting() -> None:
+    """A node that was killed while it waited is still listed when the next one comes."""
+    server = KVServer(0, "127.0.0.1")
+    try:
+        client = KVClient("127.0.0.1", server.port, 5)
+        for key in ("/j/info/first/0", "/j/info/killed/1"):
+            assert client.put(key, "")
+        assert client.put("/j/info/first/0", "")
+        assert client.put("/other/info/a/0", "")
+        assert len(client.get_prefix("/j/info") or {}) == 2
+        assert client.put("/j/info/third/2", "")
+        assert client.put("/j/info/first/0", "")
+        assert set(client.get_prefix("/j/info") or {}) == {"/j/info/first/0", "/j/info/third/2"}
+        assert client.put("/j/info/killed/1", "")
+        assert len(client.get_prefix("/j/info") or {}) == 3
+    finally:
+        server.close()

@@ -176,6 +176,8 @@ class _Store:
         self._stored = 0
         self._written: dict[str, float] = {}
         """When a node last announced itself, by key."""
+        self._newcomer: dict[str, float] = {}
+        """When a node announced itself that was not there before, by what such keys begin with."""
         self.refused = 0
         """Questions of those who do not know the secret."""
         self.turned_away: deque[str] = deque(maxlen=1)
@@ -198,12 +200,24 @@ class _Store:
         self._stored += size
         if _MEETING in key:
             self._written[key] = time.monotonic()
+            if before is None:
+                self._newcomer[_meeting_of(key)] = self._written[key]
         return HTTPStatus.OK
 
     def find(self, prefix: str) -> bytes | None:
         self._forget_absent()
-        found = [part for key, part in self._parts.items() if key.startswith(prefix)]
+        found = [
+            part
+            for key, part in self._parts.items()
+            if key.startswith(prefix) and self._is_present(key)
+        ]
         return b"{" + b", ".join(found) + b"}" if found else None
+
+    def _is_present(self, key: str) -> bool:
+        """A node that waits for others writes again and again, until it has seen them all: who has
+        not written since the last one came may be gone, and completes no meeting."""
+        written = self._written.get(key)
+        return written is None or written >= self._newcomer[_meeting_of(key)]
 
     def _is_closed(self, key: str) -> bool:
         return any(key.startswith(prefix) for prefix in self.closed)
@@ -352,6 +366,10 @@ def _head(raw: bytes) -> _Head | None:
         return None
     # As Python's own server does it: two slashes at the beginning would name another host.
     return _Head(words[0], "/" + words[1].lstrip("/"), int(length), proof)
+
+
+def _meeting_of(key: str) -> str:
+    return key.partition(_MEETING)[0]
 
 
 def _json(text: str) -> str:
