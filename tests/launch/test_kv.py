@@ -28,7 +28,7 @@ def test_keys_are_stored_and_listed_by_prefix(store: tuple[KVServer, KVClient]) 
     assert client.put("/job/notes/b/-1", "二")
     assert client.put("/job/notes/a/-1", "1")
     assert client.put("/job/pdtriage/0", "other")
-    assert client.get_prefix("/job/notes") == {"/job/info/b/-1": "二", "/job/info/a/-1": "1"}
+    assert client.get_prefix("/job/notes") == {"/job/notes/b/-1": "二", "/job/notes/a/-1": "1"}
 
 
 def test_paddles_own_client_understands_our_server(store: tuple[KVServer, KVClient]) -> None:
