@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from pdtriage.doctor.context import Context
+from pdtriage.support.cgroup import cgroup_folders, number_in
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 MIB = 1 << 20
 GIB = 1 << 30
-_NO_LIMIT = 1 << 60
-"""Version 1 of cgroups writes a huge number where there is no limit."""
 _CLOCK_ERROR = 5
 _TIMEX_BYTES = 512
 _LISTENING = "0A"
@@ -66,30 +65,12 @@ def process_room(context: Context) -> DiskRoom | None:
     # The kernel does not hold root to it.
     if limit is not None and os.geteuid() != 0:
         rooms.append(DiskRoom(limit - _threads_of_user(context), f"ulimit -u {limit}"))
-    for folder in _cgroups(context, "pids"):
-        most = _number(context.read(f"{folder}/pids.max"))
-        now = _number(context.read(f"{folder}/pids.current"))
+    for folder in cgroup_folders("pids", context.read):
+        most = number_in(context.read(f"{folder}/pids.max"))
+        now = number_in(context.read(f"{folder}/pids.current"))
         if most is not None and now is not None:
             rooms.append(DiskRoom(most - now, f"cgroup pids.max {most}"))
     return min(rooms, default=None)
-
-
-def cgroup_memory(context: Context) -> tuple[int, int] | None:
-    """(limit, used) of the tightest cgroup we are in; None where there is no limit."""
-    found: list[tuple[int, int]] = []
-    for folder in _cgroups(context, "memory"):
-        for most, now, statistics in (
-            ("memory.max", "memory.current", "inactive_file"),
-            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-        ):
-            limit = _number(context.read(f"{folder}/{most}"))
-            used = _number(context.read(f"{folder}/{now}"))
-            if limit is None or used is None or limit > _NO_LIMIT:
-                continue
-            # Cached files go away by themselves when the memory is needed.
-            cached = _field(context.read(f"{folder}/memory.stat"), statistics)
-            found.append((limit, max(0, used - cached)))
-    return min(found, key=lambda pair: pair[0] - pair[1], default=None)
 
 
 def total_memory(context: Context) -> int | None:
@@ -125,10 +106,10 @@ def interfaces(context: Context) -> list[Interface]:
     """Every interface but the loopback."""
     found = []
     for name in context.names("/sys/class/net"):
-        own = _number(context.read(f"/sys/class/net/{name}/ifindex"))
+        own = number_in(context.read(f"/sys/class/net/{name}/ifindex"))
         if name == "lo" or own is None:
             continue
-        peer = _number(context.read(f"/sys/class/net/{name}/iflink"))
+        peer = number_in(context.read(f"/sys/class/net/{name}/iflink"))
         found.append(Interface(name, virtual=peer is not None and peer != own))
     return found
 
@@ -176,7 +157,7 @@ def _listening_sockets(context: Context, port: int) -> list[str]:
 def _limit(context: Context, name: str) -> int | None:
     for line in (context.read("/proc/self/limits") or "").splitlines():
         if line.startswith(name):
-            return _number(line[len(name) :].split()[0])
+            return number_in(line[len(name) :].split()[0])
     return None
 
 
@@ -194,29 +175,3 @@ def _threads_of_user(context: Context) -> int:
         if fields.get("Uid", "").split()[:1] == [own]:
             total += int(fields.get("Threads", "1"))
     return total
-
-
-def _cgroups(context: Context, controller: str) -> list[str]:
-    """Folders of the groups we are in, innermost first; in a container often only the root."""
-    folders: list[str] = []
-    for line in (context.read("/proc/self/cgroup") or "").splitlines():
-        _, names, path = line.split(":", 2)
-        if names and controller not in names.split(","):
-            continue
-        base = f"/sys/fs/cgroup/{controller}" if names else "/sys/fs/cgroup"
-        parts = [part for part in path.split("/") if part and part != ".."]
-        folders += ["/".join([base, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
-    return folders
-
-
-def _number(text: str | None) -> int | None:
-    text = (text or "").strip()
-    return int(text) if text.isdecimal() else None
-
-
-def _field(text: str | None, name: str) -> int:
-    for line in (text or "").splitlines():
-        key, _, value = line.partition(" ")
-        if key == name:
-            return _number(value) or 0
-    return 0

@@ -17,7 +17,7 @@ from pdtriage.support.text_width import columns
 
 ALWAYS = ("rank", "host", "code")
 """Slots that no pattern has to capture: who failed, where, and at which line of whose code."""
-OF_A_DEATH = ("signal", "exit_code")
+OF_A_DEATH = ("signal", "exit_code", "rss", "limit")
 """Those of signatures that tell of a death, not of a line."""
 TITLE_COLUMNS = 70
 _LONGEST = 300

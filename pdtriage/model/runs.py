@@ -27,6 +27,10 @@ class Exit(NamedTuple):
     stopped: bool = False
     """The launcher had sent it a signal before it ended."""
     seen_by: Literal["parent", "console", "kubelet"] = "parent"
+    for_memory: bool | None = None
+    """Of one ended by SIGKILL: whether the kernel counted it as killed for lack of memory."""
+    max_rss_kb: int | None = None
+    memory_limit_kb: int | None = None
 
 
 class Node(NamedTuple):

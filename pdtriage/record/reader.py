@@ -145,6 +145,8 @@ def _death(builder: RunRecordBuilder, entry: Json) -> None:
             user_seconds=number(entry, "user_seconds"),
             system_seconds=number(entry, "system_seconds"),
             max_rss_kb=whole(entry, "max_rss_kb"),
+            for_memory=told if isinstance(told := entry.get("for_memory"), bool) else None,
+            memory_limit_kb=count(entry, "memory_limit_kb"),
         )
     )
 

@@ -76,6 +76,10 @@ class DeathRecord(NamedTuple):
     user_seconds: float | None = None
     system_seconds: float | None = None
     max_rss_kb: int | None = None
+    for_memory: bool | None = None
+    """Of one ended by SIGKILL: whether the kernel did it for lack of memory, by its own count."""
+    memory_limit_kb: int | None = None
+    """Of its cgroup, where that is why."""
 
 
 class SignalRecord(NamedTuple):

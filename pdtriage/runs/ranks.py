@@ -314,4 +314,13 @@ def _pids(member: Member, shown: int | None) -> tuple[int, ...]:
 
 
 def _exit(death: DeathRecord) -> Exit:
-    return Exit(death.order, death.code, death.signal, death.time, death.stopped)
+    return Exit(
+        death.order,
+        death.code,
+        death.signal,
+        death.time,
+        death.stopped,
+        for_memory=death.for_memory,
+        max_rss_kb=death.max_rss_kb,
+        memory_limit_kb=death.memory_limit_kb,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pdtriage.model import Event, Text
+from pdtriage.model import Event, Exit, Text
 from pdtriage.support.number_spans import spans
 
 MOST_HOSTS = 4
@@ -203,6 +203,24 @@ def went_on(steps: int) -> Text:
 
 def ended_by_signal(number: int) -> Text:
     return Text(f"it was ended by {signal_name(number)}", f"它被 {signal_name(number)} 终止")
+
+
+def counted_kill(ending: Exit) -> Text:
+    """What the kernel's count of kills for memory says of a SIGKILL."""
+    if not ending.for_memory:
+        return Text(
+            "the kernel counted no kill for lack of memory: somebody sent it",
+            "内核没有记录因内存不足的杀死：信号是由人或程序发出的",
+        )
+    return Text(
+        "the kernel counted a kill for lack of memory in its cgroup then",
+        "此时内核在其 cgroup 中记录了一次因内存不足的杀死",
+    )
+
+
+def memory_size(kb: int) -> str:
+    """As people read it: `61.3 GB`, `512 MB`."""
+    return f"{kb / (1 << 20):.1f} GB" if kb >= 1 << 20 else f"{kb >> 10} MB"
 
 
 def ended_with_code(code: int) -> Text:

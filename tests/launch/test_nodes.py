@@ -178,6 +178,7 @@ def test_the_meeting_stays_open_for_a_node_that_reads_late(launcher: Launcher) -
     guest = {"name": "late", "rank": 1, "replicas": 1, "dtype": "cpu"}
     guest |= {"candidate": "127.0.0.1:7000", "endpoints": "127.0.0.1:7001"}
     client = KVClient("127.0.0.1", port)
+    assert wait_until(lambda: bool(client.get_prefix("/default/info")))
     assert client.put("/default/info/late/1", json.dumps(guest))
     assert wait_until(lambda: "rank 0 exit" in host.log())
     time.sleep(1)

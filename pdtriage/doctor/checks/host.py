@@ -10,7 +10,6 @@ from pdtriage.doctor.kernel import (
     GIB,
     MIB,
     DiskRoom,
-    cgroup_memory,
     clock_is_synchronised,
     file_limit,
     in_container,
@@ -21,6 +20,7 @@ from pdtriage.doctor.kernel import (
     total_memory,
 )
 from pdtriage.launch.plan.cluster import some_of
+from pdtriage.support.cgroup import cgroup_memory
 from pdtriage.support.language import Text
 
 SHM_FAILS_BELOW = 16 * MIB
@@ -92,7 +92,7 @@ def processes(context: Context) -> Finding:
 def memory(context: Context) -> Finding:
     """The limit of the cgroup, which ends processes without a word when it is reached."""
     total = total_memory(context)
-    limited = cgroup_memory(context)
+    limited = cgroup_memory(context.read)
     if limited is None:
         if total is None:
             return skipped("memory", "/proc/meminfo cannot be read", "无法读取 /proc/meminfo")

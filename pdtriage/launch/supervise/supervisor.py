@@ -31,6 +31,7 @@ from pdtriage.launch.supervise.events import (
 )
 from pdtriage.launch.supervise.guardian import end_members
 from pdtriage.launch.supervise.lost_logs import FileId
+from pdtriage.launch.supervise.memory_kills import MemoryKills
 from pdtriage.launch.supervise.policy import (
     AllEnded,
     Coordinate,
@@ -98,6 +99,7 @@ class Supervision(ABC):
         self._next_beat = time.monotonic()
         self._hearsay_noted = False
         self._signal_since: int | None = None
+        self._memory = MemoryKills()
 
     def listen(self, seconds: float, until: Callable[[], bool]) -> None:
         """Stay open for what other nodes have to say, after all processes have ended."""
@@ -220,6 +222,10 @@ class Supervision(ABC):
     def record_death(self, death: Death) -> None:
         self.alive.discard(death.pid)
         process = self.processes[death.pid]
+        stopped = self.is_stopped(process, death)
+        for_memory = limit = None
+        if death.signal == signal.SIGKILL and not stopped:
+            for_memory, limit = self._memory.explain_kill()
         record = DeathRecord(
             order=len(self.deaths),
             role=process.role,
@@ -231,10 +237,12 @@ class Supervision(ABC):
             code=death.code,
             signal=death.signal,
             core=death.core,
-            stopped=self.is_stopped(process, death),
+            stopped=stopped,
             user_seconds=death.user_seconds,
             system_seconds=death.system_seconds,
             max_rss_kb=death.max_rss_kb,
+            for_memory=for_memory,
+            memory_limit_kb=limit,
         )
         self.deaths.append(record)
         self.recorder.death(record)

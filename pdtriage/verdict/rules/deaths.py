@@ -138,9 +138,12 @@ def by_exit(
     assert ending is not None
     fields = {}
     if ending.signal is not None:
-        suspect = silent_suspect(*_ended_by(ending.signal), rank, support)
+        suspect = silent_suspect(*_ended_by(ending), rank, support)
         suspect = suspect.because(wording.ended_by_signal(ending.signal))
         fields["signal"] = wording.signal_name(ending.signal)
+        if ending.for_memory is not None:
+            suspect = suspect.because(wording.counted_kill(ending))
+            fields |= _memory_fields(ending)
     elif ending.code == 0 and rank.role == "server":
         why = wording.ENDED_EARLY
         suspect = silent_suspect("verdict.server-left", "ps.server", rank, support, why)
@@ -156,13 +159,24 @@ def by_exit(
     return suspect._replace(fields=fields, position=position)
 
 
-def _ended_by(signal: int) -> tuple[str, str]:
-    """Signature and category of an end by this signal."""
-    if signal == SIGBUS:
+def _ended_by(ending: Exit) -> tuple[str, str]:
+    """Signature and category of an end by a signal."""
+    if ending.for_memory:
+        return OOM_KILL, "memory.host"
+    if ending.signal == SIGBUS:
         return BUS_ERROR, "memory.shm"
-    if signal in CRASH_SIGNALS:
+    if ending.signal in CRASH_SIGNALS:
         return "verdict.crash", "code.crash"
     return KILLED, "external.kill"
+
+
+def _memory_fields(ending: Exit) -> dict[str, str]:
+    if not ending.for_memory or not ending.max_rss_kb or not ending.memory_limit_kb:
+        return {}
+    return {
+        "rss": wording.memory_size(ending.max_rss_kb),
+        "limit": wording.memory_size(ending.memory_limit_kb),
+    }
 
 
 def with_memory(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
