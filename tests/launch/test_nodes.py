@@ -139,10 +139,15 @@ def test_a_killed_node_is_reported_as_silent(launcher: Launcher, tmp_path: Path)
     stays.wait_for_log("sleep")
     dies.wait_for_log("sleep")
     client = KVClient("127.0.0.1", port, secret=JobSecret(SECRET["PDTRIAGE_JOB_SECRET"]))
-    # What it wrote stays, and is read by the other one, whatever becomes of it then.
-    assert wait_until(
-        lambda: any(key.endswith("/1") for key in client.get_prefix("/default/pdtriage/") or {})
-    )
+    # A node listens to another once each has shown that it heard the other: within a few beats.
+    values: dict[str, set[str]] = {"/0": set(), "/1": set()}
+
+    def have_met() -> bool:
+        for key, value in (client.get_prefix("/default/pdtriage/") or {}).items():
+            values[key[-2:]].add(value)
+        return all(len(seen) >= 5 for seen in values.values())
+
+    assert wait_until(have_met)
     dies.process.kill()
     dies.finish()
     assert wait_until(lambda: any(p.kind == "silent" for p in stays.record().peers), 60)
