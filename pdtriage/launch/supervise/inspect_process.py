@@ -28,6 +28,8 @@ class InspectedProcess(NamedTuple):
     """What its environment says about the whole job."""
     cluster: Cluster | None
     """The nodes, where they meet over HTTP and can exchange facts there."""
+    local_size: int | None = None
+    """How many trainers this node has, where its environment says so."""
 
 
 def inspect_pid(pid: int, sizes: Mapping[str, int]) -> InspectedProcess | None:
@@ -78,7 +80,7 @@ def inspect_pid(pid: int, sizes: Mapping[str, int]) -> InspectedProcess | None:
     if rank is not None and size:
         job["node_rank"] = rank // size
     return InspectedProcess(
-        process, job, _cluster_of(endpoints, size, rank, variables.get("PADDLE_MASTER"))
+        process, job, _cluster_of(endpoints, size, rank, variables.get("PADDLE_MASTER")), size
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import time
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
     from pdtriage.launch.rendezvous.peer_channel import FactsChannel
 
 MODULE = "paddle.distributed.launch"
-_LOOK = 0.025
-"""Seconds between looks at the launcher's children: a trainer may die as soon as it starts."""
+_LOOK, _QUICK_LOOK = 0.025, 0.004
+"""Seconds between looks at the launcher's children; a trainer that finds nothing to do, or no module
+to import, lives for 15 ms, and once it is dead nobody knows any more which rank it was."""
+_QUICK_FOR = 5.0
+"""Seconds after a start or a death in which others are likely."""
 _OWN_GRACE = 5.0
 """Seconds that Paddle's launcher has beyond the grace period of its trainers."""
 
@@ -89,7 +93,11 @@ class PaddleLauncher(Supervision):
         self.channel: FactsChannel | None = None
         self.console = KeptConsole(self._console_path())
         self._launcher = 0
+        self._local_size = 0
+        """How many trainers an attempt has here, as soon as one of them was seen."""
         self._inspected: set[int] = set()
+        self._quick_until = math.inf
+        """Until the first trainer is there, starts are likely at any time."""
 
     def run(self, python: str, guardian: Guardian, checks: LaunchChecks | None) -> Ending:
         argv = [python, "-m", MODULE, *self.flags.passthrough]
@@ -111,7 +119,7 @@ class PaddleLauncher(Supervision):
         self.announce()
         while pid in self.alive:
             self._find_trainers()
-            self.turn(_LOOK)
+            self.turn(_QUICK_LOOK if time.monotonic() < self._quick_until else _LOOK)
             self.advance(TimePassed())
         self.advance(AllEnded())
         self.sweep(self.flags.failure_grace())
@@ -131,11 +139,12 @@ class PaddleLauncher(Supervision):
         """
         if self.policy.interrupted_by is not None and process.role != "launcher":
             return True
-        ending = self.policy.reason is not None
+        ending = self.policy.reason is not None or self._ends_unseen()
         return death.signal == signal.SIGTERM and (ending or self._only_served(process))
 
     def record_death(self, death: Death) -> None:
         self.sizes_after = _sizes_in(self.folder)
+        self._quick_until = time.monotonic() + _QUICK_FOR
         super().record_death(death)
 
     def signal_all(self, number: int, reason: str) -> None:  # noqa: ARG002
@@ -168,6 +177,7 @@ class PaddleLauncher(Supervision):
                 # Perhaps not executed yet: until then it has its parent's environment.
                 continue
             self._inspected.add(pid)
+            self._local_size = seen.local_size or self._local_size
             if not self.loop.add_stranger(pid):
                 continue
             if len(self.processes) == 1:  # the launcher alone
@@ -231,9 +241,21 @@ class PaddleLauncher(Supervision):
         return os.path.join(folder, console_name(self.recorder.path))
 
     def _start(self, process: ProcessRecord) -> None:
+        self._quick_until = time.monotonic() + _QUICK_FOR
         self.watch(process, birth_of(process.pid))
         self.recorder.start(process)
         self.observer.notice(Started(process, self.folder))
+
+    def _ends_unseen(self) -> bool:
+        """Whether a trainer of this attempt ended and nobody saw how: it came and went between
+        two looks, or Paddle's launcher collected it before us."""
+        trainers = {
+            pid
+            for pid, process in self.processes.items()
+            if process.role == "worker" and process.attempt == self.attempt
+        }
+        unseen = (death.pid for death in self.deaths if death.code is death.signal is None)
+        return len(trainers) < self._local_size or not trainers.isdisjoint(unseen)
 
     def _only_served(self, process: ProcessRecord) -> bool:
         """Not a trainer, and there is none left: this is how Paddle ends its servers."""
