@@ -131,7 +131,8 @@ def is_ignored(lines: Lines, tracebacks: Sequence[Traceback], asked: Traceback) 
     for traceback in tracebacks:
         if not traceback.chained:
             above = next(iter(lines.back(traceback.header.start, 1)), None)
-            ignored = above is not None and above.text.lstrip().startswith(_IGNORED)
+            # A progress bar or dots without a newline may stand before it.
+            ignored = above is not None and any(words in above.text for words in _IGNORED)
         if traceback is asked:
             return ignored
     return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import pdtriage
 
 CONNECTED = (
@@ -45,8 +47,10 @@ def test_an_older_run_is_looked_at_where_it_ends(tmp_path: Path) -> None:
     assert found == ["succeeded", "failed", "succeeded", "failed"]
 
 
-def test_what_python_itself_ignores_fails_nobody(tmp_path: Path) -> None:
-    (tmp_path / "workerlog.0").write_text(segmented(10, "Training completed.\n" + IGNORED))
+@pytest.mark.parametrize("before", ["", "...", " 12%|#2   | 12/100 "])
+def test_what_python_itself_ignores_fails_nobody(tmp_path: Path, before: str) -> None:
+    said = segmented(10, "Training completed.\n" + before + IGNORED)
+    (tmp_path / "workerlog.0").write_text(said)
     report = pdtriage.analyze(tmp_path)
     assert (report.verdict, report.root_causes) == ("succeeded", ())
 
