@@ -31,7 +31,8 @@ def test_the_culprit_is_seen_where_paddle_reports_the_victim(launcher: Launcher)
     assert record.deaths[2].role == "launcher"
     assert [p.log for p in record.processes] == [None, "workerlog.0", "workerlog.1"]
     assert launch.out.count("rank 0 sleep") == 1
-    again = launcher.run(*PADDLE, "--nproc_per_node=2", "act.py")
+    # Long enough to be seen from outside, however busy the machine is.
+    again = launcher.run(*PADDLE, "--nproc_per_node=2", "act.py", "0=exit:0:1", "1=exit:0:1")
     assert again.code == 0
     offsets = {p.log: p.offset for p in again.record().processes if p.log}
     assert offsets["workerlog.1"] == len("rank 1 exit\n")

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 MODULE = "paddle.distributed.launch"
 _LOOK, _QUICK_LOOK = 0.025, 0.004
-"""Seconds between looks at the launcher's children; a trainer that finds nothing to do, or no module
-to import, lives for 15 ms, and once it is dead nobody knows any more which rank it was."""
+"""Seconds between looks at the launcher's children; a trainer that finds nothing to do, or no
+module to import, lives for 15 ms, and once it is dead nobody knows which rank it was."""
 _QUICK_FOR = 5.0
 """Seconds after a start or a death in which others are likely."""
 _OWN_GRACE = 5.0
