@@ -44,6 +44,13 @@ def test_a_secret_is_kept_apart_from_all_that_is_shown(words: list[str]) -> None
     assert parse_flags(["train.py"], {"PDTRIAGE_JOB_SECRET": "abc"}).notes == ()
 
 
+def test_the_grace_is_what_the_help_says() -> None:
+    untold, given = parse_flags(["train.py"], {}), parse_flags(["--grace=7", "train.py"], {})
+    assert (untold.failure_grace(), untold.interrupt_grace()) == (5.0, 30.0)
+    assert (given.failure_grace(), given.interrupt_grace()) == (7.0, 7.0)
+    assert "(5; 30 after Ctrl-C)" in " ".join(help_text("en").split())
+
+
 @pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.name)
 def test_every_flag_is_whole(flag: Option) -> None:
     written, meant = value_of(flag)
