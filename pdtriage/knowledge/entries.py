@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from pdtriage.knowledge.says import words_of
-from pdtriage.knowledge.signature import Format, Retry, Signature, Trigger
+from pdtriage.knowledge.signature import Case, Format, Retry, Signature, Trigger
 from pdtriage.model import CATEGORIES, SIGNATURE_ROLES, FileKind, SignatureRole, Text
 from pdtriage.support.errors import UserError
 
@@ -87,6 +87,9 @@ def signature_of(entry: dict[str, object], path: Path) -> Signature:
         meaning=_some_text(entry, "meaning", where),
         confirm=_some_text(entry, "confirm", where),
         advice=_texts(entry.get("advice", []), where + " advice"),
+        instead=_instead(entry.get("advice", []), where),
+        cases=_cases(entry.get("cases", []), where),
+        names=_names(entry.get("names", {}), where),
         samples=_strings(entry.get("samples", []), where),
         misses=_strings(entry.get("misses", []), where),
     )
@@ -123,6 +126,59 @@ def _texts(value: object, where: str) -> tuple[Text, ...]:
             Text(f"{where}: must be a list of {{en, zh}}", f"{where}：必须是 {{en, zh}} 的列表")
         )
     return tuple([_text(item, where) for item in value])
+
+
+def _instead(advice: object, where: str) -> tuple[int, ...]:
+    """Places of steps that say so."""
+    steps = advice if isinstance(advice, list) else []
+    found = tuple([n for n, step in enumerate(steps) if step.get("instead") is True])
+    if 0 in found:
+        raise UserError(
+            Text(
+                f"{where}: the first step of advice stands in for none above it",
+                f"{where}：advice 的第一步之前没有可替代的步骤",
+            )
+        )
+    return found
+
+
+def _cases(value: object, where: str) -> tuple[Case, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise UserError(
+            Text(
+                f"{where}: cases must be tables, each begun with [[signature.cases]]",
+                f"{where}：cases 必须是表，每个以 [[signature.cases]] 开头",
+            )
+        )
+    return tuple([_case(item, where) for item in value])
+
+
+def _case(entry: dict[str, object], where: str) -> Case:
+    pattern, advice = _optional(entry, "pattern", where), entry.get("advice")
+    if pattern is None or not advice or len(entry) != len(Case._fields):
+        raise UserError(
+            Text(
+                f"{where}: a case has a pattern and advice",
+                f"{where}：case 只有 pattern 和 advice 两项",
+            )
+        )
+    return Case(pattern, _texts(advice, where + " advice"))
+
+
+def _names(value: object, where: str) -> tuple[tuple[str, str, str], ...]:
+    """Of each slot a table of values and what they are called."""
+    tables = value.items() if isinstance(value, dict) else [("", value)]
+    found: list[tuple[str, str, str]] = []
+    for slot, table in tables:
+        if not isinstance(table, dict) or not all(isinstance(n, str) for n in table.values()):
+            raise UserError(
+                Text(
+                    f"{where}: names has a table of strings for each slot",
+                    f"{where}：names 中每个占位符对应一个字符串表",
+                )
+            )
+        found += [(slot, one, name) for one, name in table.items()]
+    return tuple(found)
 
 
 def _strings(value: object, where: str) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
         clocks=tuple(formats["clocks"]),
         counters=tuple(formats["counters"]),
         finishes=tuple(formats["finishes"]),
+        remainders=tuple(formats["remainders"]),
         recoveries=tuple(formats["recoveries"]),
         troubles=tuple(formats["troubles"]),
         problems=tuple(problems),

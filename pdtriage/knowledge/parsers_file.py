@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pdtriage.knowledge import entries, says
-from pdtriage.knowledge.signature import Format, Signature, detecting_form
+from pdtriage.knowledge.signature import Case, Format, Signature, detecting_form
 from pdtriage.model import Text
 from pdtriage.support import cache
 from pdtriage.support.errors import UserError
@@ -26,6 +26,7 @@ FORMAT_TABLES = {
     "clock": "clocks",
     "counter": "counters",
     "finish": "finishes",
+    "remainder": "remainders",
     "recovery": "recoveries",
     "trouble": "troubles",
 }
@@ -35,6 +36,8 @@ _FORM = f"json {sys.implementation.cache_tag} {_FIELDS}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""
 _SENTENCES = [Signature._fields.index(n) for n in ("title", "full_title", "meaning", "confirm")]
 _ADVICE = Signature._fields.index("advice")
+_CASES = Signature._fields.index("cases")
+_NAMES = Signature._fields.index("names")
 
 
 class FileContents(NamedTuple):
@@ -54,6 +57,8 @@ def read_tested(path: Path) -> FileContents:
     for signature in contents.signatures:
         _try_to_compile(signature.pattern, f"{path}: signature {signature.id!r}: pattern")
         _try_to_compile(signature.stack, f"{path}: signature {signature.id!r}: stack")
+        for case in signature.cases:
+            _try_to_compile(case.pattern, f"{path}: signature {signature.id!r}: case")
     for table, formats in contents.formats.items():
         for form in formats:
             where = f"{path}: {table} {form.id!r}: pattern"
@@ -71,12 +76,12 @@ def read_files(paths: Sequence[Path]) -> list[FileContents]:
     key = cache.key_of(_FORM, *rules, *names, *written)
     stored = cache.load(_CACHE, key)
     if stored is not None:
-        return _unpacked(stored)
+        return _unpack(stored)
     found = [
-        _checked(_tables_of(content, path), path)
+        _check(_tables_of(content, path), path)
         for path, content in zip(paths, written, strict=True)
     ]
-    cache.store(_CACHE, key, _packed(found))
+    cache.store(_CACHE, key, _pack(found))
     return found
 
 
@@ -87,7 +92,7 @@ def _written(path: Path) -> bytes:
         raise UserError(Text(f"{path}: {error}", f"{path}：{error}")) from error
 
 
-def _checked(document: dict[str, Any], path: Path) -> FileContents:
+def _check(document: dict[str, Any], path: Path) -> FileContents:
     unknown = set(document) - {"signature", *FORMAT_TABLES}
     if unknown:
         name = sorted(unknown)[0]
@@ -177,12 +182,12 @@ def _try_to_scan(pattern: str, where: str) -> None:
         ) from error
 
 
-def _packed(files: Sequence[FileContents]) -> bytes:
+def _pack(files: Sequence[FileContents]) -> bytes:
     plain = [(file.signatures, dict(file.formats)) for file in files]
     return json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _unpacked(stored: bytes) -> list[FileContents]:
+def _unpack(stored: bytes) -> list[FileContents]:
     return [
         FileContents(
             tuple([_signature(fields) for fields in signatures]),
@@ -206,4 +211,11 @@ def _signature(fields: list[Any]) -> Signature:
         if fields[at] is not None:
             fields[at] = Text(*fields[at])
     fields[_ADVICE] = tuple([Text(*advice) for advice in fields[_ADVICE]])
+    if fields[_CASES]:
+        fields[_CASES] = tuple([_case(*case) for case in fields[_CASES]])
+    fields[_NAMES] = tuple(map(tuple, fields[_NAMES]))
     return Signature._make(fields)
+
+
+def _case(pattern: str, advice: list[list[str]]) -> Case:
+    return Case(pattern, tuple([Text(*step) for step in advice]))

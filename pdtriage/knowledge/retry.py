@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.knowledge.explain import categories
+from pdtriage.knowledge.categories import categories
 from pdtriage.knowledge.signature import Knowledge, Retry, Signature
 from pdtriage.model import Text
 from pdtriage.support.fast_namedtuple import NamedTuple

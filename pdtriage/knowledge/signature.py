@@ -21,6 +21,14 @@ Trigger = Literal[
 ]
 
 
+class Case(NamedTuple):
+    """What to do where the message of a signature says more than that it matched."""
+
+    pattern: str
+    """Found in the message; its named groups fill the slots of the advice."""
+    advice: tuple[Text, ...]
+
+
 class Signature(NamedTuple):
     """What to look for, and what it means."""
 
@@ -60,6 +68,12 @@ class Signature(NamedTuple):
     meaning: Text | None = None
     confirm: Text | None = None
     advice: tuple[Text, ...] = ()
+    instead: tuple[int, ...] = ()
+    """Places in `advice` of steps that stand in for the one above, where that falls away."""
+    cases: tuple[Case, ...] = ()
+    """The first that fits gives its advice in place of the general one."""
+    names: tuple[tuple[str, str, str], ...] = ()
+    """Slot, value, and what that value is called in commands: the package of a module."""
     samples: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -100,6 +114,7 @@ class _Contents(NamedTuple):
     clocks: tuple[Format, ...] = ()
     counters: tuple[Format, ...] = ()
     finishes: tuple[Format, ...] = ()
+    remainders: tuple[Format, ...] = ()
     recoveries: tuple[Format, ...] = ()
     troubles: tuple[Format, ...] = ()
     problems: tuple[Text, ...] = ()

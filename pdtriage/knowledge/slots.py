@@ -15,14 +15,21 @@ from pdtriage.model import Text
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.support.text_width import columns
 
-ALWAYS = ("rank", "host", "code")
-"""Slots that no pattern has to capture: who failed, where, and at which line of whose code."""
+ALWAYS = ("rank", "host", "code", "message")
+"""Slots that no pattern has to capture: who failed, where, at which line of whose code, and what
+the line says."""
 OF_A_DEATH = ("signal", "exit_code", "rss", "limit")
 """Those of signatures that tell of a death, not of a line."""
 TITLE_COLUMNS = 70
 _LONGEST = 300
+_LEAST_QUOTE = 24
+"""Columns below which what is left of a message says nothing."""
+_SECONDS = 0.2
 _SLOT = lazy_compile(r"\{([a-z_]+)\}")
 _COMMAND = lazy_compile(r"(`[^`]*`)")
+_PATH = lazy_compile(r"(?<![\w.])/[^\s'\"]+")
+_SENTENCE = lazy_compile(r"(?:\.|;|,| \(|:)(?= )|。|；")
+_UNPRINTABLE = lazy_compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _HARMLESS = lazy_compile(r"[\w@%+=:,./][\w@%+=:,./-]*", re.ASCII)
 
 
@@ -46,17 +53,94 @@ def filled(text: Text, values: Mapping[str, str]) -> Text | None:
 
 def title_with(signature: Signature, values: Mapping[str, str]) -> Text:
     """What happened, with the values if they fit into a line."""
-    if signature.full_title is not None:
-        full = filled(signature.full_title, {name: _short(v) for name, v in values.items()})
-        if full and all(columns(said) <= TITLE_COLUMNS for said in full):
-            return full
-    return signature.title
+    if signature.full_title is None:
+        return signature.title
+    called = {name: _called(signature, name, value) for name, value in values.items()}
+    short = {name: _short(value) for name, value in called.items() if name != "message"}
+    shown = Text(*(_title_in(said, short, values) for said in signature.full_title))
+    return shown if all(shown) else signature.title
 
 
-def steps_with(signature: Signature, values: Mapping[str, str]) -> tuple[Text, ...]:
+def quoting(title: Text, message: str) -> Text:
+    """A general title with the message behind it, or alone where hardly any of it had room."""
+    rest = [TITLE_COLUMNS - columns(f"{said}: ") for said in title]
+    if min(rest) < _LEAST_QUOTE:
+        return title
+    said = fitted(message, min(rest))
+    return Text(f"{title.en}: {said}", f"{title.zh}：{said}") if said else title
+
+
+def fitted(message: str, width: int) -> str:
+    """A message in at most so many columns: folders of long paths go first, then what stands
+    behind its first sentence, then words from the end."""
+    said = " ".join(_UNPRINTABLE.sub(" ", message[:2000]).replace("`", "'").split())
+    said = said.removeprefix("| ")  # the frame drawn around a group's members
+    if columns(said) > width:
+        said = _PATH.sub(lambda path: _short(path[0]), said)
+    if columns(said) > width:
+        ends = [end.start() for end in _SENTENCE.finditer(said)]
+        whole = [said[:end] for end in ends if _LEAST_QUOTE <= columns(said[:end]) <= width]
+        said = whole[-1] if whole else said
+    while columns(said) > width:
+        shorter = said.rstrip("…").rstrip().rpartition(" ")[0].rstrip(" ,;:([{'\"=")
+        said = f"{shorter} …" if shorter else ""
+    return said
+
+
+def steps_with(
+    signature: Signature, values: Mapping[str, str], message: str = ""
+) -> tuple[Text, ...]:
     """The advice that can be given."""
-    steps = [filled(step, values) for step in signature.advice]
-    return tuple([step for step in steps if step is not None])
+    advice, instead = signature.advice, signature.instead
+    for case in signature.cases:
+        groups = _groups(case.pattern, message)
+        if groups is not None:
+            advice, instead, values = case.advice, (), {**values, **groups}
+            break
+    called = {name: _called(signature, name, value) for name, value in values.items()}
+    steps: list[Text] = []
+    is_given = False
+    for place, step in enumerate(advice):
+        if place in instead and is_given:
+            continue
+        words = filled(step, called)
+        is_given = words is not None
+        if words is not None:
+            steps.append(words)
+    return tuple(steps)
+
+
+def general_steps(signature: Signature) -> tuple[Text, ...]:
+    """The advice on a page that tells of no log."""
+    steps = enumerate(signature.advice)
+    return tuple([general(step) for place, step in steps if place not in signature.instead])
+
+
+def _groups(pattern: str, message: str) -> dict[str, str] | None:
+    import regex  # only where a report is written
+
+    try:
+        found = regex.search(pattern, message[:2000], timeout=_SECONDS)
+    except TimeoutError:  # somebody's own pattern ran away: the general advice has to do
+        return None
+    return {n: v for n, v in found.groupdict().items() if v is not None} if found else None
+
+
+def _called(signature: Signature, slot: str, value: str) -> str:
+    names = (name for where, one, name in signature.names if (where, one) == (slot, value))
+    return next(names, value)
+
+
+def _title_in(said: str, values: Mapping[str, str], own: Mapping[str, str]) -> str:
+    """A title with its values, or nothing where it does not fit; a message takes what is left."""
+    before, message, after = said.partition("{message}")
+    try:
+        before, after = ("".join(_parts(part, values)) for part in (before, after))
+    except KeyError:
+        return ""
+    room = TITLE_COLUMNS - columns(before) - columns(after)
+    quote = fitted(own.get("message", ""), room) if message else ""
+    return before + quote + after if room >= 0 and bool(quote) == bool(message) else ""
 
 
 def _parts(said: str, values: Mapping[str, str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from pdtriage.analysis.authoring.check import check
 from pdtriage.knowledge import load_knowledge
-from pdtriage.knowledge.explain import categories, explain
+from pdtriage.knowledge.categories import categories, explain
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.retry import ALIKE, sentence, worth_of
 from pdtriage.model import CATEGORIES

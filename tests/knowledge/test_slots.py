@@ -11,7 +11,14 @@ import pytest
 
 from pdtriage.knowledge.load import load_knowledge
 from pdtriage.knowledge.signature import Signature
-from pdtriage.knowledge.slots import filled, general, slots_in, steps_with, title_with
+from pdtriage.knowledge.slots import (
+    filled,
+    general,
+    general_steps,
+    slots_in,
+    steps_with,
+    title_with,
+)
 from pdtriage.model import Text
 from pdtriage.support.text_width import columns
 
@@ -43,6 +50,27 @@ def test_a_page_about_no_log_names_the_slot() -> None:
 def test_a_step_whose_value_is_missing_falls_away() -> None:
     steps = steps_with(SIGNATURE, {"module": "cv2"})
     assert steps == (text("Run `pip install cv2`."), text("Ask somebody."))
+
+
+def test_a_step_stands_in_for_the_one_above_it() -> None:
+    signature = SIGNATURE._replace(instead=(1,))
+    look = text("Look at x.bin.")
+    assert steps_with(signature, {"path": "x.bin"})[0] == look
+    one = steps_with(signature, {"module": "cv2", "path": "x.bin"})
+    assert one == (text("Run `pip install cv2`."), text("Ask somebody."))
+    assert [step.en for step in general_steps(signature)] == [
+        "Run `pip install <module>`.",
+        "Ask somebody.",
+    ]
+
+
+def test_no_answer_gives_the_same_step_twice() -> None:
+    """With all values known, a step that does without them is not given beside the one with."""
+    for signature in load_knowledge().signatures.values():
+        slots = slots_in(*signature.advice)
+        steps = steps_with(signature, dict.fromkeys(slots, "7"), "")
+        beginnings = [" ".join(step.en.split()[:5]) for step in steps]
+        assert len(set(beginnings)) == len(beginnings), (signature.id, beginnings)
 
 
 def test_a_title_without_its_value_is_the_general_one() -> None:
@@ -108,3 +136,45 @@ def test_the_answer_names_the_module() -> None:
         title_with(signature, values).en == "The Python module paddlenlp.trainer is not installed"
     )
     assert "`python -m pip install paddlenlp`" in steps_with(signature, values)[0].zh
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "x" * 10_000,
+        "E: " + "word " * 3000,
+        "a\x1b[31mb\u202ec\nd `id` $(id)",
+        "路径 " * 400,
+        "",
+        "| ",
+    ],
+)
+def test_whatever_a_message_is_its_title_is_one_plain_line(message: str) -> None:
+    signature = SIGNATURE._replace(full_title=text("{message}"))
+    title = title_with(signature, {"message": message})
+    assert title.en
+    assert title.en.isprintable()
+    assert "`" not in title.en
+    assert columns(title.en) <= 70
+
+
+def test_an_exception_gets_the_advice_of_its_class() -> None:
+    signature = load_knowledge().signatures["python.exception"]
+    message = "FileNotFoundError: [Errno 2] No such file or directory: '/mnt/x y/$(id)'"
+    steps = steps_with(signature, {"message": message, "code": "train.py:3"}, message)
+    assert "`ls -ld '/mnt/x y/$(id)'`" in steps[0].en
+    assert "`ls -ld '/mnt/x y/$(id)'`" in steps[0].zh
+    other = steps_with(signature, {"code": "train.py:3"}, "MyOwnError: no")
+    assert other[0] == Text(
+        "Open train.py:3: it raised this.", "打开 train.py:3，异常由这一行抛出。"
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("cv2", "opencv-python-headless"), ("yaml", "pyyaml"), ("x1", "x1")]
+)
+def test_a_package_is_installed_by_its_own_name(module: str, package: str) -> None:
+    signature = load_knowledge().signatures["import.module-not-found"]
+    values = {"module": module, "package": module}
+    assert f"`python -m pip install {package}`" in steps_with(signature, values)[0].en
+    assert module in title_with(signature, values).en

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.knowledge import Knowledge, load_knowledge
-from pdtriage.knowledge.explain import categories, explain, similar
+from pdtriage.knowledge.categories import categories, explain, similar
 from pdtriage.model import CATEGORIES
 from tests.knowledge.builders import SOUND
 

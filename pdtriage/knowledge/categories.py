@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from pdtriage.knowledge.signature import Knowledge, Retry, Signature
-from pdtriage.knowledge.slots import general
+from pdtriage.knowledge.slots import general, general_steps
 from pdtriage.model import Text
 
 if sys.version_info >= (3, 11):
@@ -94,7 +94,7 @@ def _of_signature(signature: Signature) -> Explanation:
         category=category,
         meaning=signature.meaning or (category.meaning if category else None),
         confirm=general(confirm) if confirm else None,
-        advice=tuple(map(general, signature.advice)) or (category.advice if category else ()),
+        advice=general_steps(signature) or (category.advice if category else ()),
         signature=signature,
     )
 
