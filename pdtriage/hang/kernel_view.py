@@ -83,6 +83,15 @@ def descendants_of(pid: int, children: dict[int, list[int]]) -> list[int]:
     return below
 
 
+def children_of(pid: int) -> list[int]:
+    """Those its main thread has started; none where the kernel does not list them."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
+            return [int(word) for word in stream.read().split()]
+    except (OSError, ValueError):
+        return []
+
+
 def waits_in(pid: int) -> str:
     """The system call its main thread waits in, by name where we know it, else the place in the
     kernel; empty while it runs."""
@@ -97,11 +106,6 @@ def waits_in(pid: int) -> str:
     return known or _wait_channel(pid)
 
 
-def commands_of(pids: Iterable[int]) -> dict[int, list[str]]:
-    """Their command lines."""
-    return {pid: _command_of(pid) for pid in pids}
-
-
 def environment_value(pid: int, name: str) -> str | None:
     """A variable that a process was started with; None where it has none or we may not look."""
     try:
@@ -114,14 +118,6 @@ def environment_value(pid: int, name: str) -> str | None:
         if item.startswith(begin):
             return os.fsdecode(item[len(begin) :])
     return None
-
-
-def _command_of(pid: int) -> list[str]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as stream:
-            return [os.fsdecode(word) for word in stream.read().split(b"\0")[:-1]]
-    except OSError:
-        return []
 
 
 def _wait_channel(pid: int) -> str:
@@ -215,3 +211,50 @@ _CALLS: dict[str, dict[int, str]] = {
     },
 }
 """Those a process may wait in for long, by machine."""
+
+
+class RankVitals(NamedTuple):
+    """One rank at one look."""
+
+    state: str
+    memory: int
+    """Bytes, without its loader workers: what these share with it would count twice."""
+    cpu: float | None
+    """Share of a core since the look before; None at the first."""
+    helpers_cpu: float | None
+    """Of its loader workers together."""
+
+
+class VitalsWatch:
+    """Reads two small files of the kernel a rank, and one a loader worker."""
+
+    def __init__(self) -> None:
+        self._used: dict[int, float] = {}
+        self._looked_at: float | None = None
+
+    def look(self, now: float, pids: Iterable[int]) -> dict[int, RankVitals]:
+        """Those that are there; others are left out."""
+        passed = 0.0 if self._looked_at is None else now - self._looked_at
+        before, self._used, self._looked_at = self._used, {}, now
+        found = {}
+        for pid in pids:
+            vitals = vitals_of(pid)
+            if vitals is None or vitals.state in "ZX":
+                continue
+            self._used[pid] = vitals.cpu_seconds
+            helpers = [self._share(child, before, passed) for child in children_of(pid)]
+            known = [share for share in helpers if share is not None]
+            own = _share(vitals.cpu_seconds, before.get(pid), passed)
+            found[pid] = RankVitals(vitals.state, vitals.memory, own, sum(known) if known else None)
+        return found
+
+    def _share(self, pid: int, before: dict[int, float], passed: float) -> float | None:
+        vitals = vitals_of(pid)
+        if vitals is None:
+            return None
+        self._used[pid] = vitals.cpu_seconds
+        return _share(vitals.cpu_seconds, before.get(pid), passed)
+
+
+def _share(used: float, before: float | None, passed: float) -> float | None:
+    return None if before is None or passed <= 0 else max(0.0, used - before) / passed

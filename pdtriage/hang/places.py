@@ -28,7 +28,7 @@ _NATIVE_WAITS = ("gloo::", "nccl", "bkcl", "Hccl", "ProcessGroup", "TCPStore")
 STOPPED = frozenset("Tt")
 
 
-class StackPlace(NamedTuple):
+class CallSite(NamedTuple):
     """Where a process stands, in the words of whoever wrote the script."""
 
     frame: Frame | None
@@ -37,14 +37,12 @@ class StackPlace(NamedTuple):
     """What that calls: a collective, a function of a library; else the function itself."""
     collective: bool
     """It waits there for other ranks."""
-    system_call: str = ""
-    """Where only the kernel told of it."""
 
 
 class StackGroup(NamedTuple):
     """Processes in one place."""
 
-    where: StackPlace
+    where: CallSite
     members: tuple[ProcessStack, ...]
 
     @property
@@ -72,24 +70,24 @@ def fold_of(taken: Standstill) -> StackFold:
     return StackFold(groups, _odd_ones(ranks, groups))
 
 
-def place_of(stack: ProcessStack) -> StackPlace:
+def call_site_of(stack: ProcessStack) -> CallSite:
     """Where its main thread stands."""
     frames = stack.frames
     if not frames:
-        return StackPlace(None, stack.waits_in, False, stack.waits_in)
+        return CallSite(None, stack.waits_in, False)
     own = next((at for at, frame in enumerate(frames) if not is_library(frame.file)), None)
     collective = _collective_of(frames[: len(frames) if own is None else own])
     hidden = any(mark in name for name in stack.native for mark in _NATIVE_WAITS)
     if own is None:
         doing = collective or _short(frames[0])
-        return StackPlace(frames[0], doing, bool(collective) or hidden)
+        return CallSite(frames[0], doing, bool(collective) or hidden)
     called = _short(frames[own - 1]) if own else _short(frames[0])
-    return StackPlace(frames[own], collective or called, bool(collective) or hidden)
+    return CallSite(frames[own], collective or called, bool(collective) or hidden)
 
 
 def helpers_in_the_way(stack: ProcessStack, stacks: Iterable[ProcessStack]) -> list[ProcessStack]:
     """Loader workers a rank waits for: those that are not idle themselves."""
-    if not _waits_for_data(stack):
+    if not waits_for_data(stack):
         return []
     own = [one for one in stacks if one.helper and one.rank == stack.rank and one.frames]
     return [one for one in own if not is_library(_own_frame(one).file)]
@@ -101,9 +99,9 @@ def is_library(file: str) -> bool:
 
 
 def _grouped(stacks: Sequence[ProcessStack]) -> tuple[StackGroup, ...]:
-    places: dict[StackPlace, list[ProcessStack]] = {}
+    places: dict[CallSite, list[ProcessStack]] = {}
     for stack in stacks:
-        places.setdefault(place_of(stack), []).append(stack)
+        places.setdefault(call_site_of(stack), []).append(stack)
     groups = [StackGroup(place, tuple(members)) for place, members in places.items()]
     return tuple(sorted(groups, key=lambda group: (-len(group.members), group.ranks)))
 
@@ -132,7 +130,7 @@ def _odd_ones(
     return alone if len(alone) * 2 < len(ranks) else ()
 
 
-def _waits_for_others(place: StackPlace) -> int:
+def _waits_for_others(place: CallSite) -> int:
     if place.collective:
         return 2
     return int(place.doing in _MAY_WAIT)
@@ -155,12 +153,12 @@ def _collective_of(frames: Sequence[Frame]) -> str:
     return ""
 
 
-def _waits_for_data(stack: ProcessStack) -> bool:
+def waits_for_data(stack: ProcessStack) -> bool:
     return any(_LOADING in frame.file for frame in stack.frames)
 
 
 def _own_frame(stack: ProcessStack) -> Frame:
-    frame = place_of(stack).frame
+    frame = call_site_of(stack).frame
     return stack.frames[0] if frame is None else frame
 
 

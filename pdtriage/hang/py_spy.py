@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import IO
 
+from pdtriage.hang.stack_signal import ptrace_scope
 from pdtriage.model.logs import Frame
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
@@ -25,7 +26,6 @@ AT_ONCE = 8
 MOST_FRAMES = 64
 MOST_BYTES = 16 << 20
 _TICK = 0.02
-_PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 MISSING = Text(
     "py-spy is not installed: `pip install 'pdtriage[hang]'` shows where in Python each process is",
     "未安装 py-spy：执行 `pip install 'pdtriage[hang]'` 后可显示每个进程停在 Python 的哪一行",
@@ -41,7 +41,7 @@ class PythonStack(NamedTuple):
     """Why there is none."""
 
 
-class _Asked(NamedTuple):
+class _Dump(NamedTuple):
     pid: int
     process: subprocess.Popen[bytes]
     output: IO[bytes]
@@ -68,7 +68,7 @@ def python_stacks(
         return {pid: PythonStack(refusal=MISSING.en) for pid in pids}
     deadline = time.monotonic() + seconds
     left = [(pid, native and pid not in stopped, not native or pid in stopped) for pid in pids]
-    running: list[_Asked] = []
+    running: list[_Dump] = []
     answers: dict[int, PythonStack] = {}
     try:
         while (left or running) and time.monotonic() < deadline:
@@ -99,7 +99,7 @@ def how_to_allow(refusals: Sequence[str]) -> Text | None:
         return MISSING
     if not any("ermission" in refusal or "not permitted" in refusal for refusal in refusals):
         return None
-    scope = _ptrace_scope()
+    scope = ptrace_scope()
     if scope in ("1", "2", "3"):
         return Text(
             f"the kernel forbids looking into other processes (kernel.yama.ptrace_scope is {scope})"
@@ -112,7 +112,7 @@ def how_to_allow(refusals: Sequence[str]) -> Text | None:
         "looking into other processes is forbidden here: start the container with "
         "`--cap-add=SYS_PTRACE`, or run pdtriage as the user of the job, to see Python stacks",
         "此处不允许查看其他进程：以 `--cap-add=SYS_PTRACE` 启动容器，"
-        "或以作业所属用户运行 pdtriage，才能看到 Python 调用栈",
+        "或以任务所属用户运行 pdtriage，才能看到 Python 调用栈",
     )
 
 
@@ -142,17 +142,17 @@ def _stack_of(listed: Sequence[dict[str, object]]) -> PythonStack:
     return PythonStack(tuple(frames), tuple(native), "" if frames else "no Python is there")
 
 
-def _ask(program: str, pid: int, native: bool, gently: bool) -> _Asked:
+def _ask(program: str, pid: int, native: bool, gently: bool) -> _Dump:
     words = [program, "dump", "--json", "--full-filenames", "--pid", str(pid)]
     words += ["--native"] if native else ["--nonblocking"] if gently else []
     output = tempfile.TemporaryFile()  # noqa: SIM115 (whoever takes the answer closes it)
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
     )
-    return _Asked(pid, process, output, native, gently)
+    return _Dump(pid, process, output, native, gently)
 
 
-def _answer(asked: _Asked) -> PythonStack:
+def _answer(asked: _Dump) -> PythonStack:
     with asked.output as output:
         output.seek(0)
         content = output.read(MOST_BYTES)
@@ -167,11 +167,3 @@ def _reasons(text: str) -> Iterator[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     yield from (line for line in lines if "ermission" in line or "not permitted" in line)
     yield from (line.removeprefix("Error: ") for line in lines if line.startswith("Error:"))
-
-
-def _ptrace_scope() -> str:
-    try:
-        with open(_PTRACE_SCOPE, encoding="ascii") as stream:
-            return stream.read().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

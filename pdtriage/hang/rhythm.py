@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
 
+from pdtriage.model import Progress
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 LEAST_STEPS = 5
@@ -69,6 +72,8 @@ class RhythmState(NamedTuple):
     limit: float
     """Seconds that this job may stand still."""
     learned: bool
+    stepless: float
+    """Seconds since a step, or data that a rank read or wrote."""
 
     @property
     def stands(self) -> bool:
@@ -110,7 +115,7 @@ class JobRhythm:
         still, stepless = now - self._moved_at, now - max(self._stepped_at, self._busy_at)
         if self.learned and stepless >= LINES_ONLY * limit:
             still = max(still, stepless)
-        return RhythmState(still, limit, self.learned)
+        return RhythmState(still, limit, self.learned, stepless)
 
     @property
     def learned(self) -> bool:
@@ -176,3 +181,22 @@ def behind(samples: Mapping[int, RankSample]) -> Sequence[int]:
         return []
     least = min(known.values())
     return [pid for pid, position in known.items() if position == least]
+
+
+def rhythm_of(progress: Sequence[Progress]) -> float | None:
+    """Seconds from one line that tells a step to the next, at the pace of the whole log.
+
+    Only some of these lines are known; the last two are neighbours.
+    """
+    paces = [
+        (later.time - earlier.time) / (later.step - earlier.step)
+        for earlier, later in pairwise(progress)
+        if later.time is not None
+        and earlier.time is not None
+        and later.step > earlier.step
+        and later.epoch == earlier.epoch
+        and later.time > earlier.time
+    ]
+    if not paces or progress[-1].step <= progress[-2].step:
+        return None
+    return median(paces) * (progress[-1].step - progress[-2].step)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pdtriage.hang.kernel_view import children_by_parent, descendants_of, vitals_of, waits_in
 from pdtriage.hang.places import STOPPED
 from pdtriage.hang.py_spy import PythonStack, how_to_allow, python_stacks
+from pdtriage.hang.written_stacks import written_stacks
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -15,6 +16,8 @@ from pdtriage.support.language import Text
 MOST_HELPERS = 8
 """Of one rank: what one loader worker waits for, the others do as well."""
 MOST_RANKS = 256
+WRITTEN_IN = 10.0
+"""Seconds, for processes that write their stacks themselves."""
 
 
 class StackTarget(NamedTuple):
@@ -50,9 +53,11 @@ def take_stacks(
     pids = [stack.pid for stack in listed if not stack.helper]
     pids += [stack.pid for stack in listed if stack.helper]
     answers = python_stacks(pids, seconds, native=native, stopped=held)
-    stacks = [_joined(stack, answers.get(stack.pid)) for stack in listed]
-    refused = [a.refusal for a in answers.values() if a.refusal]
-    allow = how_to_allow(refused) if len(refused) == len(answers) and answers else None
+    refused = [pid for pid in pids if not (answer := answers.get(pid)) or not answer.frames]
+    written = written_stacks([pid for pid in refused if pid not in held], WRITTEN_IN)
+    stacks = [_joined(stack, answers.get(stack.pid), written.get(stack.pid)) for stack in listed]
+    told = len(refused) < len(pids) or written
+    allow = None if told else how_to_allow([answer.refusal for answer in answers.values()])
     return TakenStacks(tuple(stacks), (allow,) if allow is not None else ())
 
 
@@ -73,11 +78,16 @@ def _by_kernel(pid: int, target: StackTarget, *, helper: bool) -> ProcessStack |
     )
 
 
-def _joined(stack: ProcessStack, answer: PythonStack | None) -> ProcessStack:
-    if answer is None or not answer.frames:
-        return stack
-    frames = _since_fork(answer.frames) if stack.helper else answer.frames
-    return stack._replace(frames=frames, native=answer.native, source="py-spy")
+def _joined(
+    stack: ProcessStack, answer: PythonStack | None, written: tuple[Frame, ...] | None
+) -> ProcessStack:
+    if answer is not None and answer.frames:
+        frames = _since_fork(answer.frames) if stack.helper else answer.frames
+        return stack._replace(frames=frames, native=answer.native, source="py-spy")
+    if written:
+        frames = _since_fork(written) if stack.helper else written
+        return stack._replace(frames=frames, source="faulthandler")
+    return stack
 
 
 def _since_fork(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:

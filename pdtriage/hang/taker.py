@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pdtriage.hang.take import StackTarget, TakenStacks, take_stacks
 from pdtriage.model.stacks import Standstill
-from pdtriage.record.stacks import plain_standstill, read_standstill
+from pdtriage.record.stack_codec import plain_standstill, read_standstill
 from pdtriage.support.language import Text
 
 BEYOND = 5.0

@@ -58,7 +58,7 @@ class Alerts:
             pid = log.process.pid if log.process else 0
             over = pid in dead
             due = undecided is not None and (over or moment - undecided.since >= PATIENCE)
-            if not (log.is_suspicious() or due) or not log.may_be_asked():
+            if not (log.is_suspicious() or due) or not log.may_take_facts():
                 continue
             if self.only is None or pid in self.only:
                 alerts += self._in_log(log, moment, over)

@@ -119,6 +119,8 @@ class FollowedLog:
         self.grown = time.monotonic()
         """When it last grew."""
         self.step: Progress | None = None
+        self.evaluating = False
+        """The last it wrote of its progress is of an evaluation."""
         self.more = False
         """The last piece was a full one: there is more to read at once."""
         self._suspicious = False
@@ -170,7 +172,7 @@ class FollowedLog:
     def check_name(self) -> None:
         self._tail.check_name()
 
-    def may_be_asked(self) -> bool:
+    def may_take_facts(self) -> bool:
         """Not at once again after a costly question."""
         return time.monotonic() >= self._rest_until
 
@@ -182,7 +184,7 @@ class FollowedLog:
         self._feed()
         facts = self._scanner.facts()
         if self._before is not None:
-            facts = _joined(self._before, facts, self.unread)
+            facts = _join_facts(self._before, facts, self.unread)
         rest = REST_FACTOR * (time.thread_time() - began)
         self._rest_until = time.monotonic() + min(LONGEST_REST, rest)
         return facts._replace(file=self._stamped())
@@ -194,7 +196,7 @@ class FollowedLog:
         if unread:
             self._feed()
             facts = self._scanner.facts()
-            self._before = _joined(self._before, facts, 0) if self._before else facts
+            self._before = _join_facts(self._before, facts, 0) if self._before else facts
             self.unread += unread
             self._seam = self._window = b""
             self._scanner = FileScanner(
@@ -214,10 +216,14 @@ class FollowedLog:
         whole = self._window
         end = whole[whole.rfind(b"\n", 0, -STEP_TAIL) + 1 :]  # mostly a last line tells
         for text in (end, whole):
-            steps = scan(self.file, [text], self._engine).progress
-            if steps or len(text) == len(whole):
+            facts = scan(self.file, [text], self._engine)
+            if facts.progress or len(text) == len(whole):
                 break
-        self.step = steps[-1] if steps else self.step
+        stepped = facts.progress[-1].line if facts.progress else 0
+        evaluated = [event.line for event in facts.events if "evaluated" in event.says]
+        if stepped or evaluated:
+            self.evaluating = max(evaluated, default=0) > stepped
+        self.step = facts.progress[-1] if facts.progress else self.step
         # The last line may still be growing: it is looked at again together with what follows.
         self._window = self._window[self._window.rfind(b"\n") + 1 :][-LONGEST_LINE:]
 
@@ -251,7 +257,7 @@ class FollowedLog:
         return self.file._replace(size=status.st_size, modified=status.st_mtime)
 
 
-def _joined(before: FileFacts, after: FileFacts, unread: int) -> FileFacts:
+def _join_facts(before: FileFacts, after: FileFacts, unread: int) -> FileFacts:
     """The facts of a log, a part of which was left out."""
     notes = [*before.notes, *after.notes]
     if unread:

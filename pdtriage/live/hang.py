@@ -11,18 +11,22 @@ from typing import Literal
 
 from pdtriage.hang.places import fold_of
 from pdtriage.hang.rhythm import HangLimits, JobRhythm, RankSample, RhythmState
+from pdtriage.hang.stack_words import summary_of
 from pdtriage.hang.take import StackTarget, TakenStacks
 from pdtriage.hang.taker import take_elsewhere
-from pdtriage.hang.words import summary_of
 from pdtriage.launch.options.secret import SECRET_VARIABLE
+from pdtriage.launch.supervise.events import PeerSilent
 from pdtriage.launch.supervise.processes import HELPERS
 from pdtriage.live.log_follower import ProcessStatus
 from pdtriage.model.stacks import StacksReason, Standstill
+from pdtriage.record.schema import named_node
 from pdtriage.support.language import Text
 
 LOOK_EVERY = 1.0
 SECONDS = 20.0
 """For taking all stacks."""
+LAST_WORDS = 30.0
+"""Seconds; a rank that gives up waiting says so, and then it ends."""
 OnHang = Literal["report", "stacks", "stop"]
 
 
@@ -49,6 +53,8 @@ class HangMonitor:
         """The last, while the job has not moved since."""
         self.gone: list[int] = []
         """Ranks that have ended with 0."""
+        self._spoke_at: float | None = None
+        """When somebody wrote a line, and no more, after the last standstill was seen."""
         self._wanted: StacksReason | None = None
         self._wake = threading.Event()
         self._leaving = False
@@ -91,14 +97,25 @@ class HangMonitor:
             elif state.stands and not self._limits.off:
                 if self.standstill is None:
                     self._take("hang", state)
-            elif self.standstill is not None and state.still < self.standstill.limit_or(0.0):
+            elif self.standstill is not None and self._has_moved_on(self.standstill, state):
                 self._tell(self.standstill._replace(moved_on=True, stacks=()))
                 self.standstill = None
+
+    def _has_moved_on(self, last: Standstill, state: RhythmState) -> bool:
+        """By a step or data at once; by a line when nobody died of what that said."""
+        limit = last.limit_or(0.0)
+        if state.still >= limit:
+            self._spoke_at = None
+            return False
+        if state.stepless < limit:
+            return True
+        self._spoke_at = self._spoke_at or time.monotonic()
+        return time.monotonic() - self._spoke_at >= LAST_WORDS
 
     def _take(self, reason: StacksReason, state: RhythmState) -> None:
         taken = TakenStacks(())
         if reason != "hang" or self._on_hang != "report":
-            taken = take_elsewhere(self._targets(), SECONDS, _environment(), HELPERS.add)
+            taken = take_elsewhere(self._targets(), SECONDS, helper_environment(), HELPERS.add)
         found = Standstill(
             time.time(),
             reason,
@@ -109,19 +126,19 @@ class HangMonitor:
             taken.notes,
         )
         if state.stands and not self._limits.off:
-            self.standstill = found
+            self.standstill = found.succeeding(self.standstill)
         if not self._leaving:
             self._tell(found)
 
 
-def alarm_text(found: Standstill, furthest_behind: str) -> Text:
-    """What people are told at once."""
+def alarm_text(found: Standstill, furthest_behind: str, silent: Sequence[PeerSilent] = ()) -> Text:
+    """What people are told at once; `silent` are nodes that do not answer."""
     if found.reason != "hang" and found.reason != "timeout":
         head = Text("stacks as asked for", "按要求取得的调用栈")
     else:
         head = Text(
             f"the job has not moved for {found.still:.0f} s",
-            f"作业已 {found.still:.0f} 秒没有前进",
+            f"任务已 {found.still:.0f} 秒没有前进",
         )
         if furthest_behind:
             head = Text(
@@ -131,6 +148,13 @@ def alarm_text(found: Standstill, furthest_behind: str) -> Text:
     if found.stacks:
         said = summary_of(found, fold_of(found))
         head = Text(f"{head.en}: {said.en}", f"{head.zh}：{said.zh}")
+    for peer in silent:
+        name = named_node(peer.node, peer.host)
+        seconds = found.time - peer.since
+        head = Text(
+            f"{head.en}; {name.en} has not answered for {seconds:.0f} s",
+            f"{head.zh}；{name.zh}已 {seconds:.0f} 秒没有应答",
+        )
     for note in found.notes[:1]:
         head = Text(f"{head.en} ({note.en})", f"{head.zh}（{note.zh}）")
     return head
@@ -160,5 +184,6 @@ def _step(process: ProcessStatus) -> tuple[int, int]:
     return process.epoch or 0, process.step or 0
 
 
-def _environment() -> dict[str, str]:
+def helper_environment() -> dict[str, str]:
+    """Of a process that helps us: all but the secret of the job."""
     return {name: value for name, value in os.environ.items() if name != SECRET_VARIABLE}

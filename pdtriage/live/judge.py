@@ -10,7 +10,17 @@ from pdtriage.analysis.job import Job
 from pdtriage.knowledge.retry import worth_of
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
 from pdtriage.live.log_follower import LogFollower
-from pdtriage.model import Cause, Exit, Report, Restart, Run, RunFacts
+from pdtriage.model import (
+    SENDER_PROGRAM,
+    Cause,
+    Event,
+    Exit,
+    Rank,
+    Report,
+    Restart,
+    Run,
+    RunFacts,
+)
 from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.report.words import numbers
 from pdtriage.runs import assemble
@@ -18,6 +28,7 @@ from pdtriage.runs.peer_ranks import facts_of
 from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk
 from pdtriage.sources.display_path import display_roots, join
+from pdtriage.support.cgroup import read_text
 from pdtriage.support.language import Language, Text
 from pdtriage.verdict.attempt_comparison import MOST, furthest
 
@@ -50,11 +61,12 @@ class LaunchJudge:
             return Conclusion(report.verdict)
         cause = report.root_causes[0]
         ending = _exit_of(run, cause.role, cause.rank)
+        gone = run.vanished[0].signal if run.vanished and cause.role == "launcher" else None
         return Conclusion(
             report.verdict,
             cause.ranks,
             code=ending.code if ending else None,
-            signal=ending.signal if ending else None,
+            signal=ending.signal if ending else gone,
             stopped=bool(ending and ending.stopped),
             role=cause.role,
             failure=self._failure(cause, run),
@@ -92,7 +104,7 @@ class LaunchJudge:
             self._follower.engine.knowledge,
             on_all_ranks=1 < len(workers) <= len(cause.ranks),
         )
-        return Failure(_titled(cause), cause.fingerprint, *worth, _reached(run))
+        return Failure(_title_of(cause), cause.fingerprint, *worth, _last_position(run))
 
     def _judge(self, record: RunRecord, seconds: float) -> tuple[Report, RunFacts]:
         """The report on what was written and recorded so far."""
@@ -110,7 +122,10 @@ class LaunchJudge:
             run._replace(run=Run(index, 1, index - 1, run.run.started, run.run.ended))
             for index, run in enumerate(launch, 1)
         ]
-        attempts[-1] = attempts[-1]._replace(unread=self._follower.has_unread())
+        attempts[-1] = attempts[-1]._replace(
+            unread=self._follower.has_unread(),
+            ranks=tuple(map(_with_programs, attempts[-1].ranks)),
+        )
         sources = [
             Source(there.file, Disk(os.path.join(self._folder, own.file.path)))
             for own, there in zip(facts, placed, strict=True)
@@ -120,7 +135,20 @@ class LaunchJudge:
         return job.report("last", self._language), job.runs[-1]
 
 
-def _titled(cause: Cause) -> Text:
+def _with_programs(rank: Rank) -> Rank:
+    """With the names of those who sent it signals, as long as they are there to be looked at."""
+    if not any("sender" in event.fields for _, event in rank.events):
+        return rank
+    return rank._replace(events=tuple((file, _with_program(event)) for file, event in rank.events))
+
+
+def _with_program(event: Event) -> Event:
+    pid = event.fields.get("sender", "")
+    name = (read_text(f"/proc/{pid}/comm") or "").strip() if pid.isdecimal() else ""
+    return event._replace(fields={**event.fields, SENDER_PROGRAM: name}) if name else event
+
+
+def _title_of(cause: Cause) -> Text:
     if cause.rank is None:
         return cause.title
     many = len(cause.ranks) > 1
@@ -129,7 +157,7 @@ def _titled(cause: Cause) -> Text:
     return Text(f"{who}: {cause.title.en}", f"{who.replace('ranks', 'rank')}：{cause.title.zh}")
 
 
-def _reached(run: RunFacts) -> Reached | None:
+def _last_position(run: RunFacts) -> Reached | None:
     reached = furthest(run)
     return None if reached is None else Reached(step=reached[1], epoch=reached[0])
 

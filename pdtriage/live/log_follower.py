@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pdtriage.live.pace_watch import PaceWatch
 from pdtriage.record.schema import PeerRecord, ProcessRecord
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
@@ -40,15 +41,27 @@ class ProcessStatus(NamedTuple):
     """When it last did, by the monotonic clock."""
     pid: int = 0
     """0 where it is not known."""
+    role: str = ""
+    """Empty where nobody knows whose log it is."""
+    rank: int | None = None
+    evaluating: bool = False
+    """The last it wrote of its progress is of an evaluation."""
 
 
 class LogFollower:
     """Reads on when it is told to, and knows what the logs it was given say."""
 
     def __init__(
-        self, on_alert: Callable[[Text], None], parsers: Sequence[Path] = (), *, events: bool = True
+        self,
+        on_alert: Callable[[Text], None],
+        parsers: Sequence[Path] = (),
+        *,
+        events: bool = True,
+        on_warning: Callable[[Text], None] | None = None,
     ) -> None:
-        """`events` says whether to ask the kernel for changes of the folder."""
+        """`events` says whether to ask the kernel for changes of the folder; `on_warning` is told
+        of what is no failure."""
+        self._on_warning = on_warning or on_alert
         self._on_alert = on_alert
         self._parsers = parsers
         self._events = events
@@ -63,6 +76,7 @@ class LogFollower:
         self._watch: FolderWatch | None = None
         self._steps_read_at = 0.0
         self._stale_steps: list[FollowedLog] = []
+        self._pace = PaceWatch()
 
     def follow(self, process: ProcessRecord, folder: str) -> None:
         """Follow the log of a process that was just started."""
@@ -161,6 +175,7 @@ class LogFollower:
         self._dead.clear()
         self._peers.clear()
         self._only_of = None
+        self._pace = PaceWatch()
         self.statuses = ()
         if self.alerts is not None:
             from pdtriage.live.alerts import Alerts
@@ -226,16 +241,19 @@ class LogFollower:
         while self._stale_steps and time.monotonic() < moment + STEPS_BUDGET:
             self._stale_steps.pop().read_step()
         self.statuses = tuple(_status_of(log) for log in self._logs.values())
+        for text in self._pace.look(moment, self._logs.values()):
+            self._on_warning(text)
 
 
 def _status_of(log: FollowedLog) -> ProcessStatus:
     from pdtriage.live.alerts import name_of
 
-    step = log.step
+    step, process = log.step, log.process
     return ProcessStatus(
         name_of(log),
         step.step if step else None,
         step.epoch if step else None,
         log.grown,
-        log.process.pid if log.process else 0,
+        *((process.pid, process.role, process.rank) if process else (0, "", None)),
+        log.evaluating,
     )

@@ -19,6 +19,7 @@ from pdtriage.launch.supervise.events import (
     Interrupted,
     LaunchEvent,
     Noted,
+    PeerBack,
     PeerDiffers,
     PeerSilent,
     PeerSpoke,
@@ -33,16 +34,21 @@ from pdtriage.launch.supervise.events import (
 )
 from pdtriage.live.reader_link import ReaderLink
 from pdtriage.live.wire import Setup
-from pdtriage.record.schema import PeerRecord, ProcessRecord
+from pdtriage.record.schema import DeathRecord, PeerRecord, ProcessRecord
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.language import Language, Text
 
 if TYPE_CHECKING:
     # Imported when all processes have been started.
+    from pdtriage.hang.kernel_view import VitalsWatch
+    from pdtriage.hang.rank_states import RankLook
     from pdtriage.hang.rhythm import RankSample
     from pdtriage.hang.take import StackTarget
+    from pdtriage.live.card_watch import CardWatch
     from pdtriage.live.hang import HangMonitor
+    from pdtriage.live.rank_table import RankTable
     from pdtriage.live.view import View
-    from pdtriage.model import Standstill
+    from pdtriage.model import CardEvent, Standstill
 
 PATIENCE = 30.0
 """Seconds a terminal that takes nothing (stopped, scrolled back) may hold up the end."""
@@ -68,15 +74,21 @@ class LiveObserver:
     ) -> None:
         self.language = language
         setup = Setup(tuple(map(str, parsers)), folder, language)
-        self.reader = ReaderLink(self._alert, setup, budget)
+        self.reader = ReaderLink(self._take_alert, setup, budget)
         self._out = sys.stdout.buffer if out is None else out
         self._err = sys.stderr if err is None else err
         self._console = Console(language, lines=_TextTo(self._print))
         self._view: View | None = None
+        self._table: RankTable | None = None
+        self._vitals: VitalsWatch | None = None
+        self._ended: dict[int, str] = {}
         self._note_silence: Callable[[Text], None] | None = None
         self._supervised: Supervised | None = None
         self._hang: HangMonitor | None = None
+        self._cards: CardWatch | None = None
         self._alive: set[int] = set()
+        self._silent: dict[int, PeerSilent] = {}
+        """Nodes that do not answer."""
         self._flags = LaunchFlags()
         self._processes: list[tuple[ProcessRecord, str]] = []
         self._dead = 0
@@ -108,8 +120,8 @@ class LiveObserver:
             self._dead += 1
             self.reader.mark_dead(event.death.pid)
             self._see_death(event)
-        elif isinstance(event, (PeerSilent, PeerDiffers)):
-            self._warnings += 1
+        elif isinstance(event, (PeerSilent, PeerDiffers, PeerBack)):
+            self._peer_changed(event)
         elif isinstance(event, (Restarting, Reforming)):
             self._start_over()
         self._console.notice(event)
@@ -127,6 +139,7 @@ class LiveObserver:
     def close(self) -> None:
         """Leave nothing behind, at once."""
         self._end_hang_watch()
+        self._end_card_watch()
         self._close_view(0.5)
         self.reader.close()
 
@@ -147,6 +160,8 @@ class LiveObserver:
             self._show(self._view, started.process, started.folder)
 
     def _go_live(self) -> None:
+        from pdtriage.hang.kernel_view import VitalsWatch
+        from pdtriage.live.rank_table import RankTable
         from pdtriage.live.screen import screen_for
         from pdtriage.live.view import StatusLine, View, parse_ranks
 
@@ -158,7 +173,16 @@ class LiveObserver:
         )
         screen = screen_for(self._out, self._err)
         ranks = parse_ranks(flags.ranks)
-        view = View(screen, status.text, ranks, quiet=flags.quiet, language=self.language)
+        self._vitals = VitalsWatch()
+        self._table = table = RankTable(self._looks, self.language, color=screen.color)
+        view = View(
+            screen,
+            status.text,
+            ranks,
+            quiet=flags.quiet,
+            language=self.language,
+            above=table.lines,
+        )
         for process, folder in self._processes:
             self._show(view, process, folder)
         try:
@@ -176,26 +200,63 @@ class LiveObserver:
     def _start_over(self) -> None:
         """The next attempt writes into the same files; what this one wrote is judged."""
         self._end_hang_watch()
+        self._end_card_watch()
         self._close_view(BETWEEN)
         self.reader.start_over()
         self._processes.clear()
         self._alive.clear()
+        self._silent.clear()
+        self._ended.clear()
         self._dead = 0
 
+    def _compare_stacks(self, spoke: PeerSpoke) -> None:
+        """Another node told where its ranks stand: perhaps together it says whom all wait for."""
+        from pdtriage.hang.places import fold_of
+        from pdtriage.live.hang import alarm_text
+
+        still = self._hang.standstill if self._hang is not None else None
+        if still is None or not spoke.facts.stacks:
+            return
+        theirs = (stack._replace(host=spoke.host) for stack in spoke.facts.stacks)
+        together = still._replace(stacks=(*still.stacks, *theirs))
+        if fold_of(together).odd:
+            self._alert(alarm_text(together, ""), failure=False)
+
+    def _peer_changed(self, event: PeerSilent | PeerDiffers | PeerBack) -> None:
+        if isinstance(event, PeerBack):
+            self._silent.pop(event.node, None)
+            return
+        self._warnings += 1
+        if isinstance(event, PeerSilent):
+            self._silent[event.node] = event
+
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
+        self._compare_stacks(spoke)
         if spoke.facts.failed or spoke.facts.ranks:
             peer = PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts, hearsay=spoke.hearsay)
             self.reader.add_peer(peer)
 
-    def _alert(self, text: Text) -> None:
+    def _take_alert(self, text: Text, failure: bool) -> None:
+        """Of the process that reads the logs; that a rank was slow they may not tell later."""
+        self._alert(text, failure)
+        if not failure and self._supervised is not None:
+            self._supervised.note_text(_at_this_moment(text))
+
+    def _alert(self, text: Text, failure: bool = True) -> None:
+        self._warn_below(text)
+        self._console.notice(Noted(text, "ERROR" if failure else "WARNING"))
+
+    def _warn_below(self, text: Text) -> None:
         self._warnings += 1
-        self._console.notice(Noted(text, "ERROR"))
+        if self._table is not None:
+            self._table.warn(text)
 
     def _watch_for_hangs(self, supervised: Supervised) -> None:
         from pdtriage.hang.rhythm import parse_limits
         from pdtriage.live.hang import HangMonitor
 
         self._supervised = supervised
+        self._watch_cards()
         self._hang = HangMonitor(
             parse_limits(self._flags.hang_after),
             self._flags.on_hang,  # type: ignore[arg-type]
@@ -204,6 +265,31 @@ class LiveObserver:
             self._stands_still,
         )
         self._hang.start()
+
+    def _watch_cards(self) -> None:
+        devices = [p.device for p, _ in self._processes if (p.device or "").startswith("gpu:")]
+        if not devices or self._cards is not None:
+            return
+        from pdtriage.live.card_watch import CardWatch
+        from pdtriage.live.hang import helper_environment
+
+        self._cards = CardWatch([d for d in devices if d], helper_environment(), self._card_spoke)
+        self._cards.start()
+
+    def _card_spoke(self, event: CardEvent) -> None:
+        """In the thread of the card watch."""
+        from pdtriage.analysis.cards import card_event_text
+        from pdtriage.live.card_watch import is_alarming
+
+        if self._supervised is not None:
+            self._supervised.note_card(event)
+        if is_alarming(event):
+            self._alert(card_event_text(event), failure=False)
+
+    def _end_card_watch(self) -> None:
+        if self._cards is not None:
+            self._cards.close()
+            self._cards = None
 
     def _end_hang_watch(self) -> None:
         if self._hang is not None:
@@ -220,8 +306,9 @@ class LiveObserver:
 
     def _see_death(self, died: Died) -> None:
         self._alive.discard(died.death.pid)
+        self._ended[died.death.pid] = _short_ending(died.death)
         if died.first:
-            self._end_hang_watch()
+            self._keep_standstill()
         elif self._hang is not None and died.death.code == 0 and died.death.rank is not None:
             self._hang.gone.append(died.death.rank)
 
@@ -245,6 +332,27 @@ class LiveObserver:
             for process, folder in list(self._processes)
             if process.pid in self._alive and process.role != "launcher"
         }
+
+    def _looks(self) -> list[RankLook]:
+        """In the thread of the view."""
+        from pdtriage.live.rank_table import look_of
+
+        processes = [p for p, _ in list(self._processes) if p.role != "launcher"]
+        pids = [process.pid for process in processes]
+        vitals = self._vitals.look(time.monotonic(), pids) if self._vitals is not None else {}
+        statuses = {status.pid: status for status in self.reader.statuses}
+        still = self._hang.standstill if self._hang is not None else None
+        stacks = {stack.pid: stack for stack in still.stacks} if still is not None else {}
+        return [
+            look_of(
+                (process.role, process.rank),
+                statuses.get(process.pid),
+                vitals.get(process.pid),
+                ended=self._ended.get(process.pid, ""),
+                stack=stacks.get(process.pid),
+            )
+            for process in processes
+        ]
 
     def _targets(self) -> list[StackTarget]:
         from pdtriage.hang.take import StackTarget
@@ -272,13 +380,13 @@ class LiveObserver:
             return
         supervised.note(found)
         if not found.moved_on:
-            text = alarm_text(found, furthest_behind(self.reader.statuses))
-            self._warnings += 1
+            text = alarm_text(
+                found, furthest_behind(self.reader.statuses), list(self._silent.values())
+            )
+            self._warn_below(text)
             self._console.notice(Noted(text, "WARNING"))
             if self._note_silence is not None and found.reason == "hang":
-                moment = time.strftime("%H:%M:%S")
-                later = Text(f"at {moment} {text.en}", f"{moment} 时{text.zh}")
-                self._note_silence(later)
+                self._note_silence(_at_this_moment(text))
         stopping = found.reason == "hang" and self._flags.on_hang == "stop"
         if stopping or found.reason == "timeout":
             self._end_hang_watch()
@@ -304,8 +412,19 @@ class LiveObserver:
 
 _NOT_SHOWN = Text(
     "logs are not shown: no thread to show them can be started; the job goes on",
-    "不显示日志：无法启动显示日志的线程；作业继续运行",
+    "不显示日志：无法启动显示日志的线程；任务继续运行",
 )
+
+
+def _at_this_moment(text: Text) -> Text:
+    moment = time.strftime("%H:%M:%S")
+    return Text(f"at {moment} {text.en}", f"{moment} 时{text.zh}")
+
+
+def _short_ending(death: DeathRecord) -> str:
+    if death.signal is None:
+        return f"exit {death.code}" if death.code is not None else "?"
+    return signal_name(death.signal)
 
 
 class _TextTo(io.StringIO):

@@ -11,12 +11,12 @@ from pdtriage.model import Report
 from pdtriage.record.schema import FOLDER
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.delivery import (
-    asked_again,
     deliver,
-    shown_width,
+    paths_to_retype,
     surroundings,
     targets_named,
     usual_format,
+    width_of,
 )
 from pdtriage.support.private_files import PRIVATE, make_own_folder
 from pdtriage.support.whole_files import whole_text
@@ -25,15 +25,15 @@ NAME = "report.json"
 
 
 def show(report: Report, stream: TextIO, folder: str = "log") -> None:
-    """For people, after the last line of the log in `folder`."""
+    """Shows a report to people, after the last line of the log in `folder`."""
     stream.write(text_for(report, stream, folder))
     stream.flush()
 
 
 def text_for(report: Report, stream: TextIO, folder: str) -> str:
     """What `show` writes to `stream`."""
-    asked = asked_again([folder])
-    options = surroundings(shown_width(stream), _colored(stream), asked=asked)
+    asked = paths_to_retype([folder])
+    options = surroundings(width_of(stream), _is_colored(stream), asked=asked)
     text = io.StringIO()
     text.write("\n")
     reporter_named(usual_format(os.environ)).write(report, text, options)
@@ -41,7 +41,7 @@ def text_for(report: Report, stream: TextIO, folder: str) -> str:
 
 
 def store(report: Report, folder: str) -> Path:
-    """As `pdtriage/report.json` in the log folder: whole or not at all."""
+    """Writes a report as `pdtriage/report.json` in the log folder: whole or not at all."""
     target = Path(folder) / FOLDER / NAME
     make_own_folder(str(target.parent))
     with whole_text(target, PRIVATE) as stream:
@@ -50,10 +50,10 @@ def store(report: Report, folder: str) -> Path:
 
 
 def write_to(report: Report, files: Path) -> None:
-    """One file or several, separated by commas: in the format of the name, or FORMAT=FILE."""
+    """Writes a report to files, separated by commas: in the format of the name, or FORMAT=FILE."""
     deliver(targets_named(str(files)), [report])
 
 
-def _colored(stream: TextIO) -> bool:
+def _is_colored(stream: TextIO) -> bool:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "") == "dumb"
     return stream.isatty() and not plain

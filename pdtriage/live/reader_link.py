@@ -39,7 +39,7 @@ _BOOT = """
 import sys
 sys.path[:] = sys.argv[1:]
 try:
-    from pdtriage.live.reader import serve
+    from pdtriage.live.reader_process import serve
 except Exception:
     sys.exit(70)
 serve()
@@ -57,7 +57,9 @@ class NotAnswered(Exception):  # noqa: N818 (what it means is for the caller to 
 class ReaderLink:
     """The reader of a launch, whichever process that is just now."""
 
-    def __init__(self, on_alert: Callable[[Text], None], setup: wire.Setup, budget: float) -> None:
+    def __init__(
+        self, on_alert: Callable[[Text, bool], None], setup: wire.Setup, budget: float
+    ) -> None:
         """`budget`: seconds that answering a question may take."""
         self._on_alert = on_alert
         self._setup = setup
@@ -107,7 +109,7 @@ class ReaderLink:
             self._tell(wire.Follow(process, folder))
 
     def add_peer(self, peer: PeerRecord) -> None:
-        self._tell(wire.Heard(peer))
+        self._tell(wire.PeerReported(peer))
 
     def mark_dead(self, pid: int) -> None:
         self._tell(wire.Dead(pid))
@@ -296,9 +298,9 @@ class ReaderLink:
 
     def _take(self, message: object) -> None:
         if isinstance(message, wire.Alert):
-            self._say(message.text)
+            self._say(message.text, failure=message.failure)
         elif isinstance(message, wire.Statuses):
-            self._statuses = tuple(ProcessStatus(*row) for row in message.rows)
+            self._statuses = tuple(ProcessStatus(*row) for row in message.rows)  # type: ignore[arg-type]
         elif isinstance(message, (wire.Answered, wire.Failed)):
             later = self._later.pop(message.number, None)
             if later is not None:
@@ -307,11 +309,11 @@ class ReaderLink:
             elif message.number in self._asked:
                 self._answers[message.number] = message
 
-    def _say(self, text: Text) -> None:
+    def _say(self, text: Text, *, failure: bool = True) -> None:
         """Once: a successor finds again what its predecessor told."""
         if text not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add(text)
-            self._on_alert(text)
+            self._on_alert(text, failure)
 
     def _end(self, connection: socket.socket) -> None:
         """Let go of a reader, dead or alive."""
@@ -339,19 +341,19 @@ class ReaderLink:
 
 _REPLACED = Text(
     "the process that reads the logs was killed; another one reads them again, the job goes on",
-    "读取日志的进程被杀死；已由新进程重新读取，作业继续运行",
+    "读取日志的进程被杀死；已由新进程重新读取，任务继续运行",
 )
 _LOST = Text(
     "the process that reads the logs was killed again and again: logs are no longer followed, "
     "the job goes on",
-    "读取日志的进程屡次被杀死：不再跟踪日志，作业继续运行",
+    "读取日志的进程屡次被杀死：不再跟踪日志，任务继续运行",
 )
 
 
 def _not_started(why: str) -> Text:
     return Text(
         f"logs are not followed: no process to read them can be started ({why}); the job goes on",
-        f"未跟踪日志：无法启动读取日志的进程（{why}）；作业继续运行",
+        f"未跟踪日志：无法启动读取日志的进程（{why}）；任务继续运行",
     )
 
 

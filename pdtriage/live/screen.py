@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Sequence
 from typing import BinaryIO, TextIO
 
 from pdtriage.report.sanitise import inert
@@ -27,6 +28,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 class PlainScreen:
     """Pipes and files: bytes as they are, no control codes, no status."""
 
+    color = False
+
     def __init__(self, out: BinaryIO, err: TextIO) -> None:
         self._out = out
         self._err = err
@@ -37,7 +40,11 @@ class PlainScreen:
     def line(self, text: str) -> None:
         _write_text(self._err, text)
 
-    def status(self, text: str) -> None:
+    def size(self) -> tuple[int, int] | None:
+        """None: it has no room for a status."""
+        return None
+
+    def status(self, text: str, above: Sequence[str] = ()) -> None:
         """Nothing: a file does not need to know how it stands now."""
 
     def close(self) -> None:
@@ -47,7 +54,7 @@ class PlainScreen:
 class TerminalScreen:
     """A terminal on standard error, perhaps also on standard output.
 
-    The status line is wiped before anything is printed. Where the log's last line is unfinished
+    The status is wiped before anything is printed. Where the log's last line is unfinished
     (a progress bar), the status stands below it, and the line is drawn again when it goes on.
     """
 
@@ -58,7 +65,7 @@ class TerminalScreen:
         self._color = color
         self._cleaner = LogCleaner()
         self._unfinished = ""
-        self._drawn = ""
+        self._drawn: tuple[str, ...] = ()
 
     def log(self, raw: bytes) -> None:
         if not self._log_here:
@@ -79,18 +86,33 @@ class TerminalScreen:
             text = "\n" + text
         _write_text(self._err, clean(text))
 
-    def status(self, text: str) -> None:
+    @property
+    def color(self) -> bool:
+        return self._color
+
+    def size(self) -> tuple[int, int] | None:
+        """Columns and rows."""
+        try:
+            columns, rows = os.get_terminal_size(self._err.fileno())
+        except (OSError, ValueError):
+            columns, rows = 0, 0
+        return max(20, columns or 80), rows or 24
+
+    def status(self, text: str, above: Sequence[str] = ()) -> None:
+        """One line, and lines that fit as they are above it."""
         width = self._width()
         text = cut(text, width - 1)
+        drawn = (*above, text)
         hidden = columns(without_colour(self._unfinished)) >= width
-        if text == self._drawn or hidden:
+        if drawn == self._drawn or hidden:
             return
         self._wipe()
         if not text:
             return
-        self._drawn = text
+        self._drawn = drawn
         below = "\n" if self._unfinished else ""
-        _write_text(self._err, f"{below}{_RESET}{self._dimmed(text)}")
+        table = "".join(f"{line}{_RESET if self._color else ''}\n" for line in above)
+        _write_text(self._err, f"{below}{_RESET}{table}{self._dimmed(text)}")
 
     def close(self) -> None:
         self._wipe()
@@ -103,18 +125,17 @@ class TerminalScreen:
     def _wipe(self) -> None:
         if not self._drawn:
             return
-        self._drawn = ""
+        wipe = _WIPE + (_UP + _WIPE) * (len(self._drawn) - 1)
+        self._drawn = ()
         again = f"{_UP}{_WIPE}{self._unfinished}" if self._unfinished else ""
-        _write_text(self._err, f"{_WIPE}{again}")
+        _write_text(self._err, f"{wipe}{again}")
 
     def _dimmed(self, text: str) -> str:
         return f"{_DIM}{text}{_RESET}" if self._color else text
 
     def _width(self) -> int:
-        try:
-            return max(20, os.get_terminal_size(self._err.fileno()).columns or 80)
-        except (OSError, ValueError):
-            return 80
+        size = self.size()
+        return size[0] if size else 80
 
 
 Screen = PlainScreen | TerminalScreen

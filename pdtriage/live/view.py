@@ -51,8 +51,11 @@ class View:
         *,
         quiet: bool = False,
         language: Language = "en",
+        above: Callable[[int, int], Sequence[str]] | None = None,
     ) -> None:
-        """`quiet`: show no logs."""
+        """`quiet`: show no logs; `above`: lines above the status, for a terminal of so many columns
+        and rows."""
+        self._above = above
         self._language = language
         self._screen = screen
         self._status = status
@@ -104,7 +107,7 @@ class View:
             news = True
         if news or moment - self._drawn_at >= STATUS_EVERY:
             self._drawn_at = moment
-            self._screen.status(self._status())
+            self._draw_status()
         return news
 
     def close(self, timeout: float | None = None) -> None:
@@ -140,6 +143,12 @@ class View:
             self._wake.wait(rest)
             self._wake.clear()
         self._finish()
+
+    def _draw_status(self) -> None:
+        size = self._screen.size()
+        if size is not None:
+            above = self._above(*size) if self._above is not None else ()
+            self._screen.status(self._status(), above)
 
     def _copy_logs(self) -> bool:
         news = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -13,11 +14,15 @@ from typing import BinaryIO, TextIO
 
 from pdtriage.analysis.job import Job
 from pdtriage.hang.job_processes import ranks_of_folder
+from pdtriage.hang.kernel_view import VitalsWatch, bytes_moved
+from pdtriage.hang.rank_states import RankLook
 from pdtriage.hang.rhythm import HangLimits, RankSample
+from pdtriage.hang.take import StackTarget
 from pdtriage.launch.options.flags import ANALYSIS_BUDGET
 from pdtriage.live.file_watch import FolderWatch, Pace
-from pdtriage.live.hang import HangMonitor, alarm_text, furthest_behind, sample_of
+from pdtriage.live.hang import HangMonitor, OnHang, alarm_text, furthest_behind, sample_of
 from pdtriage.live.log_follower import LogFollower
+from pdtriage.live.rank_table import RankTable, look_of
 from pdtriage.live.screen import screen_for
 from pdtriage.live.view import Ranks, StatusLine, View
 from pdtriage.live.watch_process import Farewell
@@ -34,6 +39,8 @@ from pdtriage.support.regular_files import open_binary
 ALIVE_EVERY = 0.5
 WRITERS_EVERY = 5.0
 FIRST_LINES = 10
+GRACE = 15.0
+"""Seconds between SIGTERM and SIGKILL for ranks of a job that stands still."""
 REST_FACTOR = 20
 """Reading a folder of 512 logs takes a second: while none is new, it rests that much longer."""
 READING = ANALYSIS_BUDGET / 2
@@ -49,6 +56,7 @@ class WatchOptions(NamedTuple):
     ranks: Ranks = None
     quiet: bool = False
     hang_after: HangLimits = HangLimits()
+    on_hang: OnHang = "stacks"
     until_idle: float | None = None
     """End when nothing was written for so many seconds."""
     parsers: tuple[Path, ...] = ()
@@ -85,18 +93,28 @@ class Watcher:
             self._counts,
             language=options.language,
         )
+        self._table = RankTable(self._looks, options.language, color=screen.color)
+        self._vitals = VitalsWatch()
         self._view = View(
-            screen, status.text, options.ranks, quiet=options.quiet, language=options.language
+            screen,
+            status.text,
+            options.ranks,
+            quiet=options.quiet,
+            language=options.language,
+            above=self._table.lines,
         )
         self._watch = FolderWatch(options.folder, recursive=True)
         self._writers = Writers()
         self._hang = HangMonitor(
             options.hang_after,
-            "stacks",
+            options.on_hang,
             self._samples,
-            lambda: ranks_of_folder(options.folder),
+            self._targets,
             self._stands_still,
         )
+        self._ended_for: Standstill | None = None
+        """The job stood still, and is being ended because of that (`--on-hang stop`)."""
+        self._kill_at = inf
         self._paths: dict[str, str] = {}
         """Shown path of every followed file by its real one."""
         self._warnings = 0
@@ -116,6 +134,9 @@ class Watcher:
                 news = self._follower.read_on()
                 self._news_at = time.monotonic() if news else self._news_at
                 self._view.refresh()
+                if time.monotonic() >= self._kill_at:
+                    self._kill_at = inf
+                    self._writers.end_ranks(signal.SIGKILL)
                 if self._watch.is_due():
                     self._discover()
                 time.sleep(pace.pause(news))
@@ -226,6 +247,8 @@ class Watcher:
         newest = folder.runs[-1]._replace(unread=self._follower.has_unread())
         if self._writers.alive():
             newest = newest._replace(running=True, standstill=self._hang.still_now())
+        elif newest.standstill is None and (self._ended_for or _was_stopped(newest)):
+            newest = newest._replace(standstill=self._ended_for or self._hang.still_now())
         runs: Sequence[RunFacts] = [*folder.runs[:-1], newest]
         found = folder.found
         job = Job(runs, self._follower.engine.knowledge, found.notes, found.sources)
@@ -233,19 +256,54 @@ class Watcher:
         return job.report("last", self._options.language)
 
     def _samples(self) -> dict[int, RankSample]:
-        statuses = self._follower.statuses
+        statuses, pids = self._follower.statuses, self._writers.pids_of_ranks()
         return {
-            number: sample_of(status, "", 0)._replace(size=status.wrote)
+            number: sample_of(
+                status, "", bytes_moved(pids.get((status.role, status.rank), 0))
+            )._replace(size=status.wrote)
             for number, status in enumerate(statuses)
         }
+
+    def _targets(self) -> list[StackTarget]:
+        """The ranks of this machine, with what their logs told last."""
+        told = {(status.role, status.rank): status for status in self._follower.statuses}
+        moment = time.monotonic()
+        return [
+            target._replace(step=status.step, quiet=moment - status.wrote)
+            if (status := told.get((target.role, target.rank))) is not None
+            else target
+            for target in ranks_of_folder(self._options.folder)
+        ]
 
     def _stands_still(self, found: Standstill) -> None:
         """In the thread of the monitor; the view takes it from any."""
         if not found.moved_on and self._writers.seen:
             self._alert(alarm_text(found, furthest_behind(self._follower.statuses)))
+            if self._options.on_hang == "stop" and self._ended_for is None:
+                self._alert(_STOPPED_HUNG)
+                self._ended_for = found
+                self._kill_at = time.monotonic() + GRACE
+                self._writers.end_ranks(signal.SIGTERM)
+
+    def _looks(self) -> list[RankLook]:
+        """Of those who are known to be ranks, with their processes where these are of here."""
+        pids = self._writers.pids_of_ranks()
+        vitals = self._vitals.look(time.monotonic(), pids.values())
+        still = self._hang.standstill
+        stacks = {stack.pid: stack for stack in still.stacks} if still is not None else {}
+        looks = []
+        for status in self._follower.statuses:
+            if status.rank is None or status.role in ("", "launcher"):
+                continue
+            who = (status.role, status.rank)
+            pid = pids.get(who, 0)
+            ended = "?" if pids and pid not in vitals else ""
+            looks.append(look_of(who, status, vitals.get(pid), ended=ended, stack=stacks.get(pid)))
+        return looks
 
     def _alert(self, text: Text) -> None:
         self._warnings += 1
+        self._table.warn(text)
         self._print(text)
 
     def _print(self, text: Text) -> None:
@@ -258,6 +316,17 @@ class Watcher:
             return *ranks, self._warnings
         alive = self._writers.alive()
         return alive, max(alive, len(self._paths)), self._warnings
+
+
+_STOPPED_HUNG = Text(
+    "the job stands still and is ended (--on-hang stop): SIGTERM to its ranks on this machine",
+    "任务卡住，即将结束（--on-hang stop）：向本机上的 rank 发送 SIGTERM",
+)
+
+
+def _was_stopped(run: RunFacts) -> bool:
+    """Its ranks say that somebody ended them; who ends by itself may be silent before."""
+    return any(event.role == "victim" for rank in run.ranks for _, event in rank.events)
 
 
 def _nothing_yet(folder: str) -> Text:

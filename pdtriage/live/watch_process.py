@@ -34,7 +34,7 @@ class Farewell:
 
 
 def part(farewell: Farewell, folder: str, language: Language) -> int | None:
-    """Split in two: None in the process that reads, its exit code in the one in front."""
+    """Forks: gives None in the process that reads, and its exit code in the one in front."""
     if not hasattr(os, "fork"):
         return None
     ours = {signal.SIGINT, signal.SIGCHLD, _ASK, *_ENDS}

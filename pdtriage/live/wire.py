@@ -40,7 +40,7 @@ class Dead(NamedTuple):
     pid: int
 
 
-class Heard(NamedTuple):
+class PeerReported(NamedTuple):
     """Another node told what it saw."""
 
     peer: PeerRecord
@@ -70,12 +70,14 @@ class Alert(NamedTuple):
     """For people, at once."""
 
     text: Text
+    failure: bool = True
+    """Else it is only a warning."""
 
 
 class Statuses(NamedTuple):
     """How far each process has come, see `ProcessStatus`."""
 
-    rows: tuple[tuple[str, int | None, int | None, float, int], ...]
+    rows: tuple[tuple[object, ...], ...]
 
 
 class Beat(NamedTuple):
@@ -107,7 +109,7 @@ class Published(NamedTuple):
 
 _HOMES = {
     __name__: (
-        *("Setup", "Follow", "Dead", "Heard", "Turn", "Ask"),
+        *("Setup", "Follow", "Dead", "PeerReported", "Turn", "Ask"),
         *("Alert", "Statuses", "Beat", "Answered", "Failed", "Published"),
     ),
     "pdtriage.support.language": ("Text",),
@@ -116,7 +118,7 @@ _HOMES = {
         *("RestartRecord", "RunRecord"),
     ),
     "pdtriage.model.stacks": ("Standstill", "ProcessStack"),
-    "pdtriage.model.logs": ("Frame",),
+    "pdtriage.model.logs": ("Frame", "CardEvent"),
     "pdtriage.record.peer_facts": ("PeerRank", "PeerExit", "PeerEvent"),
     "pdtriage.launch.supervise.outcome": ("Conclusion", "Failure", "Reached"),
     "pdtriage.launch.supervise.restart": ("Decision",),

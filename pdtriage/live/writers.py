@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+
 from pdtriage.hang.job_processes import ranks_among
 from pdtriage.launch.supervise.processes import process_entry
 from pdtriage.support.open_files import writers_of
@@ -14,8 +17,9 @@ class Writers:
         self.seen = False
         """There was one at some time."""
         self._births: dict[int, int] = {}
-        self._ranks: set[int] = set()
-        """Those that are ranks: launchers and loader workers have the logs open as well."""
+        self._ranks: dict[int, tuple[str, int | None]] = {}
+        """Role and number of those that are ranks: launchers and loader workers have the logs open
+        as well."""
 
     def add(self, pids: list[int]) -> None:
         """Processes that belong to the job whatever they have open, its launcher for one."""
@@ -37,15 +41,26 @@ class Writers:
         if not self._ranks:
             return None
         self.alive()
-        return len(self._ranks & self._births.keys()), len(self._ranks)
+        return len(self._ranks.keys() & self._births.keys()), len(self._ranks)
+
+    def pids_of_ranks(self) -> dict[tuple[str, int | None], int]:
+        """By role and number; of those that are gone as well."""
+        return {who: pid for pid, who in list(self._ranks.items())}  # asked by other threads, too
+
+    def end_ranks(self, number: int) -> None:
+        """Send a signal to the ranks that are alive; whoever started them sees them end."""
+        for pid, birth in list(self._births.items()):
+            if pid in self._ranks and _birth_of(pid) == birth:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, number)
 
     def search(self, paths: set[str]) -> None:
         """Add those that write into `paths`, of all processes that we may look into."""
         pids = writers_of(paths)
         self.add(pids)
-        found = {target.pid for target in ranks_among(pids)}
-        if found and self._ranks.isdisjoint(self._births):
-            self._ranks = set()  # another attempt: all of the one before are gone
+        found = {target.pid: (target.role, target.rank) for target in ranks_among(pids)}
+        if found and not self._ranks.keys() & self._births.keys():
+            self._ranks = {}  # another attempt: all of the one before are gone
         self._ranks |= found
 
 

@@ -18,6 +18,7 @@ from pdtriage.record.schema import (
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
+    from pdtriage.model import CardEvent
     from pdtriage.model.stacks import Standstill
 
 
@@ -37,6 +38,7 @@ class RunRecordBuilder:
         self.restart: RestartRecord | None = None
         self.notes: list[Text] = []
         self.standstill: Standstill | None = None
+        self.cards: list[CardEvent] = []
         self.silence = Text("", "")
         """The last one: a job may have come out of those before."""
 
@@ -87,5 +89,6 @@ class RunRecordBuilder:
             last_epoch=count(end, "last_epoch"),
             restart=self.restart,
             standstill=self.standstill,
+            cards=tuple(self.cards),
             notes=tuple(note for note in (*self.notes, self.silence) if note.en),
         )

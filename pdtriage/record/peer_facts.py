@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pdtriage.record.fields import Json, as_count, count, items, mapping, mappings, number
 from pdtriage.record.schema import PeerFacts
+from pdtriage.record.stack_codec import plain_stack, read_stacks
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 MOST_RANKS = 512
@@ -77,7 +78,10 @@ def encode_facts(facts: PeerFacts) -> dict[str, object]:
     encoded = {"failed": facts.failed, **facts._asdict()}
     if facts.interrupted is None:
         del encoded["interrupted"]
-    return encoded | {"ranks": [_encode_rank(rank) for rank in facts.ranks]}
+    stacks = [plain_stack(stack) for stack in facts.stacks]
+    del encoded["stacks"]
+    encoded["ranks"] = [_encode_rank(rank) for rank in facts.ranks]
+    return encoded | ({"stacks": stacks} if stacks else {})
 
 
 def decode_facts(entry: Json) -> PeerFacts:
@@ -89,6 +93,7 @@ def decode_facts(entry: Json) -> PeerFacts:
         signal=_below(entry, "signal", 65) or None,
         ranks=tuple(_decode_rank(item) for item in mappings(entry, "ranks", MOST_RANKS)),
         interrupted=_below(entry, "interrupted", 65),
+        stacks=read_stacks(entry, "stacks"),
         state=_name(entry, "state") or ("failed" if entry.get("failed") is True else ""),
     )
 

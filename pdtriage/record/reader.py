@@ -22,6 +22,7 @@ from pdtriage.support.language import Text
 from pdtriage.support.regular_files import open_binary
 
 MAX_BYTES = 32 << 20
+MOST_CARD_EVENTS = 256
 _LONGEST_HOST = 256
 
 
@@ -195,9 +196,18 @@ def _silence(builder: RunRecordBuilder, entry: Json) -> None:
 
 
 def _stacks(builder: RunRecordBuilder, entry: Json) -> None:
-    from pdtriage.record.stacks import read_standstill  # most jobs move
+    from pdtriage.record.stack_codec import read_standstill  # most jobs move
 
-    builder.standstill = read_standstill(entry)
+    builder.standstill = read_standstill(entry).succeeding(builder.standstill)
+
+
+def _card(builder: RunRecordBuilder, entry: Json) -> None:
+    from pdtriage.model.logs import CARD_TROUBLES, CardEvent  # most cards are well
+
+    what, device = text(entry, "what"), text(entry, "device")
+    if what in CARD_TROUBLES and device and len(builder.cards) < MOST_CARD_EVENTS:
+        moment, value = number(entry, "time") or 0.0, count(entry, "number") or 0
+        builder.cards.append(CardEvent(moment, device, CARD_TROUBLES[what], value))
 
 
 def _both(entry: Json) -> Text:
@@ -232,6 +242,7 @@ _KINDS: dict[str, Callable[[RunRecordBuilder, Json], None]] = {
     "note": _note,
     "silence": _silence,
     "stacks": _stacks,
+    "card": _card,
     "size": _size,
     "restart": _restart,
     "end": _end,

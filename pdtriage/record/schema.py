@@ -19,7 +19,7 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
-    from pdtriage.model import LiveReport, Standstill
+    from pdtriage.model import CardEvent, LiveReport, ProcessStack, Standstill
 
     # Most records are of one node.
     from pdtriage.record.peer_facts import PeerRank
@@ -108,6 +108,8 @@ class PeerFacts(NamedTuple):
     interrupted: int | None = None
     """The signal that somebody told this node to stop with, or the one that told it of that."""
     ranks: tuple[PeerRank, ...] = ()
+    stacks: tuple[ProcessStack, ...] = ()
+    """Where its ranks stand, while they stand still."""
 
     @property
     def failed(self) -> bool:
@@ -198,6 +200,8 @@ class RunRecord(NamedTuple):
     """What was reported when the run had ended; a file of its own beside the record."""
     standstill: Standstill | None = None
     """Where its processes stood when it last stood still, or was asked."""
+    cards: tuple[CardEvent, ...] = ()
+    """What the driver told of them."""
     notes: tuple[Text, ...] = ()
     """What was odd about the record itself, and what the launcher noted down."""
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pdtriage.masking.arguments import masked_value
+from pdtriage.masking.secrets import masked_value
 from pdtriage.record.builder import RunRecordBuilder
 from pdtriage.record.schema import (
     FOLDER,
@@ -30,6 +30,7 @@ from pdtriage.support.language import Text
 from pdtriage.support.private_files import make_own_folder, private_opener
 
 if TYPE_CHECKING:
+    from pdtriage.model import CardEvent
     from pdtriage.model.stacks import Standstill
 
 
@@ -117,8 +118,9 @@ class Recorder:
 
     def note(self, text: Text) -> None:
         with self._lock:
-            self._known.notes.append(text)
-            self._append("note", {"text": text.en, "zh": text.zh, **now()})
+            if not self._closed:
+                self._known.notes.append(text)
+                self._append("note", {"text": text.en, "zh": text.zh, **now()})
 
     def silence(self, text: Text) -> None:
         """Nobody wrote a line for long; called by whoever watches, in a thread of its own."""
@@ -129,12 +131,20 @@ class Recorder:
 
     def standstill(self, taken: Standstill) -> None:
         """Where the processes stand; called by whoever watches, in a thread of its own."""
-        from pdtriage.record.stacks import plain_standstill  # most jobs move
+        from pdtriage.record.stack_codec import plain_standstill  # most jobs move
 
         with self._lock:
             if not self._closed:
-                self._known.standstill = taken
+                self._known.standstill = taken.succeeding(self._known.standstill)
                 self._append("stacks", plain_standstill(taken))
+
+    def card(self, event: CardEvent) -> None:
+        """What the driver told of a card; called in a thread of its own."""
+        with self._lock:
+            if not self._closed:
+                self._known.cards.append(event)
+                fields = {"device": event.device, "what": event.what, "number": event.number}
+                self._append("card", fields | {"time": event.time})
 
     def size(self, pid: int, size: int) -> None:
         """How long the log of a process is at the end of the run."""
@@ -233,7 +243,7 @@ def _in_use(log_dir: str, holder: str) -> UserError:
     return UserError(
         Text(
             f"The log folder {log_dir} is in use by a run that is still alive{who[0]}.",
-            f"日志目录 {log_dir} 正被一个仍在运行的作业使用{who[1]}。",
+            f"日志目录 {log_dir} 正被一个仍在运行的任务使用{who[1]}。",
         ),
         Text(
             "Wait for it, end it, or choose another folder with --log_dir.",

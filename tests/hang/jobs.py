@@ -2,11 +2,16 @@
 
 `python -m tests.hang.jobs [--times N] [NAME…]`, or `make hangs`: every job as often as asked, with
 the right rank, the right line of its stack, and how long after the limit that was decided.
+`cut-off-node` takes root: two nodes in network namespaces, one of which loses its cable.
+`--healthy N` plays jobs of uneven rhythm instead, of which none may raise an alarm.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import random
 import re
 import signal
 import subprocess
@@ -14,6 +19,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,11 +99,14 @@ JOBS = {
                 self.lock = open("lock", "w")
                 fcntl.flock(self.lock, fcntl.LOCK_EX)
                 if index:
+                    open("held", "w").close()
                     time.sleep(600)
                 return np.ones(2, "float32")
         rank = begin(); train(rank)
         if rank == 1:
             batches = iter(DataLoader(Data(), batch_size=1, num_workers=1)); next(batches)
+            while not os.path.exists("held"):
+                time.sleep(0.05)
             with open("lock", "w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)  # culprit
         train(rank)
@@ -200,6 +209,132 @@ def play(job: HangingJob, folder: Path) -> HangResult:
     )
 
 
+CUT_OFF_NAME = "cut-off-node"
+CUT_OFF = """
+rank = begin(); train(rank, 100_000)
+"""
+ADDRESSES = ("10.78.31.1", "10.78.31.2")
+
+
+def play_cut_off(folder: Path) -> HangResult:
+    """Two nodes of one rank each; the second loses its cable while they train."""
+    (folder / "train.py").write_text(_HEAD + CUT_OFF)
+    with _two_nodes() as (names, devices):
+        errors = [folder / f"errors{node}" for node in (0, 1)]
+        launches = [_start_node(folder, node, names, devices, errors[node]) for node in (0, 1)]
+        log = folder / "log0" / "workerlog.0"
+        began = _await(lambda: log.exists() and b"step: 9," in log.read_bytes(), launches[0])
+        subprocess.run(["ip", "-n", names[1], "link", "set", devices[1], "down"], check=True)
+        words = "has not moved"
+        named = f"; node 1 ({ADDRESSES[1]}) has not answered for "
+        seen = began and _await(lambda: words in errors[0].read_text(), launches[0])
+        for launch in launches:
+            launch.send_signal(signal.SIGINT)
+        for launch in launches:
+            launch.wait(PATIENCE)
+        said = errors[0].read_text("utf-8", "replace")
+    lines = [line for line in said.splitlines() if words in line]
+    right = f"HUNG: rank unknown, host {ADDRESSES[1]}" in said
+    return HangResult(right, seen and named in said, None, "\n".join(lines) or said[-2000:])
+
+
+def _start_node(
+    folder: Path, node: int, names: tuple[str, str], devices: tuple[str, str], errors: Path
+) -> subprocess.Popen[bytes]:
+    with errors.open("wb") as stream:
+        return subprocess.Popen(
+            [
+                *("ip", "netns", "exec", names[node], sys.executable, "-m", "pdtriage", "run"),
+                *("--quiet", f"--hang_after={LIMIT}", "--nnodes=2", f"--rank={node}"),
+                *(f"--master={ADDRESSES[0]}:29334", f"--host={ADDRESSES[node]}"),
+                *(
+                    "--nproc_per_node=1",
+                    f"--log_dir=log{node}",
+                    "--job_secret=cut-off-node",
+                    "train.py",
+                ),
+            ],
+            cwd=folder,
+            env=clean_environment() | {"GLOO_SOCKET_IFNAME": devices[node]},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+        )
+
+
+@contextlib.contextmanager
+def _two_nodes() -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    tag = f"{os.getpid() % 100_000}"
+    names, devices = (f"pdh{tag}a", f"pdh{tag}b"), (f"h{tag}a", f"h{tag}b")
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    try:
+        for name in names:
+            ip("netns", "add", name)
+        ip("link", "add", devices[0], "netns", names[0], "type", "veth", "peer", "name",
+           devices[1], "netns", names[1])  # fmt: skip
+        for name, device, address in zip(names, devices, ADDRESSES, strict=True):
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
+            ip("-n", name, "link", "set", device, "up")
+            ip("-n", name, "link", "set", "lo", "up")
+        yield names, devices
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+UNEVEN = """
+rank = begin()
+step = {step}
+for number in range(90):
+    dist.all_reduce(paddle.ones([1]))
+    time.sleep(100 * step if number == 0 else step)
+    print(f"epoch: {{number // 30}}, step: {{number}}, loss: 0.5", flush=True)
+    if number % {every} == {every} - 1:
+        time.sleep(30 * step)
+        if rank == 0:
+            print("Eval samples: 100", flush=True)
+    if number % {saves} == {saves} - 1 and rank == 0:
+        time.sleep(60 * step)
+"""
+
+
+def play_healthy(seed: int, folder: Path) -> str:
+    """A job whose first step takes a hundred others, evaluations thirty and checkpoints sixty, the
+    last on the first rank alone; what was said of it that is an alarm."""
+    chance = random.Random(seed)
+    step, every, saves = chance.choice((0.03, 0.06, 0.1)), chance.choice((15, 30)), 40
+    code = UNEVEN.format(step=step, every=every, saves=saves)
+    (folder / "train.py").write_text(_HEAD + code)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pdtriage", "run", "--quiet", "--hang_after=1:1800"),
+            *("--nproc_per_node=2", "train.py"),
+        ],
+        cwd=folder,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    said = done.stderr.decode("utf-8", "replace")
+    alarms = [
+        line for line in said.splitlines() if "has not moved" in line or "median step" in line
+    ]
+    return "\n".join(alarms) if done.returncode == 0 else f"exit code {done.returncode}\n{said}"
+
+
+def _await(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
 def _await_words(errors: Path, process: subprocess.Popen[bytes]) -> str:
     """The alarm that names places in the script after training began; the last one there is."""
     deadline = time.monotonic() + PATIENCE
@@ -218,22 +353,45 @@ def _await_words(errors: Path, process: subprocess.Popen[bytes]) -> str:
 def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--times", type=int, default=1)
+    reader.add_argument("--healthy", type=int, default=0)
     reader.add_argument("names", nargs="*")
     asked = reader.parse_args()
+    # A shell that starts this in the background has it ignored, and so would the jobs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked.healthy:
+        return _play_all_healthy(asked.healthy)
     wrong = 0
-    for name in asked.names or JOBS:
+    for name in asked.names or (*JOBS, *([CUT_OFF_NAME] if os.geteuid() == 0 else [])):
         results = []
         for _ in range(asked.times):
             with tempfile.TemporaryDirectory() as folder:
-                results.append(play(JOBS[name], Path(folder)))
+                cut_off = name == CUT_OFF_NAME
+                results.append(
+                    play_cut_off(Path(folder)) if cut_off else play(JOBS[name], Path(folder))
+                )
         good = sum(result.right_rank and result.right_line for result in results)
         late = [result.late for result in results if result.late is not None]
-        print(f"{name:22} {good}/{len(results)} right, seen {max(late, default=-1):.0f} s late")
+        print(
+            f"{name:22} {good}/{len(results)} right, seen {max(late, default=-1):.0f} s late",
+            flush=True,
+        )
         for result in results:
             if not (result.right_rank and result.right_line):
                 print(f"    {result.right_rank=} {result.right_line=}: {result.words}")
         wrong += len(results) - good
     return 1 if wrong else 0
+
+
+def _play_all_healthy(count: int) -> int:
+    alarmed = 0
+    for seed in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            alarms = play_healthy(seed, Path(folder))
+        if alarms:
+            alarmed += 1
+            print(f"healthy job {seed}: {alarms}")
+    print(f"{count} healthy jobs, {alarmed} with an alarm")
+    return 1 if alarmed else 0
 
 
 if __name__ == "__main__":

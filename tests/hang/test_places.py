@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pdtriage.hang.places import fold_of, place_of
-from pdtriage.hang.words import summary_of
+import json
+
+from pdtriage.hang.places import call_site_of, fold_of
+from pdtriage.hang.stack_words import summary_of
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack, Standstill
-from pdtriage.record.stacks import plain_standstill, read_standstill
+from pdtriage.record.reader import parse_record
+from pdtriage.record.stack_codec import plain_standstill, read_standstill
 
 LIBRARY = "/venv/lib/python3.11/site-packages/paddle"
 TRAIN = "/home/me/train.py"
@@ -76,11 +79,16 @@ def test_all_in_one_place_are_nobodys_fault_unless_somebody_is_gone() -> None:
     assert fold_of(taken(*waiting, gone=(2,))).missing == (2,)
 
 
+def test_who_does_not_wait_is_named_before_one_that_is_gone() -> None:
+    fold = fold_of(taken(in_collective(0), in_collective(1), in_own_code(3), gone=(2,)))
+    assert ([stack.rank for stack in fold.odd], fold.missing) == ([3], ())
+
+
 def test_who_waits_in_a_backward_may_wait_for_others() -> None:
     frames = (Frame(f"{LIBRARY}/base/dygraph/tensor_patch_methods.py", 335, "Tensor.backward"),)
     waits = ProcessStack(100, rank=0, frames=(*frames, Frame(TRAIN, 70, "train")), state="S")
     assert odd_ranks(waits, in_own_code(1)) == [1]
-    assert place_of(waits).doing == "backward"
+    assert call_site_of(waits).doing == "backward"
 
 
 def test_many_different_places_accuse_nobody() -> None:
@@ -115,3 +123,27 @@ def test_what_is_kept_is_read_back_and_nonsense_is_left_out() -> None:
     read = read_standstill(odd)
     assert [stack.pid for stack in read.stacks] == [3]
     assert read.still is None
+
+
+def test_of_one_hang_the_stacks_that_say_most_are_kept() -> None:
+    hang = taken(in_collective(0), in_own_code(1), still=70.0, limit=60.0)
+    poor = ProcessStack(100, rank=0, state="S", waits_in="futex")
+    asked = hang._replace(time=9.0, reason="asked", still=80.0, stacks=(poor,))
+    assert asked.succeeding(hang) == hang._replace(time=9.0, still=80.0)
+    assert asked.succeeding(None) == asked
+    assert asked.succeeding(hang._replace(moved_on=True)) == asked
+    assert hang._replace(reason="asked").succeeding(asked) == hang._replace(reason="asked")
+    gone_on = hang._replace(moved_on=True, stacks=())
+    assert gone_on.succeeding(hang) == gone_on
+    moving = asked._replace(still=1.0)
+    assert moving.succeeding(hang) == moving
+
+
+def test_a_record_keeps_the_stacks_of_the_hang_when_somebody_asks_again() -> None:
+    hang = taken(in_collective(0), in_own_code(1), still=70.0, limit=60.0)
+    poor = ProcessStack(100, rank=0, state="S", waits_in="futex")
+    asked = hang._replace(reason="asked", still=80.0, stacks=(poor,))
+    lines = [json.dumps({"kind": "stacks", **plain_standstill(one)}) for one in (hang, asked)]
+    record = parse_record("\n".join(lines).encode(), "run-0001.jsonl")
+    assert record is not None
+    assert record.standstill == hang._replace(still=80.0)

@@ -53,9 +53,9 @@ def test_a_slow_question_does_not_keep_the_next_one_back_for_long(
     monkeypatch.setattr(followed_log.time, "thread_time", lambda: next(spent))
     monkeypatch.setattr(followed_log.time, "monotonic", lambda: now)
     followed.facts()
-    assert not followed.may_be_asked()
+    assert not followed.may_take_facts()
     now += followed_log.LONGEST_REST
-    assert followed.may_be_asked()
+    assert followed.may_take_facts()
 
 
 def test_a_word_cut_by_two_reads_still_alarms(tmp_path: Path, engine: LiveEngine) -> None:

@@ -222,6 +222,15 @@ def test_a_node_whose_ranks_are_missed_when_it_had_fallen_silent_is_lost(
     (cause,) = Job([run], knowledge).report("last", "en").root_causes
     assert (cause.signature, cause.rank, cause.host) == ("verdict.launcher-gone", None, "10.0.0.2")
     assert cause.why[0].en.startswith("node 1 (10.0.0.2) stopped answering")
+    # a connection that nobody closed is not of a machine that is up
+    waited = LOST._replace(signature="comm.gloo-wait-timeout", category="comm.timeout")
+    cut_off = run_of(rank(0, waited), rank(1, waited))._replace(ended_by_record="failed")
+    cut_off = cut_off._replace(ranks=(*cut_off.ranks[:2], *there[2:]))
+    run = with_peers(cut_off, told_of, knowledge)
+    report = Job([run], knowledge).report("last", "en")
+    (cause,) = report.root_causes
+    assert (cause.signature, cause.host) == ("verdict.node-unreachable", "10.0.0.2")
+    assert report.verdict == "failed"
     # whoever misses a rank of a node that answers misses it for another reason
     near = with_peers(
         here._replace(ranks=tuple(r._replace(host="10.0.0.3") for r in there)), told_of, knowledge

@@ -63,9 +63,9 @@ def test_a_killed_rank_is_tried_again_and_the_success_tells_of_it(desk: Desk) ->
     run = launched(desk, "kill end")
     assert run.code == 0
     assert decisions(desk) == [True, None]
-    assert "attempt 1 failed: rank 1: Killed from outside" in run.said
+    assert "attempt 1 failed: rank 1: Killed by SIGKILL" in run.said
     assert "SUCCEEDED" in shown(run)
-    assert "Attempt 2 succeeded; 1 attempt failed before (Killed from outside)." in shown(run)
+    assert "Attempt 2 succeeded; 1 attempt failed before (Killed by SIGKILL)." in shown(run)
     stored = json.loads((desk.folder / "log" / "pdtriage" / "report.json").read_text())
     jsonschema.validate(stored, SCHEMA)
     assert [told["verdict"] for told in stored["runs"]] == ["failed", "succeeded"]

@@ -224,7 +224,7 @@ def test_nothing_heavy_is_imported_before_the_processes_start(desk: Desk) -> Non
         """
         from pdtriage.live import observer
         from pdtriage.launch.supervise.events import AllStarted
-        heavy = ("typer", "rich", "regex", "hyperscan", "watchdog", "zstandard")
+        heavy = ("typer", "rich", "regex", "hyperscan", "watchdog", "backports.zstd")
         seen = []
         real = observer.LiveObserver.notice
         def notice(self, event):

@@ -8,13 +8,17 @@ import os
 import pty
 import re
 import struct
+import subprocess
 import sys
 import termios
 import time
 
+from pdtriage.hang.rank_states import RankLine
 from pdtriage.live.log_follower import ProcessStatus
+from pdtriage.live.rank_table import draw
 from pdtriage.live.screen import LineSplitter, LogCleaner, PlainScreen, TerminalScreen, screen_for
 from pdtriage.live.view import status_text
+from pdtriage.support.text_width import columns
 
 from ..running import clean_environment
 from .conftest import Desk
@@ -58,6 +62,82 @@ def test_the_status_is_below_the_log_and_gone_in_the_end() -> None:
         assert both.seen[-1] == f"status {step}"
     both.terminal.close()
     assert [line for line in both.seen if line] == ["step 0", "step 1", "step 2"]
+
+
+def test_a_table_above_the_status_is_wiped_as_a_whole() -> None:
+    both = Both()
+    both.terminal.log(b"step 1\nworking")
+    both.terminal.status("2/2 alive", ["rank 0  12", "rank 1  12"])
+    assert both.seen == ["step 1", "working", "rank 0  12", "rank 1  12", "2/2 alive"]
+    both.terminal.log(b" on\n")
+    both.terminal.status("2/2 alive", ["rank 0  13"])
+    assert [line for line in both.seen if line] == [
+        *("step 1", "working on", "rank 0  13", "2/2 alive")
+    ]
+    both.terminal.close()
+    assert [line for line in both.seen if line] == ["step 1", "working on"]
+
+
+def test_a_table_has_a_line_for_every_rank_and_never_wraps() -> None:
+    position = (0, 120)
+    lines = [
+        RankLine(f"rank {number}", (number,), position, 1.5, 3 << 30, 2.0, "training")
+        for number in range(6)
+    ]
+    warning = ("12:00:00", "rank 3: " + "long " * 60)
+    for width in (30, 80, 160):
+        drawn = draw(lines, [warning], width, 20, "en", color=False).splitlines()
+        assert len(drawn) == 1 + 6 + 1
+        assert max(map(columns, drawn)) < width
+    assert "3.0 GB" in drawn[1]
+    assert "training" in drawn[1]
+    few = draw(lines, [], 80, 4, "zh", color=False).splitlines()
+    assert len(few) == 4
+    assert "4" in few[-1]
+
+
+def test_a_terminal_shows_the_table_and_a_pipe_does_not(desk: Desk) -> None:
+    desk.script("""
+        for step in range(100_000):
+            print(f"epoch: 0, step: {step}, loss: 0.5", flush=True)
+            time.sleep(0.1)
+            if os.path.exists("enough"):
+                break
+    """)
+    piped = desk.launch("--log_dir=piped", ranks=2)
+    written = _in_a_terminal(desk, "rank 1 ", "--quiet", "--nproc_per_node=2", "train.py")
+    assert "steps/s" in written
+    assert "training" in written
+    assert piped.finish().code == 0
+    assert "steps/s" not in piped.said + piped.out.decode()
+
+
+def _in_a_terminal(desk: Desk, awaited: str, *words: str) -> str:
+    """What `pdtriage run` draws until `awaited` with a rate is there, and to its end."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pdtriage", "run", *words],
+        cwd=desk.folder,
+        env=clean_environment() | {"TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=slave,
+        stderr=slave,
+    )
+    os.close(slave)
+    written = ""
+    try:
+        while True:
+            piece = os.read(master, 1 << 16).decode("utf-8", "replace")
+            written += piece
+            if awaited in written and "training" in written:
+                (desk.folder / "enough").touch()
+    except OSError:  # the terminal is gone with its last process
+        process.wait(60)
+    finally:
+        os.close(master)
+        process.kill()
+    return written
 
 
 def test_a_progress_bar_goes_on_where_it_was() -> None:

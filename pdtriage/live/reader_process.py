@@ -79,7 +79,7 @@ class LogReader:
 
     def __init__(self, line: ParentLine) -> None:
         self._line = line
-        self._follower = LogFollower(self._alert, events=False)
+        self._follower = LogFollower(self._alert, events=False, on_warning=self._warn)
         self._setup = wire.Setup((), "", "en")
         self._judge: LaunchJudge | None = None
         self._told_at = 0.0
@@ -99,7 +99,7 @@ class LogReader:
         while (left := deadline - time.monotonic()) > 0:
             for message in self._line.receive(left):
                 self._take(message)
-                if isinstance(message, (wire.Dead, wire.Heard, wire.Ask)):
+                if isinstance(message, (wire.Dead, wire.PeerReported, wire.Ask)):
                     deadline = 0.0
 
     def _take(self, message: object) -> None:
@@ -109,14 +109,14 @@ class LogReader:
         elif isinstance(message, wire.Dead):
             follower.mark_dead(message.pid)
             self._judge = self._judge or self._new_judge()  # somebody will ask soon
-        elif isinstance(message, wire.Heard):
+        elif isinstance(message, wire.PeerReported):
             follower.add_peer(message.peer)
         elif isinstance(message, wire.Ask):
             self._answer(message)
         elif isinstance(message, wire.Setup):
             self._setup = message
             parsers = tuple(map(Path, message.parsers))
-            self._follower = LogFollower(self._alert, parsers, events=False)
+            self._follower = LogFollower(self._alert, parsers, events=False, on_warning=self._warn)
         elif isinstance(message, wire.Turn) and message.what == "muted":
             follower.mute()
         elif isinstance(message, wire.Turn):
@@ -192,15 +192,18 @@ class LogReader:
         moment = time.monotonic()
         if moment - self._told_at >= STATUS_EVERY:
             self._told_at = moment
-            rows = ((s.name, s.step, s.epoch, s.wrote, s.pid) for s in self._follower.statuses)
-            self._line.send(wire.Statuses(tuple(rows)))
+            self._line.send(wire.Statuses(tuple(map(tuple, self._follower.statuses))))
 
     def _alert(self, text: Text) -> None:
         self._line.send(wire.Alert(text))
 
+    def _warn(self, text: Text) -> None:
+        self._line.send(wire.Alert(text, failure=False))
+
 
 def _detach() -> None:
     """Whoever ends the job by signals to everybody wants the report of it."""
+    _die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for what, most in (
@@ -212,7 +215,6 @@ def _detach() -> None:
             resource.setrlimit(what, (most if hard < 0 else min(most, hard), hard))
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as stream:
         stream.write("pdtriage-reader")
-    _die_with_parent()
 
 
 def _die_with_parent() -> None:

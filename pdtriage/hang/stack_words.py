@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from pdtriage.hang.places import (
     STOPPED,
+    CallSite,
     StackFold,
     StackGroup,
-    StackPlace,
+    call_site_of,
     helpers_in_the_way,
-    place_of,
 )
+from pdtriage.model.kinds import process_name
 from pdtriage.model.stacks import ProcessStack, Standstill
 from pdtriage.support.language import Text
 from pdtriage.support.number_spans import numbers
@@ -44,10 +45,10 @@ def stacks_title(taken: Standstill) -> Text:
 
 def odd_one(stack: ProcessStack, taken: Standstill) -> Text:
     """Where the odd one out stands, for how long, and which of its helpers it waits for."""
-    where = _at(place_of(stack), stack)
+    where = _at(call_site_of(stack), stack)
     text = Text(f"{name_of(stack)} {where.en}", f"{name_of(stack)} {where.zh}")
     for helper in helpers_in_the_way(stack, taken.stacks)[:1]:
-        at = _at(place_of(helper), helper)
+        at = _at(call_site_of(helper), helper)
         text = Text(
             f"{text.en}, waiting for its loader worker (pid {helper.pid}), which is {at.en}",
             f"{text.zh}，在等待它的数据加载进程（pid {helper.pid}，{at.zh}）",
@@ -59,13 +60,10 @@ def odd_one(stack: ProcessStack, taken: Standstill) -> Text:
 
 
 def name_of(stack: ProcessStack) -> str:
-    if stack.rank is None:
-        return f"pid {stack.pid}"
-    role = "rank" if stack.role == "worker" else stack.role
-    return f"{role} {stack.rank}"
+    return f"pid {stack.pid}" if stack.rank is None else process_name(stack.role, stack.rank)
 
 
-def where_text(place: StackPlace, stack: ProcessStack) -> Text:
+def where_text(place: CallSite, stack: ProcessStack) -> Text:
     """The same for one process of a table."""
     return _at(place, stack)
 
@@ -88,7 +86,7 @@ def _group(group: StackGroup) -> Text:
     return Text(f"{len(ranks)} ranks {where.en}", f"{len(ranks)} 个 rank {where.zh}")
 
 
-def _at(place: StackPlace, stack: ProcessStack) -> Text:
+def _at(place: CallSite, stack: ProcessStack) -> Text:
     frame = place.frame
     call = stack.waits_in
     if stack.state in STOPPED:

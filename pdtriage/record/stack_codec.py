@@ -5,6 +5,8 @@ Whoever reads them back believes no type: a record may have been written by anyb
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import get_args
 
 from pdtriage.model.logs import Frame
@@ -14,6 +16,8 @@ from pdtriage.support.language import Text
 
 MOST_STACKS = 4_096
 MOST_FRAMES = 64
+SHARED_FRAMES, MOST_SHARED_BYTES = (12, 8, 5, 3), 14 << 10
+"""Of what one node tells the others."""
 LONGEST = 500
 _SOURCES: tuple[str, ...] = get_args(StackSource)
 _REASONS: tuple[str, ...] = get_args(StacksReason)
@@ -38,22 +42,38 @@ def plain_stack(stack: ProcessStack) -> dict[str, object]:
     return values | {"quiet": _rounded(stack.quiet)}
 
 
+def short_stacks(stacks: Sequence[ProcessStack]) -> tuple[ProcessStack, ...]:
+    """What another node needs of them, as much as fits: ranks without their helpers, the innermost
+    frames."""
+    ranks = [stack for stack in stacks if not stack.helper and stack.rank is not None]
+    for most in SHARED_FRAMES:
+        short = [stack._replace(frames=stack.frames[:most], native=()) for stack in ranks]
+        if len(json.dumps([plain_stack(stack) for stack in short])) <= MOST_SHARED_BYTES:
+            return tuple(short)
+    return ()
+
+
 def read_standstill(entry: Json) -> Standstill:
     """What can be used of it; anything may stand there."""
     reason = text(entry, "reason")
     gone = (as_count(rank) for rank in items(entry, "gone")[:MOST_STACKS])
-    stacks = map(_read_stack, mappings(entry, "stacks", MOST_STACKS))
     notes = (_read_note(note) for note in mappings(entry, "notes", 8))
     return Standstill(
         time=number(entry, "time") or 0.0,
         reason=reason if reason in _REASONS else "asked",  # type: ignore[arg-type]
         still=number(entry, "still"),
         limit=number(entry, "limit"),
-        stacks=tuple(stack for stack in stacks if stack is not None),
+        stacks=read_stacks(entry, "stacks"),
         gone=tuple(rank for rank in gone if rank is not None),
         notes=tuple(note for note in notes if note.en),
         moved_on=entry.get("moved_on") is True,
     )
+
+
+def read_stacks(entry: Json, key: str) -> tuple[ProcessStack, ...]:
+    """Those of a list that have the right shape."""
+    stacks = map(_read_stack, mappings(entry, key, MOST_STACKS))
+    return tuple(stack for stack in stacks if stack is not None)
 
 
 def _read_stack(entry: Json) -> ProcessStack | None:
