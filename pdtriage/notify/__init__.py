@@ -1,0 +1,1 @@
+"""Tells people of a failure where they read: chats, e-mail, webhooks."""
