@@ -74,5 +74,5 @@ def end_at_ctrl_c() -> None:
     """
     import signal  # of all verbs only a launcher needs it
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if callable(signal.getsignal(signal.SIGINT)):
         signal.signal(signal.SIGINT, signal.SIG_DFL)

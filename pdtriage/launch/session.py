@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pdtriage.hang.stack_signal import STACKS_FOLDER, forget_stacks, with_stack_signal
 from pdtriage.launch.console.console import Console, print_refusal
 from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
@@ -26,7 +27,7 @@ from pdtriage.launch.plan.interpreter import (
 )
 from pdtriage.launch.plan.process_plan import Plan, Start
 from pdtriage.launch.plan.start_refusals import refuse_lost_folder, refuse_missing_script
-from pdtriage.launch.rendezvous.job_nodes import JobEnded, Nodes, StopRequested
+from pdtriage.launch.rendezvous.job_nodes import JobEnded, Nodes, StopRequested, end_elsewhere
 from pdtriage.launch.supervise.attempt import Attempt, LaunchContext
 from pdtriage.launch.supervise.conclude import common_head, conclude, tell_peers
 from pdtriage.launch.supervise.event_loop import EventLoop, SignalReceived
@@ -159,11 +160,11 @@ class _Session:
                     failed = outcome.exit_code or exit_codes.FAILED
                     code = exit_codes.OK if ended.completed else failed
                     outcome = self._end_without_restart(
-                        outcome, Decision(False, ended.elsewhere), code
+                        outcome, Decision(False, end_elsewhere(ended.completed)), code
                     )
             return outcome._replace(decisions=self.decisions)
         # Only an elastic job can end while this node is not in it.
-        return self._ended_without_us()
+        return self._end_without_this_node()
 
     @contextlib.contextmanager
     def _membership(self, loop: EventLoop) -> Iterator[None]:
@@ -182,10 +183,14 @@ class _Session:
             except JobEnded as ended:
                 self.ended = ended
 
-    def _ended_without_us(self) -> Outcome:
+    def _end_without_this_node(self) -> Outcome:
         assert self.ended is not None
         completed = self.ended.completed
-        self.observer.notice(Noted(self.ended.text, "INFO" if completed else "ERROR"))
+        unused = Text(
+            "the job has completed; this node was not needed", "任务已完成；本节点未被使用"
+        )
+        text = unused if completed else end_elsewhere(completed)
+        self.observer.notice(Noted(text, "INFO" if completed else "ERROR"))
         return Outcome(exit_codes.OK if completed else exit_codes.FAILED, self.flags)
 
     def _attempt(
@@ -280,8 +285,13 @@ class _Session:
             descriptors_in_reserve(),
         ):
             loop.ignore([guardian.pid])
+            stacks = os.path.join(lock.folder, STACKS_FOLDER)
+            self.environ = with_stack_signal(self.environ, stacks)
             self.observer.notice(Configured(self.flags))
-            yield lock, guardian, loop
+            try:
+                yield lock, guardian, loop
+            finally:
+                forget_stacks(stacks)
 
     def _run_paddle_launcher(self) -> Outcome:
         from pdtriage.launch.supervise.paddle_launcher import PaddleLauncher, refuse_a_secret

@@ -65,7 +65,7 @@ class ElasticJob:
         self.nodes.append(launch)
         return launch
 
-    def await_world(self, size: int, *nodes: Launch, seconds: float = 20.0) -> None:
+    def await_world(self, size: int, *nodes: Launch, seconds: float = 90.0) -> None:
         """Each of `nodes` trains in a world of so many."""
         for launch in nodes or self.nodes:
             assert wait_until(lambda launch=launch: met(launch) == size, seconds), (

@@ -139,7 +139,7 @@ def test_level_0_goes_on_without_the_node_that_failed(job: ElasticJob) -> None:
     job.size, script = "1:2", ("--fail=1:7",)
     nodes = [job.add("--elastic_level=0", script=script) for _ in range(2)]
     job.await_world(2)
-    assert wait_until(lambda: any(node.process.poll() is not None for node in nodes), 20)
+    assert wait_until(lambda: any(node.process.poll() is not None for node in nodes), 90)
     (failed,) = [node for node in nodes if node.process.poll() is not None]
     (healthy,) = [node for node in nodes if node is not failed]
     assert failed.finish().code == 7

@@ -73,7 +73,8 @@ def test_who_fails_under_paddles_launcher_is_named(launcher: Launcher, python: P
     assert (cause["category"], cause["ranks"]) == ("data.io", [1])
     assert [victim["rank"] for victim in report["victims"]] == [0]
     codes = {d.rank: (d.code, d.signal) for d in launch.record().deaths if d.role == "worker"}
-    assert codes[1] in ((1, None), (None, 15)), "it may hang at its exit until it is stopped"
+    # It may hang at its exit until it is stopped; its launcher may have asked before anybody else.
+    assert codes[1] in ((1, None), (None, 15), (None, None))
     assert codes[0] != (0, None), "it aborts, is stopped, or leaves with an error of its own"
     assert "FAILED: rank 1 of 2" in launch.err
 

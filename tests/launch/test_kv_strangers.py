@@ -14,7 +14,11 @@ import pytest
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.rendezvous import kv_server
-from pdtriage.launch.rendezvous.announcements import ServerAnnouncement, rank_peers
+from pdtriage.launch.rendezvous.announcements import (
+    ServerAnnouncement,
+    is_announcement,
+    rank_peers,
+)
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.master import _serve
 from pdtriage.support.errors import UserError
@@ -200,6 +204,44 @@ def test_honest_names_are_taken() -> None:
     other = peer("[fe80::1]")
     found = {"/j/info/a/-1": own, "/j/info/b/-1": other}
     assert rank_peers(found, own, LaunchFlags(), 2)[1] == 0
+
+
+def test_what_a_node_has_not_written_is_no_announcement() -> None:
+    servers = ServerAnnouncement(LaunchFlags(server_num=1, trainer_num=1), "cpu", {})
+    assert is_announcement(peer("10.0.0.1"))
+    assert is_announcement(json.dumps({"name": "p", "rank": -1, **servers.content("10.0.0.1")}))
+    for said in ("", "{", "[]", "3", "{}", "[" * 100_000, json.dumps({"candidate": "a:1"})):
+        assert not is_announcement(said)
+
+
+def test_what_nodes_wrote_when_they_met_cannot_be_changed(
+    store: tuple[KVServer, KVClient],
+) -> None:
+    """Who reads it late must see the same nodes, also where somebody was quicker than the end."""
+    server, client = store
+    found = {"/j/info/a/0": peer("10.0.0.1"), "/j/info/b/1": peer("10.0.0.2")}
+    for key, text in found.items():
+        assert client.put(key, text)
+    assert client.delete("/j/info/b/1")
+    assert client.put("/j/info/a/0", "nonsense")
+    server.end_meeting("/j/info/", found)
+    assert client.get_prefix("/j/info") == found
+    assert not client.put("/j/info/a/0", "nonsense")
+    assert not client.delete("/j/info/b/1")
+    assert client.put("/j/info/a/0", found["/j/info/a/0"])
+    assert client.get_prefix("/j/info") == found
+
+
+def test_megabytes_of_a_stranger_keep_no_node_out(
+    store: tuple[KVServer, KVClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, client = store
+    monkeypatch.setattr(kv_server, "MAX_STORED", 4 << 20)
+    taken = [client.put(f"/j/{number}", "x" * (512 << 10)) for number in range(20)]
+    assert not all(taken)
+    for number in range(8):
+        assert client.put(f"/j/pdtriage/{number}", "x" * (100 << 10))
+    assert len(client.get_prefix("/j/pdtriage") or {}) == 8
 
 
 def test_the_rendezvous_listens_where_the_job_is() -> None:

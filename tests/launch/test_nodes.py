@@ -191,6 +191,26 @@ def test_the_meeting_stays_open_for_a_node_that_reads_late(launcher: Launcher) -
     assert host.finish().code == 0
 
 
+def test_what_no_node_has_written_at_the_rendezvous_is_left_out(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    """Without a secret anybody may write there; who sees it says so once, and all nodes meet."""
+    port = free_port()
+    flags = (f"--master=127.0.0.1:{port}", "--nnodes=2", "act.py")
+    nodes = [launcher.start(*flags, log_dir=tmp_path / "a", env=NO_SECRET)]
+    _await_waiting(nodes[0])
+    client = KVClient("127.0.0.1", port)
+    assert wait_until(lambda: bool(client.get_prefix("/default/info")))
+    for number, text in enumerate(("", "[]", '{"candidate": "a\\nb:1", "endpoints": "b:1"}')):
+        assert client.put(f"/default/info/extra{number}/-1", text)
+    assert nodes[0].process.stderr is not None
+    assert any("cannot be understood" in line for line in nodes[0].process.stderr)
+    nodes.append(launcher.start(*flags, log_dir=tmp_path / "b", env=NO_SECRET))
+    for node in nodes:
+        assert node.finish(60).code == 0, node.err
+    assert "announcements at the rendezvous cannot be understood" in nodes[0].record().notes[0].en
+
+
 def _await_waiting(launch: Launch) -> None:
     assert launch.process.stderr is not None
     assert any("Waiting peer" in line for line in launch.process.stderr)

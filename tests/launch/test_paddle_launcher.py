@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 
@@ -50,6 +51,30 @@ def test_a_launcher_that_fails_itself_is_understood(launcher: Launcher) -> None:
     assert (later.verdict, cause.role, cause.category) == ("failed", "launcher", "config.launch")
     assert cause.evidence[0].file.endswith("pdtriage/run-0001.console")
     assert [told["signature"] for told in live["root_causes"]] == [cause.signature]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "verdict", "signature"),
+    [
+        (signal.SIGKILL, 137, "interrupted", "verdict.launcher-gone"),
+        (signal.SIGSEGV, 139, "failed", "verdict.crash"),
+    ],
+)
+def test_a_launcher_that_is_killed_is_named_and_not_its_ranks(
+    launcher: Launcher, number: signal.Signals, code: int, verdict: str, signature: str
+) -> None:
+    launch = launcher.start(*PADDLE, "--nproc_per_node=2", "act.py", "0=sleep", "1=sleep")
+    assert wait_until(lambda: "sleep" in launch.log(0) and "sleep" in launch.log(1), 60)
+    assert wait_until(lambda: len(launch.record().processes) == 3)
+    pids = [process.pid for process in launch.record().processes]
+    os.kill(pids[0], number)
+    assert launch.finish(60).code == code, launch.err
+    assert not [pid for pid in pids if is_running(pid)]
+    report = analyze(launch.log_dir)
+    (cause,) = report.root_causes
+    assert (report.verdict, cause.role, cause.signature) == (verdict, "launcher", signature)
+    assert number.name in cause.why[0].en
+    assert {victim.reason for victim in report.victims} == {"stopped"}
 
 
 def test_each_run_has_the_console_of_its_launcher(launcher: Launcher) -> None:
@@ -101,3 +126,18 @@ def test_a_missing_script_fails_as_it_does_under_paddle_alone(
     assert launch.code == 2
     assert "can't open file" in launch.log(0)
     assert launch.record().deaths[0].code == 2
+
+
+def test_whoever_paddle_kills_for_its_patience_was_stopped(launcher: Launcher) -> None:
+    launch = launcher.run(*PADDLE, "--nproc_per_node=2", "act.py", "0=stubborn", "1=exit:9:1")
+    assert launch.code == 9, launch.err
+    first, second = launch.record().deaths[:2]
+    assert (first.rank, first.code, first.stopped) == (1, 9, False)
+    # Paddle's launcher may have collected it before anybody could see how it ended.
+    assert (second.rank, second.signal, second.stopped) in [(0, 9, True), (0, None, False)]
+
+
+def test_whoever_is_killed_at_once_was_not_stopped(launcher: Launcher) -> None:
+    launch = launcher.run(*PADDLE, "--nproc_per_node=2", "act.py", "0=signal:9:1.2", "1=exit:9:1")
+    ends = {d.rank: d.stopped for d in launch.record().deaths[:2]}
+    assert ends == {0: False, 1: False}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from pdtriage.launch.plan.cluster import Cluster
-from pdtriage.launch.rendezvous.job_secret import exchange_of
+from pdtriage.launch.rendezvous import peer_channel
+from pdtriage.launch.rendezvous.job_secret import JobSecret, exchange_of
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.peer_channel import FactsChannel, Message
 from pdtriage.launch.supervise.events import PeerSilent
@@ -69,3 +72,31 @@ def test_where_the_exchange_is_gone_only_the_node_that_served_it_is_missed() -> 
         assert (messages[0].node, messages[0].host) == (0, hosts[0])
         assert messages[0].since < began, "it was known to live before that, not after"
     assert heard[0] == []
+
+
+@pytest.mark.parametrize("secret", [JobSecret("of this job"), None])
+def test_a_node_that_died_before_its_first_word_is_missed(
+    monkeypatch: pytest.MonkeyPatch, secret: JobSecret | None
+) -> None:
+    """It had met the others; without a secret it may be one of Paddle's, which has no words."""
+    monkeypatch.setattr(peer_channel, "_UNHEARD", 0.5)
+    hosts = ("127.0.0.1", "127.0.0.2")
+    server = KVServer(0, hosts[0], secret)
+    endpoints = tuple((f"{host}:1",) for host in hosts)
+    cluster = Cluster("master", 0, hosts, endpoints, "127.0.0.1:1")
+    heard: list[Message] = []
+    client = exchange_of(KVClient(hosts[0], server.port, secret=secret), secret, "launch", cluster)
+    began = time.time()
+    channel = FactsChannel(client, cluster, "j", heard.append, host=server, address=hosts[0])
+    try:
+        if secret is not None:
+            assert wait_until(lambda: any(isinstance(m, PeerSilent) for m in heard))
+            (silent,) = (m for m in heard if isinstance(m, PeerSilent))
+            assert silent.node == 1
+            assert began <= silent.since <= time.time()
+        else:
+            time.sleep(3)
+            assert heard == []
+    finally:
+        channel.close()
+        server.close()

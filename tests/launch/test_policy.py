@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from pdtriage.launch.elastic.membership_events import EtcdBack, WorldChanges
+from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.supervise.event_loop import SignalReceived
 from pdtriage.launch.supervise.events import (
     Died,
@@ -39,6 +40,7 @@ from pdtriage.launch.supervise.policy import (
     StartedAgain,
     Stop,
     TimePassed,
+    patience_of,
 )
 from pdtriage.launch.supervise.ps_lifetime import LEAVE_TIME, LOST_AFTER, Lifetime
 from pdtriage.record.schema import DeathRecord, PeerFacts
@@ -99,6 +101,13 @@ class Story:
 
 def story(**options: object) -> Story:
     return Story(Policy(PATIENCE, **options))  # type: ignore[arg-type]
+
+
+def test_patience_is_what_the_flags_ask_for() -> None:
+    """The same for our own children and around Paddle's launcher, which has a grace of its own."""
+    flags = parse_flags(["--settle=3", "--grace=7", "train.py"], {})
+    assert patience_of(flags) == Patience(3.0, 7.0, 7.0)
+    assert patience_of(flags, beyond=5.0) == Patience(3.0, 7.0, 12.0)
 
 
 def test_all_end_well_and_nothing_is_done() -> None:
@@ -169,8 +178,15 @@ def test_a_failure_is_told_at_the_end_where_all_died_before_it_settled() -> None
     assert len(launch.coordinated()) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_at_once_and_kills_after_the_longer_grace(number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "sender"),
+    [
+        (signal.SIGINT, "a person does with Ctrl-C"),
+        (signal.SIGTERM, "a scheduler or `kill` does"),
+        (signal.SIGHUP, "a terminal does that is closed"),
+    ],
+)
+def test_a_signal_stops_at_once_and_kills_after_the_longer_grace(number: int, sender: str) -> None:
     launch = story()
     launch.tell(SignalReceived(number), at=3)
     launch.until(3 + INTERRUPT_GRACE)
@@ -180,9 +196,16 @@ def test_a_signal_stops_at_once_and_kills_after_the_longer_grace(number: int) ->
     ]
     assert launch.shown() == [Interrupted(number)]
     assert [one.text.en for _, one in launch.done if isinstance(one, Note)] == [
-        f"told to stop by {signal.Signals(number).name}"
+        f"told to stop by {signal.Signals(number).name}, as {sender}"
     ]
     assert (launch.policy.ending(), launch.policy.interrupted_by) == ("interrupted", number)
+
+
+def test_who_stops_a_job_under_paddles_launcher_is_noted_as_well() -> None:
+    launch = story(delegates=True)
+    launch.tell(SIGINT, at=3)
+    (noted,) = [one.text.en for _, one in launch.done if isinstance(one, Note)]
+    assert noted == "told to stop by SIGINT, as a person does with Ctrl-C"
 
 
 def test_a_second_ctrl_c_kills_at_once() -> None:
@@ -243,6 +266,8 @@ def test_a_node_that_differs_ends_the_job_now() -> None:
     launch.tell(PeerDiffers(1, 4, 8), at=4)
     assert launch.signals() == [(4.0, Stop("refused"))]
     assert launch.policy.ending() == "refused"
+    (note,) = (one.text.en for _, one in launch.done if isinstance(one, Note))
+    assert "started differently: node 1 starts 4 processes, this node 8" in note
 
 
 STOPPED_ELSEWHERE = PeerSpoke(1, PeerFacts("interrupted", interrupted=15), host="10.0.0.2")
@@ -469,6 +494,7 @@ def test_a_run_that_takes_too_long_ends_when_its_stacks_are_known() -> None:
     assert not any(isinstance(action, Stop) for action in actions)
     assert policy.step(101.0, StacksTaken()) == []
     assert policy.step(101.0, TimePassed()) == [Stop("interrupt")]
+    assert policy.deadline(101.0) == 101.0 + INTERRUPT_GRACE
     assert policy.ending() == "timeout"
 
 
@@ -482,6 +508,7 @@ def test_a_job_that_stands_still_is_ended_only_where_nothing_else_ended_it() -> 
     policy = Policy(PATIENCE)
     policy.step(1.0, StopHung())
     assert policy.step(1.0, TimePassed()) == [Stop("interrupt")]
+    assert policy.deadline(1.0) == 1.0 + INTERRUPT_GRACE
     assert policy.ending() == "hung"
     failing = Policy(PATIENCE)
     failing.step(0.0, death())

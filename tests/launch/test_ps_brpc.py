@@ -93,7 +93,7 @@ def lists(first_port: int) -> tuple[str, str]:
 
 @pytest.mark.root
 def test_two_servers_and_four_workers_on_two_nodes(nodes: Nodes) -> None:
-    flags = (f"--python={PYTHON}", *lists(36170))
+    flags = (f"--python={PYTHON}", *lists(26170))
     launches = [nodes.start(i, *flags, "ps_brpc.py", "5") for i in (0, 1)]
     for i, launch in enumerate(launches):
         assert launch.finish(120).code == 0, launch.err[-3000:]
@@ -106,8 +106,8 @@ HOSTS = {("server", 0): 0, ("server", 1): 1} | {("worker", i): i // 2 for i in r
 
 
 def start_on_both(nodes: Nodes, number: int, culprit: tuple[str, int]) -> list[Launch]:
-    flags = (f"--python={PYTHON}", f"--facts-port={36900 + number}", "--gloo_port", "36950")
-    words = (*flags, *lists(36000 + 10 * number), "--settle=2", "ps_brpc.py", FOREVER)
+    flags = (f"--python={PYTHON}", f"--facts-port={26900 + number}", "--gloo_port", "26950")
+    words = (*flags, *lists(26000 + 10 * number), "--settle=2", "ps_brpc.py", FOREVER)
     job = "".join(map(str, culprit))
     return [nodes.start(i, *words, job=job, module="pdtriage run") for i in (0, 1)]
 

@@ -20,8 +20,8 @@ from .test_namespaces import ADDRESSES, Nodes
 from .test_namespaces import nodes as nodes
 
 NET = "ps_net.py"
-SERVERS = ",".join(f"{address}:36170" for address in ADDRESSES)
-WORKERS = ",".join(f"{address}:{port}" for address in ADDRESSES for port in (36171, 36172))
+SERVERS = ",".join(f"{address}:26170" for address in ADDRESSES)
+WORKERS = ",".join(f"{address}:{port}" for address in ADDRESSES for port in (26171, 26172))
 LISTS = (f"--servers={SERVERS}", f"--workers={WORKERS}")
 WITHOUT_PORTS = tuple(re.sub(r":\d+", "", words) for words in LISTS)
 
@@ -81,7 +81,7 @@ def test_every_role_killed_in_turn(nodes: Nodes, roles: tuple[str, str]) -> None
     """Jobs side by side; in each of them another process is killed. Both nodes name it."""
     jobs = {}
     for number, (role, rank) in enumerate(who for who in PLACES if who[0] in roles):
-        words = (*everybody(36100 + 20 * number), NET, "steps=0", f"{role}:{rank}=signal:9:4")
+        words = (*everybody(26100 + 20 * number), NET, "steps=0", f"{role}:{rank}=signal:9:4")
         jobs[role, rank] = [
             nodes.start(i, *words, module="pdtriage run", job=f"{role}{rank}") for i in (0, 1)
         ]
@@ -125,7 +125,7 @@ def test_a_node_that_is_lost_is_not_blamed_on_those_who_are_left(nodes: Nodes) -
 
 @pytest.mark.root
 def test_a_node_with_servers_only(nodes: Nodes) -> None:
-    words = (f"--servers={ADDRESSES[0]}:36170", f"--workers={ADDRESSES[1]}:36171", NET)
+    words = (f"--servers={ADDRESSES[0]}:26170", f"--workers={ADDRESSES[1]}:26171", NET)
     serving, training = (nodes.start(i, *words) for i in (0, 1))
     for launch in (serving, training):
         assert launch.finish(40).code == 0, launch.err
@@ -136,8 +136,8 @@ def test_a_node_with_servers_only(nodes: Nodes) -> None:
 @pytest.mark.root
 def test_without_an_exchange_the_own_trainers_decide(nodes: Nodes) -> None:
     """As in Paddle; here the other node never comes, and nobody can know."""
-    workers = ",".join(f"{address}:36171" for address in ADDRESSES)
-    lists = (f"--servers={ADDRESSES[0]}:36170", f"--workers={workers}")
+    workers = ",".join(f"{address}:26171" for address in ADDRESSES)
+    lists = (f"--servers={ADDRESSES[0]}:26170", f"--workers={workers}")
     launch = nodes.start(0, "--facts-port=0", *lists, NET).finish(30)
     assert launch.code == 0, launch.err
     assert "node 1 does not tell whether its trainers have finished" in launch.err

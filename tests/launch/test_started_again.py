@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -12,12 +14,14 @@ import pytest
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.rendezvous import kv_server, master
 from pdtriage.launch.rendezvous.announcements import TrainerAnnouncement
+from pdtriage.launch.rendezvous.job_secret import JobSecret
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.supervise.events import Noted
 from pdtriage.support.errors import UserError
 
 from ..ports import free_port
 from .conftest import NO_SECRET, Launch, Launcher
+from .test_kv import peer
 from .test_stopped_jobs import meeting
 
 
@@ -104,6 +108,43 @@ def test_two_jobs_at_one_master_do_not_lose_each_other(launcher: Launcher, tmp_p
     assert "node 1 failed: rank 1" in jobs["second"][0].err
 
 
+@pytest.mark.parametrize("secret", [None, JobSecret("of the jobs of these tests")])
+def test_who_waits_for_nodes_of_another_name_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, secret: JobSecret | None
+) -> None:
+    """Two nodes that belong together and were given different names of the job."""
+    monkeypatch.setattr(master, "_ALONE", 0.5)
+    monkeypatch.setattr(master, "_REMIND", 1.0)
+    port = free_port()
+    told = {"one": Noting(), "two\x1b[2J": Noting(), "two": Noting()}
+
+    def wait_in_vain(job: str) -> None:
+        flags = parse_flags(
+            [f"--master=127.0.0.1:{port}", "--nnodes=2", f"--job_id={job}", "t"], {}
+        )
+        trainers = TrainerAnnouncement(flags, 1, "cpu", {})
+        until = time.monotonic() + 4
+
+        def pass_time(seconds: float) -> None:
+            if time.monotonic() > until:
+                raise KeyboardInterrupt
+            time.sleep(seconds)
+
+        with contextlib.suppress(KeyboardInterrupt, UserError):
+            master.meet(flags, job[:3], trainers, {}, told[job], pass_time, secret)
+
+    threads = [threading.Thread(target=wait_in_vain, args=(job,)) for job in told]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    place = f"127.0.0.1:{port}"
+    (note,) = [text for text in told["one"].texts if "also" in text]
+    assert note.startswith(f"this is a node of the job one; at {place} there are also nodes of two")
+    assert "\x1b" not in note
+    assert any("nodes of one" in text for text in told["two"].texts)
+
+
 def test_a_job_of_the_same_name_that_is_complete_takes_nobody_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -119,6 +160,31 @@ def test_a_job_of_the_same_name_that_is_complete_takes_nobody_in(
         assert any("still there" in text for text in noted.texts)
     finally:
         server.close()
+
+
+def test_whoever_served_the_meeting_of_before_goes_and_the_next_one_serves() -> None:
+    """All nodes of a job are started again while its first one still stops."""
+    server = KVServer(0, "127.0.0.1")
+    server.end_meeting("/default/info/")
+    turns = 0
+
+    def wait(seconds: float) -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 3:
+            server.close()
+        assert turns < 60, "nobody serves"
+        time.sleep(seconds)
+
+    flags = parse_flags([f"--master=127.0.0.1:{server.port}", "--nnodes=1", "t.py"], {})
+    noted = Noting()
+    met = master.meet(flags, "pod", TrainerAnnouncement(flags, 1, "cpu", {}), {}, noted, wait)
+    try:
+        assert any("still there" in text for text in noted.texts)
+        assert met.server is not None
+        assert len(met.cluster.nodes) == 1
+    finally:
+        met.close()
 
 
 class Noting:
@@ -157,19 +223,23 @@ def test_who_has_met_is_remembered_and_who_went_away_is_not(
 
 
 def test_who_has_not_written_since_another_came_completes_no_meeting() -> None:
-    """A node that was killed while it waited is still listed when the next one comes."""
+    """A node that was killed while it waited is still listed when the next one comes; what no node
+    has written hides nobody."""
+    node = peer("10.0.0.1")
     server = KVServer(0, "127.0.0.1")
     try:
         client = KVClient("127.0.0.1", server.port, 5)
         for key in ("/j/info/first/0", "/j/info/killed/1"):
-            assert client.put(key, "")
-        assert client.put("/j/info/first/0", "")
-        assert client.put("/other/info/a/0", "")
+            assert client.put(key, node)
+        assert client.put("/j/info/first/0", node)
+        assert client.put("/other/info/a/0", node)
+        assert client.put("/j/info/stranger/0", "")
+        assert client.delete("/j/info/stranger/0")
         assert len(client.get_prefix("/j/info") or {}) == 2
-        assert client.put("/j/info/third/2", "")
-        assert client.put("/j/info/first/0", "")
+        assert client.put("/j/info/third/2", node)
+        assert client.put("/j/info/first/0", node)
         assert set(client.get_prefix("/j/info") or {}) == {"/j/info/first/0", "/j/info/third/2"}
-        assert client.put("/j/info/killed/1", "")
+        assert client.put("/j/info/killed/1", node)
         assert len(client.get_prefix("/j/info") or {}) == 3
     finally:
         server.close()

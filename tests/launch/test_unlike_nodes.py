@@ -13,6 +13,7 @@ from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.rendezvous import roll_call
 from pdtriage.launch.rendezvous.kv import KVClient, KVServer
 from pdtriage.launch.rendezvous.roll_call import RollCall
+from pdtriage.support.errors import UserError
 
 from ..ports import free_port, free_run
 from ..running import wait_until
@@ -96,6 +97,40 @@ def test_two_nodes_with_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
             assert differs.text.en == "another node says, too, that it is node 0 (127.0.0.1)"
         nodes[0].leave()
         assert nodes[1].look() is None
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("goes", [False, True], ids=["stays", "goes"])
+def test_nothing_starts_while_another_says_it_is_this_node(
+    monkeypatch: pytest.MonkeyPatch, *, goes: bool
+) -> None:
+    """One that is about to end is waited for; one that stays is refused."""
+    monkeypatch.setattr(roll_call, "_WAIT", 1.5)
+    monkeypatch.setattr(roll_call, "_LINGER", 0.0)
+    monkeypatch.setattr(roll_call, "_CLASH", 60.0 if goes else 3.0)
+    server = KVServer(0, HOSTS[0])
+    cluster = Cluster("ips", 0, HOSTS, (("127.0.0.1:1",), ("127.0.0.2:1",)), "127.0.0.1:1")
+    other, own = (RollCall(cluster, "j", server.port, launch) for launch in ("a", "b"))
+    turns = 0
+
+    def wait(seconds: float) -> None:
+        nonlocal turns
+        turns += 1
+        time.sleep(seconds)
+        if goes and turns == 8:
+            other.leave()
+        elif not goes or turns < 8:
+            other.look()
+
+    try:
+        other.look()
+        if goes:
+            own.gather(wait)
+            assert turns >= 8
+        else:
+            with pytest.raises(UserError, match="another node says, too, that it is node 0"):
+                own.gather(wait)
     finally:
         server.close()
 

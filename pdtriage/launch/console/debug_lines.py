@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pdtriage.launch.plan.process_plan import Plan, ProcessPlan
 from pdtriage.launch.supervise.events import LaunchEvent, PeerSpoke, Planned, Started
-from pdtriage.masking.arguments import masked_arguments, masked_variable
+from pdtriage.masking.secrets import masked_arguments, masked_variable
 from pdtriage.model.kinds import process_name
 from pdtriage.support.language import Text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 
 from pdtriage.launch.options.flags import DEFAULT_START_PORT, FLAGS, LaunchFlags
@@ -31,10 +30,11 @@ from pdtriage.launch.supervise.events import (
     Trained,
 )
 from pdtriage.launch.supervise.policy import stopped_with
-from pdtriage.masking.arguments import masked_arguments, masked_value
+from pdtriage.masking.secrets import masked_arguments, masked_value
 from pdtriage.masking.substitution import MASK
 from pdtriage.model.kinds import process_name
 from pdtriage.record.schema import named_node
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.language import Text
 
 Line = tuple[Level, Text | str]
@@ -142,18 +142,8 @@ def _lines_about_peer(event: PeerSpoke | PeerSilent | PeerDiffers | PeerBack) ->
                 f"{silent.zh}已 {event.seconds:.1f} 秒没有响应",
             ),
         )
-    elif isinstance(event, PeerDiffers) and event.why is not None:
-        yield "WARNING", event.why
     elif isinstance(event, PeerDiffers):
-        yield (
-            "WARNING",
-            Text(
-                f"node {node} starts {event.processes} processes, this node "
-                f"{event.own}: use the same number of cards on every node",
-                f"节点 {node} 启动 {event.processes} 个进程，本节点 {event.own} 个："
-                "各节点的卡数必须一致",
-            ),
-        )
+        yield "WARNING", event.text
     else:
         yield "WARNING", Text(f"node {node} answers again", f"节点 {node} 恢复响应")
 
@@ -162,7 +152,7 @@ def _lines_about_processes(event: Died | Stopping | Interrupted | Trained) -> It
     if isinstance(event, Died):
         yield "ERROR" if event.first else "DEBUG", _end_of(event)
     elif isinstance(event, Stopping):
-        name, to = _signal_name(event.signal), _short_list(event.who)
+        name, to = signal_name(event.signal), _short_list(event.who)
         level: Level = "DEBUG" if event.reason == "finished" else "WARNING"
         yield level, Text(f"{name} to {to}", f"向 {to} 发送 {name}")
     elif isinstance(event, Trained):
@@ -172,7 +162,7 @@ def _lines_about_processes(event: Died | Stopping | Interrupted | Trained) -> It
     elif event.again:
         yield "WARNING", Text("killing all processes now", "立即强制结束所有进程")
     else:
-        name = _signal_name(event.signal)
+        name = signal_name(event.signal)
         yield (
             "WARNING",
             Text(
@@ -296,7 +286,7 @@ def _end_of(died: Died) -> Text:
     name = process_name(death.role, death.rank)
     who_en, who_zh = f"{name} (pid {death.pid})", f"{name}（pid {death.pid}）"
     if death.signal is not None:
-        by = _signal_name(death.signal)
+        by = signal_name(death.signal)
         core = (", core dumped", "，已转储 core") if death.core else ("", "")
         return Text(f"{who_en} was ended by {by}{core[0]}", f"{who_zh} 被 {by} 终止{core[1]}")
     return Text(f"{who_en} exited with code {death.code}", f"{who_zh} 退出，退出码 {death.code}")
@@ -338,13 +328,6 @@ def _abort_line(finished: Finished) -> str:
         f"ABORT!!! Out of all {finished.record.world_size or 0} trainers, the trainer process with "
         f"rank={culprits} was aborted. Please check its log."
     )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _short_list(who: Sequence[tuple[str, int | None]]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pdtriage.launch.options.elastic import EtcdAccess
+from pdtriage.support.errors import missing_package
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Etcd:
             for k, v in puts.items()
         ]
         changes += [{"request_delete_range": _key_or_range(key)} for key in deletes]
-        return self._call("kv/txn", {"compare": compare, "success": changes}, _succeeded)
+        return self._call("kv/txn", {"compare": compare, "success": changes}, _is_success)
 
     def grant(self, seconds: int) -> int:
         """A new lease; etcd may make it longer, never shorter."""
@@ -245,8 +246,10 @@ class Etcd:
 
     def _connection(self) -> Etcd3Client:
         if self._client is None:
-            from etcd3gw.client import Etcd3Client
-
+            try:
+                from etcd3gw.client import Etcd3Client
+            except ImportError:
+                raise missing_package("etcd", "pdtriage[elastic]") from None
             access = self._access
             certificate, key = access.certificate or (None, None)
             self._client = Etcd3Client(
@@ -325,7 +328,7 @@ def _snapshot(answer: Mapping[str, Any]) -> Snapshot:
     return Snapshot(int(answer["header"]["revision"]), entries)
 
 
-def _succeeded(answer: Mapping[str, Any]) -> bool:
+def _is_success(answer: Mapping[str, Any]) -> bool:
     # False is left out by etcd, the header never is.
     return bool(answer["header"]) and answer.get("succeeded") is True
 

@@ -23,7 +23,7 @@ Announcement = Mapping[str, object]
 
 
 class Keys(NamedTuple):
-    """Where things lie."""
+    """The keys of one elastic job in etcd."""
 
     job: str
 

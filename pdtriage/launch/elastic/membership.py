@@ -166,7 +166,7 @@ class Membership:
                 try:
                     self._turn()
                 except (EtcdAwayError, LeaseLostError) as error:
-                    self._missed(error)
+                    self._note_failure(error)
                 self._wake.wait(min(self._interval(), self._ttl / 4))
                 self._wake.clear()
             with contextlib.suppress(EtcdAwayError, LeaseLostError):
@@ -200,7 +200,7 @@ class Membership:
         self._hold()
         view = view_of(self._etcd.read(*self.keys.all()), self.keys)
         now = time.monotonic()
-        self._reached(now)
+        self._note_success(now)
         if self.view is None or view._replace(revision=0) != self.view._replace(revision=0):
             self._changed = now
         changed = self._be_present(view)
@@ -255,7 +255,7 @@ class Membership:
         return True
 
     def _take_turn(self, view: EtcdView, now: float) -> bool:
-        following = self._proposed(view) or self._restored(view) or self._next(view, now)
+        following = self._proposed(view) or self._restoration(view) or self._next(view, now)
         if following is None:
             return False
         unchanged = {self.keys.generation: view.generation_revision}
@@ -288,7 +288,7 @@ class Membership:
             return None
         return proposal if proposal.number == current.number else None
 
-    def _restored(self, view: EtcdView) -> Generation | None:
+    def _restoration(self, view: EtcdView) -> Generation | None:
         """An etcd that came back empty learns from whoever still runs the generation."""
         lost = view.generation is None and self._wanted.state == "busy"
         return self._world if lost else None
@@ -324,7 +324,7 @@ class Membership:
             self._reported = world.number
             self._deliver(WorldChanges(world.number, why_it_changes(generation, world.number)))
 
-    def _missed(self, error: Exception) -> None:
+    def _note_failure(self, error: Exception) -> None:
         self.error = str(error)
         self.refused = isinstance(error, EtcdRefusedError)
         if self.away_since is None:
@@ -334,7 +334,7 @@ class Membership:
             self._complained = True
             self._deliver(EtcdSilent(self._address, self.error))
 
-    def _reached(self, now: float) -> None:
+    def _note_success(self, now: float) -> None:
         if self.away_since is None:
             return
         self._lenient_until = now + 2 * self._lenient()

@@ -60,7 +60,7 @@ class Expelled(NamedTuple):
         what = " ".join(f"{type(self.error).__name__}: {self.error}".split())[:200]
         return Text(
             f"pdtriage cannot keep this node in the job any more ({what})",
-            f"pdtriage 无法再让本节点留在作业中（{what}）",
+            f"pdtriage 无法再让本节点留在任务中（{what}）",
         )
 
 
@@ -72,7 +72,7 @@ def why_it_changes(generation: Generation, number: int) -> Text:
     if generation.number > number:
         return Text(
             "the other nodes have re-formed the job without this one",
-            "其他节点已在没有本节点的情况下重新组成作业",
+            "其他节点已在没有本节点的情况下重新组成任务",
         )
     who, more = _listed(generation.who), len(generation.who) > 1
     texts = {
@@ -86,9 +86,9 @@ def why_it_changes(generation: Generation, number: int) -> Text:
             "nodes under Paddle's launcher restart", "由 Paddle 启动器管理的节点正在重启"
         ),
         "failed": Text("the attempt failed", "本次尝试失败"),
-        "completed": Text("the job has completed", "作业已完成"),
+        "completed": Text("the job has completed", "任务已完成"),
     }
-    return texts.get(generation.why, Text("the job re-forms", "作业重新组成"))
+    return texts.get(generation.why, Text("the job re-forms", "任务重新组成"))
 
 
 def _listed(addresses: Sequence[str]) -> str:

@@ -232,7 +232,7 @@ class _Waiting:
                 Text(
                     f"This node would start {self.processes} processes, the nodes of the job "
                     f"start {running} each.",
-                    f"本节点将启动 {self.processes} 个进程，而作业的各节点启动 {running} 个。",
+                    f"本节点将启动 {self.processes} 个进程，而任务的各节点启动 {running} 个。",
                 ),
                 Text(
                     "Use the same number of cards on every node (--devices or --nproc_per_node).",
@@ -319,12 +319,12 @@ def _refused(place: str, error: str) -> UserError:
     return UserError(
         Text(
             f"The etcd at {place} does not let this job in: {error}.",
-            f"{place} 上的 etcd 拒绝了本作业：{error}。",
+            f"{place} 上的 etcd 拒绝了本任务：{error}。",
         ),
         Text(
             "Give --etcd_user and PDTRIAGE_ETCD_PASSWORD of a user who may read and write the keys "
             "of the job (docs/elastic.md).",
-            "请提供有权读写本作业各键的用户：--etcd_user 和 PDTRIAGE_ETCD_PASSWORD"
+            "请提供有权读写本任务各键的用户：--etcd_user 和 PDTRIAGE_ETCD_PASSWORD"
             "（见 docs/elastic.md）。",
         ),
     )

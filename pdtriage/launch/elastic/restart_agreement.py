@@ -53,7 +53,7 @@ class ElasticRestarts(Restarts):
         """Stay a while: should another node fail now, all start again together."""
         deadline = time.monotonic() + self._elastic.flags.elastic_timeout
         while time.monotonic() < deadline:
-            now = self._seen()
+            now = self._view_with_our_end()
             if now is not None:
                 current = now.generation
                 if current is None or current.number > generation.number:
@@ -70,8 +70,10 @@ class ElasticRestarts(Restarts):
         proposal: Generation | None = None
         patience = patience_with_etcd(self._elastic.flags)
         while True:
-            view = self._seen()
-            decided = self._decided(view, generation, conclusion) if view is not None else None
+            view = self._view_with_our_end()
+            decided = (
+                self._written_decision(view, generation, conclusion) if view is not None else None
+            )
             if decided is not None:
                 return decided
             if view is not None and self._is_our_turn(view, generation):
@@ -83,7 +85,7 @@ class ElasticRestarts(Restarts):
             if self._is_interrupted():
                 return TOLD_TO_STOP
 
-    def _decided(
+    def _written_decision(
         self, view: EtcdView, generation: Generation, conclusion: Conclusion
     ) -> Decision | None:
         """What was written about this generation, by whomever."""
@@ -131,7 +133,7 @@ class ElasticRestarts(Restarts):
             why: Literal["lost", "left"] = "lost" if gone else "left"
             who = tuple(addresses[pod] for pod in gone or left)
             return generation._replace(state="stopping", why=why, who=who)
-        decision = self._judged(generation, conclusion)
+        decision = self._own_decision(generation, conclusion)
         state: GenerationState = "restart" if decision.again else "ended"
         return generation._replace(
             state=state,
@@ -141,7 +143,7 @@ class ElasticRestarts(Restarts):
             without=self._left_out(view, generation, conclusion) if decision.again else (),
         )
 
-    def _judged(self, generation: Generation, conclusion: Conclusion) -> Decision:
+    def _own_decision(self, generation: Generation, conclusion: Conclusion) -> Decision:
         if self._elastic.level < 0:
             return Decision(False, Text("--elastic_level -1", "--elastic_level -1"))
         assert self.policy is not None
@@ -163,7 +165,7 @@ class ElasticRestarts(Restarts):
         failed = [p for p in generation.own if p in view.members]
         return tuple(pod for pod in failed if view.members[pod].state == "failed")
 
-    def _seen(self) -> EtcdView | None:
+    def _view_with_our_end(self) -> EtcdView | None:
         """What etcd shows, once it shows how it ended here."""
         return self._member.view if self._member.is_fresh() else None
 

@@ -27,7 +27,7 @@ _ETCD_IS_AWAY = 10
 _NO_JOB_ID = Text(
     "the job has no id of its own, so that another one at this etcd would be taken for its nodes: "
     "give it --job_id my-job-1",
-    "作业没有自己的 id，同一 etcd 上的其他作业会被当成它的节点：请设置 --job_id my-job-1",
+    "任务没有自己的 id，同一 etcd 上的其他任务会被当成它的节点：请设置 --job_id my-job-1",
 )
 _LEGACY_ONLY = ("elastic_pre_hook", "scale", "force")
 
@@ -68,7 +68,7 @@ def _of_fixed_size(flags: LaunchFlags) -> LaunchFlags:
         f"--nnodes {flags.nnodes} is a range, but nodes come and go only at an etcd (--master "
         f"etcd://host:2379): the job starts when {most} nodes are there, and keeps them",
         f"--nnodes {flags.nnodes} 是一个范围，但只有通过 etcd（--master etcd://host:2379）节点才能增减："
-        f"作业等齐 {most} 个节点后启动，之后节点数不变",
+        f"任务等齐 {most} 个节点后启动，之后节点数不变",
     )
     return flags._replace(notes=(*flags.notes, note))
 
@@ -146,7 +146,7 @@ def _incomplete(one: str, other: str) -> UserError:
 
 
 def level_of(flags: LaunchFlags) -> int:
-    """1 where nobody said: an etcd and a range are asked for in order to be used."""
+    """The elastic level; 1 where nobody gave one, since etcd and a range ask for it."""
     return flags.elastic_level if "elastic_level" in flags.given else 1
 
 

@@ -54,7 +54,7 @@ class LaunchFlags(NamedTuple):
         None, "common", "processes on this node", "本节点的进程数", "PADDLE_NPROC_PER_NODE"
     )
     job_id: str = flag(
-        "default", "common", "name of the job", "作业名", "PADDLE_ELASTIC_JOB_ID", "PADDLE_JOB_ID"
+        "default", "common", "name of the job", "任务名", "PADDLE_ELASTIC_JOB_ID", "PADDLE_JOB_ID"
     )
     host: str | None = flag(
         None, "common", "address of this node", "本节点的地址", "POD_IP", aliases=("node_ip",)
@@ -146,7 +146,7 @@ class LaunchFlags(NamedTuple):
         "after a failure: 1 all nodes start again (with an etcd the default), 0 all but the one "
         "that failed, -1 none; -1 also ends the job when a node comes or goes",
         "失败之后：1 所有节点重新启动（使用 etcd 时的默认值），0 失败的节点除外，-1 都不启动；"
-        "-1 时节点加入或离开也会结束作业",
+        "-1 时节点加入或离开也会结束任务",
         "PADDLE_ELASTIC_LEVEL",
     )
     elastic_timeout: int = flag(
@@ -180,8 +180,8 @@ class LaunchFlags(NamedTuple):
         "own",
         "start a failed job again: auto (unless the cause would come back), always or never; at "
         "most --max_restart times (elastic jobs auto, others never)",
-        "作业失败后是否重新启动：auto（原因会重现则不重试）、always 或 never；"
-        "最多 --max_restart 次（弹性作业默认 auto，其他默认 never）",
+        "任务失败后是否重新启动：auto（原因会重现则不重试）、always 或 never；"
+        "最多 --max_restart 次（弹性任务默认 auto，其他默认 never）",
         choices=("auto", "always", "never"),
     )
     restart_delay: float = flag(
@@ -207,7 +207,7 @@ class LaunchFlags(NamedTuple):
         6968,
         "own",
         "port of node 0 where nodes of an --ips job exchange what they saw ({default}; 0: off)",
-        "--ips 作业中节点 0 用来交换故障信息的端口（{default}；0 表示关闭）",
+        "--ips 任务中节点 0 用来交换故障信息的端口（{default}；0 表示关闭）",
     )
     job_secret: str | None = flag(
         None,
@@ -264,7 +264,7 @@ class LaunchFlags(NamedTuple):
         "say that the job stands still after so many seconds without a step or a line, learned "
         "from its own rhythm between these two ({default}); one number: after exactly that; "
         "0: never",
-        "作业这么多秒没有新的 step 或输出时判为停滞：在这两个秒数之间按作业自身节奏学习"
+        "任务这么多秒没有新的 step 或输出时判为卡住：在这两个秒数之间按任务自身节奏学习"
         "（{default}）；只写一个数则恰为该秒数；0 表示从不",
     )
     on_hang: str = flag(
@@ -272,8 +272,8 @@ class LaunchFlags(NamedTuple):
         "own",
         "when the job stands still: report only says so, stacks also shows where every process "
         "is, stop also ends the job ({default})",
-        "作业停滞时：report 只提示，stacks 同时显示每个进程停在哪里，"
-        "stop 还会结束作业（{default}）",
+        "任务卡住时：report 只提示，stacks 同时显示每个进程停在哪里，"
+        "stop 还会结束任务（{default}）",
         choices=("report", "stacks", "stop"),
     )
     timeout: float = flag(
@@ -287,7 +287,7 @@ class LaunchFlags(NamedTuple):
         "own",
         "seconds for the analysis when the job has ended ({default}); what could not be read in "
         "that time is named in the report",
-        "作业结束后用于分析的秒数（{default}）；未能读完的内容会在报告中说明",
+        "任务结束后用于分析的秒数（{default}）；未能读完的内容会在报告中说明",
     )
     report: str | None = flag(
         None,
@@ -297,6 +297,22 @@ class LaunchFlags(NamedTuple):
         "把报告另存到 FILE，格式由文件名决定，或写成 FORMAT=FILE；可多次给出，也可写作 -f",
         aliases=("format",),
     )
+    history: str | None = flag(
+        None,
+        "own",
+        "also keep the report in this history of failures (node 0 does), and say whether the same "
+        "failure was seen before; default: the variable PDTRIAGE_HISTORY, else none",
+        "同时把报告存入该失败历史记录（由节点 0 保存），并说明同样的失败此前是否出现过；"
+        "默认取自环境变量 PDTRIAGE_HISTORY，未设置则不保存",
+    )
+    notify: str | None = flag(
+        None,
+        "own",
+        "tell people of a failure (node 0 does): URLs of apprise or of webhooks, separated by "
+        "commas; default: the variable PDTRIAGE_NOTIFY, which keeps keys out of lists of processes",
+        "失败时通知相关人员（由节点 0 发出）：apprise 的 URL 或 webhook 地址，用逗号分隔；"
+        "默认取自环境变量 PDTRIAGE_NOTIFY，它可避免密钥出现在进程列表中",
+    )
     lang: str | None = flag(None, "own", "en or zh", "en 或 zh", choices=("en", "zh"))
     parsers: str | None = flag(None, "own", "folder of further signatures", "额外特征库目录")
 
@@ -304,6 +320,8 @@ class LaunchFlags(NamedTuple):
     """What `job_secret` was; that itself is masked once it is read."""
     password: Secret = Secret()
     """The same of `etcd_password`."""
+    addresses: Secret = Secret()
+    """The same of `notify`."""
     training_script: str = ""
     training_script_args: tuple[str, ...] = ()
     help: bool = False
@@ -338,7 +356,7 @@ HELP_HEAD = Text(
     "whose flags it takes with dashes or underscores, and says which rank failed\n"
     "first, and why.",
     "用法：pdtriage run [参数] train.py [脚本参数]\n\n"
-    "与 `python -m paddle.distributed.launch` 和 `fleetrun` 一样启动 Paddle 作业，\n"
+    "与 `python -m paddle.distributed.launch` 和 `fleetrun` 一样启动 Paddle 任务，\n"
     "参数相同（横线与下划线均可），并指出哪个 rank 最先失败以及原因。",
 )
 HELP_GROUPS: dict[str, Text] = {

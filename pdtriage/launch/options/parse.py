@@ -105,7 +105,7 @@ class _Reading:
             if variable is None:
                 continue
             text = environ[variable]
-            value = self.values[flag.name] = _converted(flag, variable, text)
+            value = self.values[flag.name] = _convert(flag, variable, text)
             if flag.name not in SECRET_FLAGS and typed.get(flag.name) != value:
                 how = Text("overrides", "覆盖了") if flag.name in typed else Text("sets", "设定了")
                 en = f"environment variable {variable}={text} {how.en} --{flag.name}"
@@ -131,7 +131,7 @@ class _Reading:
             value = f"{self.values['report']},{value}"  # one after another, as with analyze -f
         if flag.name == "devices":
             self.device_flag = name.removeprefix("selected_")
-        self.values[flag.name] = _converted(flag, spelled, value)
+        self.values[flag.name] = _convert(flag, spelled, value)
 
     def _is_value_next(self, flag: Option | None, spelled: str) -> bool:
         following = self.left[-1] if self.left else "-"
@@ -180,7 +180,7 @@ def _is_for_paddle(argv: Sequence[str]) -> bool:
     return "--launcher=paddle" in words[:launcher] or words[launcher + 1 :][:1] == ["paddle"]
 
 
-def _converted(flag: Option, spelled: str, text: str) -> Any:
+def _convert(flag: Option, spelled: str, text: str) -> Any:
     text = text.strip()
     wanted = Text("a number", "数字")
     try:

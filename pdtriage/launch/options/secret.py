@@ -7,12 +7,13 @@ from typing import Any
 
 SECRET_VARIABLE = "PDTRIAGE_JOB_SECRET"
 PASSWORD_VARIABLE = "PDTRIAGE_ETCD_PASSWORD"
-SECRET_VARIABLES = (SECRET_VARIABLE, PASSWORD_VARIABLE)
+NOTIFY_VARIABLE = "PDTRIAGE_NOTIFY"
+SECRET_VARIABLES = (SECRET_VARIABLE, PASSWORD_VARIABLE, NOTIFY_VARIABLE)
 """Nothing that is started may see them."""
-SECRET_FLAGS = {"job_secret": "secret", "etcd_password": "password"}
+SECRET_FLAGS = {"job_secret": "secret", "etcd_password": "password", "notify": "addresses"}
 """Each flag, and under which name what it was is kept out of sight."""
 MASKED = "***"
-_SHORTEST = {"job_secret": "job_s", "etcd_password": "etcd_p"}
+_SHORTEST = {"job_secret": "job_s", "etcd_password": "etcd_p", "notify": "no"}
 """Beginnings that are long enough to mean one; `--job` has always been --job_id."""
 
 
@@ -41,7 +42,7 @@ def set_apart(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def may_mean(begin: str, flag: str) -> bool:
-    """Whether a flag's name begins so."""
+    """Whether a name as it was typed may be short for `flag`."""
     return bool(begin) and flag.startswith(begin) and begin.startswith(_SHORTEST.get(flag, ""))
 
 

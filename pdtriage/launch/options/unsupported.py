@@ -65,7 +65,7 @@ def _refuse_elastic(flags: LaunchFlags) -> None:
             Text(
                 f"Nodes of a job in mode {mode} cannot meet at an etcd: only collective jobs are "
                 "elastic.",
-                f"{mode} 模式的作业不能通过 etcd 汇合：只有 collective 作业支持弹性。",
+                f"{mode} 模式的任务不能通过 etcd 汇合：只有 collective 任务支持弹性。",
             ),
             Text(
                 "Give the nodes with --servers and --workers, or --master ip:port.",

@@ -155,7 +155,7 @@ def is_address(text: str) -> bool:
 
 
 def loopback_among_nodes(address: str, remedy: Text) -> UserError:
-    """Of a list that all nodes read."""
+    """The refusal of a loopback address in a list that all nodes read."""
     return UserError(
         Text(
             f"{address} means a different machine on every node.",

@@ -71,7 +71,7 @@ def find_devices(
         return Devices("cpu")
     if wheel is not None and wheel.kind == "cpu":
         return _cpu_wheel(flags, environ, wheel)
-    kind = wheel.kind if wheel is not None else _guessed_kind(flags, environ, probe)
+    kind = wheel.kind if wheel is not None else _guess_kind(flags, environ, probe)
     if kind == "cpu":
         return _without_cards(flags)
     custom = wheel.custom if wheel is not None else kind not in ("gpu", "xpu")
@@ -99,7 +99,7 @@ def assign(flags: LaunchFlags, devices: Devices) -> tuple[Assignment, ...]:
         )
     if devices.kind == "cpu":
         return (Assignment(),) * (wanted or 1)
-    chosen = _chosen(flags, devices)
+    chosen = _selected_cards(flags, devices)
     pairs = [(str(devices.labels.index(label)), label) for label in chosen]
     if wanted is None:
         shares = [[pair] for pair in pairs]
@@ -116,7 +116,7 @@ def assign(flags: LaunchFlags, devices: Devices) -> tuple[Assignment, ...]:
     )
 
 
-def _guessed_kind(flags: LaunchFlags, environ: Mapping[str, str], probe: Probe) -> str:
+def _guess_kind(flags: LaunchFlags, environ: Mapping[str, str], probe: Probe) -> str:
     asked = KIND_OF_FLAG.get(flags.device_flag)
     if asked is not None and flags.devices:
         return asked
@@ -146,7 +146,7 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _chosen(flags: LaunchFlags, devices: Devices) -> tuple[str, ...]:
+def _selected_cards(flags: LaunchFlags, devices: Devices) -> tuple[str, ...]:
     if not flags.devices:
         return devices.labels
     chosen = _split(flags.devices)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 _LIBRARY = "libnvidia-ml.so.1"
 _TEXT = 96
 _MOST_PROCESSES = 256
+_LOST = 15
+_XID_EVENTS = 8
+_UNCORRECTED, _VOLATILE = 1, 0
 
 
 class CardMemory(NamedTuple):
@@ -30,6 +34,16 @@ class _Process(ctypes.Structure):
     _fields_ = [
         ("pid", ctypes.c_uint),
         ("used", ctypes.c_ulonglong),
+        ("instance", ctypes.c_uint),
+        ("compute_instance", ctypes.c_uint),
+    ]
+
+
+class _Event(ctypes.Structure):
+    _fields_ = [
+        ("card", ctypes.c_void_p),
+        ("kind", ctypes.c_ulonglong),
+        ("number", ctypes.c_ulonglong),
         ("instance", ctypes.c_uint),
         ("compute_instance", ctypes.c_uint),
     ]
@@ -81,6 +95,54 @@ class Nvml:
             found = (_Process * _MOST_PROCESSES)()
             if self._call(name, card, ctypes.byref(count), found) == 0:
                 return tuple(int(process.pid) for process in found[: count.value])
+        return None
+
+    def card(self, name: str) -> ctypes.c_void_p | None:
+        """By its number or by its UUID."""
+        if name.isdecimal():
+            return self._card(int(name))
+        card = ctypes.c_void_p()
+        asked = self._call("nvmlDeviceGetHandleByUUID", name.encode(), ctypes.byref(card))
+        return card if asked == 0 else None
+
+    def is_lost(self, card: ctypes.c_void_p) -> bool:
+        return self._call("nvmlDeviceGetMemoryInfo", card, ctypes.byref(_Memory())) == _LOST
+
+    def uncorrected_errors(self, card: ctypes.c_void_p) -> int | None:
+        """Of its memory, since the driver was loaded; None for a card without ECC."""
+        count = ctypes.c_ulonglong(0)
+        asked = ("nvmlDeviceGetTotalEccErrors", card, _UNCORRECTED, _VOLATILE)
+        return None if self._call(*asked, ctypes.byref(count)) else count.value
+
+    def slowed_for(self, card: ctypes.c_void_p) -> int:
+        """Why its clocks are lower than they could be, as NVML's bits."""
+        reasons = ctypes.c_ulonglong(0)
+        for name in (
+            "nvmlDeviceGetCurrentClocksEventReasons",
+            "nvmlDeviceGetCurrentClocksThrottleReasons",
+        ):
+            if self._call(name, card, ctypes.byref(reasons)) == 0:
+                return reasons.value
+        return 0
+
+    def errors_of(self, cards: Sequence[ctypes.c_void_p]) -> ctypes.c_void_p | None:
+        """A set of events that wakes for each Xid of these cards; None where there is no such."""
+        events = ctypes.c_void_p()
+        if self._call("nvmlEventSetCreate", ctypes.byref(events)) != 0:
+            return None
+        kind = ctypes.c_ulonglong(_XID_EVENTS)
+        taken = [self._call("nvmlDeviceRegisterEvents", card, kind, events) for card in cards]
+        return events if 0 in taken else None
+
+    def next_error(self, events: ctypes.c_void_p, seconds: float) -> tuple[int, int] | None:
+        """The card, as its handle, and its Xid; None when none came in so many seconds."""
+        event, patience = _Event(), ctypes.c_uint(int(seconds * 1000))
+        for name in ("nvmlEventSetWait_v2", "nvmlEventSetWait"):
+            status = self._call(name, events, ctypes.byref(event), patience)
+            if status == 0:
+                return int(event.card or 0), int(event.number)
+            if status != -1:
+                break
         return None
 
     def close(self) -> None:

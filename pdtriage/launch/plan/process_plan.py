@@ -11,9 +11,9 @@ from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import PS_MODES
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.environment import child_environment, launch_variables
-from pdtriage.masking.arguments import masked_variable
+from pdtriage.masking.secrets import masked_variable
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.private_files import private_opener
+from pdtriage.support.private_files import private_opener, unlinked_opener
 
 
 class Start(NamedTuple):
@@ -98,7 +98,7 @@ def write_companions(plan: Plan, inherited: Mapping[str, str]) -> None:
         _envlog(
             plan, number, child_environment(shown, process.variables, backup_file(plan, process))
         )
-        with _opened(backup_file(plan, process), "w") as stream:
+        with _open_private(backup_file(plan, process), "w") as stream:
             json.dump(dict(process.variables), stream, indent=4, sort_keys=True)
 
 
@@ -114,7 +114,8 @@ def job_file(plan: Plan, name: str) -> str:
 
 
 def _endpoints_log(plan: Plan) -> None:
-    with _opened(os.path.join(plan.folder, "endpoints.log"), "w") as stream:
+    path = os.path.join(plan.folder, "endpoints.log")
+    with open(path, "w", encoding="utf-8", opener=unlinked_opener) as stream:
         # The space and the missing last newline are Paddle's.
         stream.write("PADDLE_TRAINER_ENDPOINTS: \n" + "\n".join(plan.cluster.all_endpoints))
 
@@ -140,7 +141,7 @@ def _pod_log(plan: Plan, inherited: Mapping[str, str]) -> None:
                 "endpoints": ",".join(cluster.own_endpoints),
             }
         ]
-    with _opened(path, "a") as stream:
+    with _open_private(path, "a") as stream:
         if stream.tell() == 0:
             stream.write(f"environ({ {**inherited, **shared} })\n")
         stream.write(f"{peers or list(cluster.all_endpoints)}\n")
@@ -148,7 +149,7 @@ def _pod_log(plan: Plan, inherited: Mapping[str, str]) -> None:
 
 def _envlog(plan: Plan, number: int, environment: Mapping[str, str]) -> None:
     path = os.path.join(plan.folder, f"envlog.{number}")
-    with _opened(path, "w" if plan.overwrite else "a") as stream:
+    with _open_private(path, "w" if plan.overwrite else "a") as stream:
         stream.writelines(
             f"{key}={_one_line(value)}\n" for key, value in sorted(environment.items())
         )
@@ -159,6 +160,6 @@ def _one_line(value: str) -> str:
     return value if value.isprintable() else value.encode("unicode_escape").decode("ascii")
 
 
-def _opened(path: str, mode: str) -> TextIO:
+def _open_private(path: str, mode: str) -> TextIO:
     """Only its owner may read it: values of variables may be secret."""
     return cast("TextIO", open(path, mode, encoding="utf-8", opener=private_opener))

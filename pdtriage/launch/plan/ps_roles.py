@@ -90,7 +90,7 @@ def roles_of(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles
 
 
 def roles_of_job(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
-    """The same before this node knows which of them it is, and whether its ports are free."""
+    """The roles of a job before this node knows which of its nodes it is, or has free ports."""
     wanted = _wanted(flags, mode)
     hosts = list(dict.fromkeys(host for role in wanted for host, _ in role.listed))
     if len(hosts) > 1 and (unnamed := [r for r in wanted if r.number and not r.listed]):
@@ -170,7 +170,7 @@ def stage_devices(flags: LaunchFlags, stages: int, kind: str) -> tuple[str, ...]
 
 
 def cluster_of(roles: Roles, meeting: Meeting, notes: tuple[Text, ...] = ()) -> Cluster:
-    """The trainers alone, as everybody else knows a job."""
+    """The cluster of the trainers alone, as other modules know a job."""
     by_node = [
         tuple(endpoint for endpoint in roles.workers if host_of(endpoint) == node)
         for node in roles.nodes
@@ -369,7 +369,7 @@ def _role_without_hosts(flag: str, hosts: Sequence[str]) -> UserError:
     return UserError(
         Text(
             f"The job spans {listed}, and nothing says where the {flag} run.",
-            f"作业分布在 {listed} 上，但没有说明 {flag} 在哪里运行。",
+            f"任务分布在 {listed} 上，但没有说明 {flag} 在哪里运行。",
         ),
         Text(f"Add --{flag}=host:port,….", f"请加上 --{flag}=host:port,…。"),
     )

@@ -33,7 +33,7 @@ _SCRIPT = Text("Check its first line (#!) and its permissions.", "请检查脚�
 
 
 def not_started(program: str, error: OSError) -> UserError:
-    """What to do depends on whether the machine has had enough, or the program is wrong."""
+    """A process could not be started: the machine has had enough, or the program is wrong."""
     named = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else program
     if named != program and error.errno not in _LIMITS:
         return UserError(
@@ -61,7 +61,7 @@ def out_of_threads() -> OSError:
 
 
 def refuse_too_few_files(processes: int) -> None:
-    """Better before the first process is started than after the last."""
+    """Refuses a launch for which this process may not open enough files."""
     import resource  # not on Windows, where nothing is started
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -78,7 +78,7 @@ def refuse_too_few_files(processes: int) -> None:
 
 
 def refuse_lost_folder() -> None:
-    """Nothing that is started in a folder that was removed gets far."""
+    """Refuses a launch from a working folder that was removed."""
     try:
         os.getcwd()
     except OSError:
@@ -92,7 +92,7 @@ def refuse_lost_folder() -> None:
 
 
 def refuse_missing_script(script: str, environ: Mapping[str, str]) -> None:
-    """Refuse before anything is started rather than fail N times."""
+    """Refuses a launch whose script is not there, rather than let every process fail."""
     refuse_lost_folder()
     if script.endswith((".py", ".pyxes")):
         if not os.path.isfile(script):

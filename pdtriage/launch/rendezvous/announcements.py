@@ -5,6 +5,7 @@ Keys and values are those of Paddle's launcher, for trainers alone and for serve
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 from collections.abc import Callable, Mapping
@@ -131,6 +132,16 @@ def cluster_of_peers(peers: list[dict[str, object]], rank: int) -> Cluster:
     )
 
 
+def is_announcement(text: str) -> bool:
+    """Whether a node of any kind may have written it; anybody may write at a rendezvous without a
+    secret, and nodes neither count nor wait for what nobody can have meant."""
+    for parse in (parse_peer, _parse_server_node):
+        with contextlib.suppress(UserError):
+            parse("", text)
+            return True
+    return False
+
+
 def parse_peer(key: str, text: str) -> dict[str, object]:
     try:
         peer = json.loads(text)
@@ -150,7 +161,7 @@ def _not_understood(key: str) -> UserError:
         ),
         Text(
             "Check that only nodes of this job use this --master and --job_id.",
-            "请确认只有本作业的节点使用该 --master 与 --job_id。",
+            "请确认只有本任务的节点使用该 --master 与 --job_id。",
         ),
     )
 

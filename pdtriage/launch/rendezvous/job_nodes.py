@@ -36,20 +36,12 @@ class JobEnded(Exception):  # noqa: N818 (not an error)
         super().__init__(completed)
         self.completed = completed
 
-    @property
-    def text(self) -> Text:
-        if self.completed:
-            return Text(
-                "the job has completed; this node was not needed", "作业已完成；本节点未被使用"
-            )
-        return self.elsewhere
 
-    @property
-    def elsewhere(self) -> Text:
-        """For a node that took part before."""
-        if self.completed:
-            return Text("the job has completed on the other nodes", "作业已在其他节点上完成")
-        return Text("the job has failed on the other nodes", "作业已在其他节点上失败")
+def end_elsewhere(completed: bool) -> Text:
+    """How the job ended on the other nodes, for one that took part before."""
+    if completed:
+        return Text("the job has completed on the other nodes", "任务已在其他节点上完成")
+    return Text("the job has failed on the other nodes", "任务已在其他节点上失败")
 
 
 class Nodes:
@@ -133,9 +125,9 @@ class Nodes:
             host = self._rendezvous.server
             client = exchange_of(self._rendezvous.client, self._secret, self._launch, cluster)
             serve = None if host is not None else self._rendezvous.take_over
-            place = self._rendezvous.client.host
+            place, odd = self._rendezvous.client.host, self._rendezvous.notes
             channel = FactsChannel(
-                client, cluster, job, deliver, serve=serve, host=host, address=place
+                client, cluster, job, deliver, serve=serve, host=host, address=place, odd=odd
             )
         else:
             channel = open_static_channel(

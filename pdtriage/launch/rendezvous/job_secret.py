@@ -35,7 +35,7 @@ Ignored = Literal["unsigned", "replayed", "stale"]
 
 
 class Exchange(Protocol):
-    """Where the keys lie."""
+    """What nodes exchange messages through: keys and values, as a key-value master has them."""
 
     timeout: float
 
@@ -67,11 +67,11 @@ class JobSecret:
         return "JobSecret(***)"
 
     def seal(self, place: str, message: Signed) -> str:
-        return _sealed(message, self._mac(place, message))
+        return _seal(message, self._mac(place, message))
 
     def open(self, place: str, text: str) -> Signed | None:
         """The message written to `place`; None for anything that was not signed for it."""
-        found = _opened(text)
+        found = _unseal(text)
         if found is None:
             return None
         message, mac = found
@@ -91,12 +91,12 @@ class JobSecret:
         return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
 
 
-def _sealed(message: Signed, mac: str) -> str:
+def _seal(message: Signed, mac: str) -> str:
     envelope = message._asdict() | {"heard": list(message.heard)}
     return json.dumps(envelope | {"mac": mac}, ensure_ascii=False)
 
 
-def _opened(text: str) -> tuple[Signed, bytes] | None:
+def _unseal(text: str) -> tuple[Signed, bytes] | None:
     """A message and what it was signed with; None for what is no message."""
     if len(text) > _LONGEST_MESSAGE:
         return None
@@ -198,7 +198,7 @@ class NodeExchange:
             heard = tuple(sorted({last.launch for last in self._last.values()}))[:_MOST_HEARD]
             message = Signed(self._launch, self._number, time.time(), heard, value)
         if self._secret is None:
-            return self._inner.put(key, _sealed(message, ""))
+            return self._inner.put(key, _seal(message, ""))
         return self._inner.put(key, self._secret.seal(self._bound_key(key), message))
 
     @property
@@ -242,7 +242,7 @@ class NodeExchange:
     def _message(self, key: str, text: str) -> Signed | None:
         if self._secret is not None:
             return self._secret.open(self._bound_key(key), text)
-        found = _opened(text)
+        found = _unseal(text)
         return found and found[0]
 
     def _is_paired(self, message: Signed) -> bool:
@@ -261,7 +261,7 @@ class NodeExchange:
 
 
 def ignored_note(ignored: Counter[Ignored]) -> Text | None:
-    """For the report; None where everybody was listened to."""
+    """How many messages were ignored, and why, for the report; None where none was."""
     total = ignored.total()
     if not total:
         return None
@@ -271,8 +271,8 @@ def ignored_note(ignored: Counter[Ignored]) -> Text | None:
         f"{'were' if total != 1 else 'was'} ignored ({ignored['unsigned']} not signed, {replayed} "
         "repeated or of another start): somebody else writes to this job's place of exchange, or a "
         "node was given another --job_secret",
-        f"忽略了 {total} 条不可信的消息（{ignored['unsigned']} 条未用本作业密钥签名，{replayed} 条"
-        "重放或属于另一次启动）：有其他程序向本作业的信息交换处写入，"
+        f"忽略了 {total} 条不可信的消息（{ignored['unsigned']} 条未用本任务密钥签名，{replayed} 条"
+        "重放或属于另一次启动）：有其他程序向本任务的信息交换处写入，"
         "或某个节点的 --job_secret 不一致",
     )
 

@@ -81,6 +81,8 @@ class KVClient:
     def _ask(self, method: str, key: str, body: bytes | None = None) -> tuple[int, bytes]:
         """(status, body); status 0 when there is no answer."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+        if method == "POST":
+            self.occupied = False  # also where nobody is there any more to say so
         try:
             path = quote(key, safe=_SAFE)
             proof = {}

@@ -16,11 +16,13 @@ import socket
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.plan.start_refusals import out_of_threads
+from pdtriage.launch.rendezvous.announcements import is_announcement
 
 if TYPE_CHECKING:
     from pdtriage.launch.rendezvous.job_secret import JobSecret
@@ -62,7 +64,7 @@ class KVServer:
     def __init__(self, port: int, address: str = "", secret: JobSecret | None = None) -> None:
         """With a `secret`, nobody else is answered, but that the server is there. An OSError says
         that the port is taken, or with EAGAIN that there is no thread to serve it."""
-        self.store = _Store()
+        self.store = _Store(is_open=secret is None)
         self._secret = secret
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._listener = socket.socket(family, socket.SOCK_STREAM)
@@ -89,8 +91,11 @@ class KVServer:
             self._release()
             raise out_of_threads() from None
 
-    def end_meeting(self, prefix: str) -> None:
-        """All nodes are here: who comes now belongs to another start of the job."""
+    def end_meeting(self, prefix: str, found: Mapping[str, str] | None = None) -> None:
+        """All nodes are here: who comes now belongs to another start of the job. `found` is what
+        they wrote, which nobody can change any more where everybody may write."""
+        if self._secret is None:
+            self.store.fixed = {key: _part(key, text) for key, text in (found or {}).items()}
         self.store.closed.add(prefix)
 
     def close(self) -> None:
@@ -173,7 +178,9 @@ class KVServer:
 class _Store:
     """Keys, each with its part of an answer, so that an answer only has to be joined."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_open: bool) -> None:
+        """`is_open` to strangers, too."""
+        self._is_open = is_open
         self._parts: dict[str, bytes] = {}
         self._stored = 0
         self._written: dict[str, float] = {}
@@ -186,28 +193,49 @@ class _Store:
         """The last address from which a node wanted to take part and did not know it."""
         self.closed: set[str] = set()
         """Where nodes have met already."""
+        self.fixed: dict[str, bytes] = {}
+        """What they wrote there: who reads it late must see the same nodes. Set from another
+        thread, which must not touch anything else."""
+        self._restored = False
         self.put("/healthy", b"ok")
 
     def put(self, key: str, value: bytes) -> HTTPStatus:
         text = value.decode("utf-8", "replace")
-        part = f"{_json(key)}: {_json(text)}".encode()
+        part = _part(key, text)
+        if self.fixed.get(key, part) != part:
+            return HTTPStatus.CONFLICT
         before = self._parts.get(key)
         size = _size(part) - (_size(before) if before is not None else 0)
         if before is None and self._is_closed(key):
             return HTTPStatus.CONFLICT
         full = before is None and len(self._parts) >= MAX_KEYS
-        if full or self._stored + size > MAX_STORED:
+        if full or not self._has_room(key, size):
             return HTTPStatus.INSUFFICIENT_STORAGE
         self._parts[key] = part
         self._stored += size
         if _MEETING in key:
             self._written[key] = time.monotonic()
-            if before is None:
+            if before is None and not (self._is_open and not is_announcement(text)):
                 self._newcomer[_meeting_of(key)] = self._written[key]
         return HTTPStatus.OK
 
+    def _has_room(self, key: str, size: int) -> bool:
+        """Made, if need be, by forgetting what takes more than this does: a stranger's megabytes
+        keep no node out."""
+        while self._stored + size > MAX_STORED:
+            largest = max(self._parts, key=lambda known: len(self._parts[known]))
+            if (
+                largest == key
+                or largest in self.fixed
+                or len(self._parts[largest]) + _PER_KEY <= size
+            ):
+                return False
+            self._forget(largest)
+        return True
+
     def find(self, prefix: str) -> bytes | None:
         self._forget_absent()
+        self._restore_fixed()
         found = [
             part
             for key, part in self._parts.items()
@@ -215,13 +243,23 @@ class _Store:
         ]
         return b"{" + b", ".join(found) + b"}" if found else None
 
+    def _restore_fixed(self) -> None:
+        """Somebody may have changed it between the last look of the last node and the end."""
+        if not self.fixed or self._restored:
+            return
+        self._restored = True
+        for key, part in self.fixed.items():
+            self._forget(key)
+            self._parts[key] = part
+            self._stored += _size(part)
+
     def _is_present(self, key: str) -> bool:
         """A node that waits for others writes again and again, until it has seen them all: who has
         not written since the last one came may be gone, and completes no meeting."""
         written = self._written.get(key)
         if written is None or _OURS in key:
             return True
-        return written >= self._newcomer[_meeting_of(key)]
+        return written >= self._newcomer.get(_meeting_of(key), written)
 
     def _is_closed(self, key: str) -> bool:
         return any(key.startswith(prefix) for prefix in self.closed)
@@ -234,9 +272,12 @@ class _Store:
             if self._is_closed(key):
                 del self._written[key]
             else:
-                self.delete(key)
+                self._forget(key)
 
     def delete(self, key: str) -> HTTPStatus:
+        return HTTPStatus.CONFLICT if key in self.fixed else self._forget(key)
+
+    def _forget(self, key: str) -> HTTPStatus:
         self._written.pop(key, None)
         part = self._parts.pop(key, None)
         if part is None:
@@ -374,6 +415,11 @@ def _head(raw: bytes) -> _Head | None:
 
 def _meeting_of(key: str) -> str:
     return key.partition(_MEETING)[0]
+
+
+def _part(key: str, text: str) -> bytes:
+    """Of an answer."""
+    return f"{_json(key)}: {_json(text)}".encode()
 
 
 def _json(text: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import errno
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from pdtriage.launch.options.flags import LaunchFlags
@@ -27,6 +28,7 @@ from pdtriage.launch.plan.addresses import (
 from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.plan.start_refusals import not_started
 from pdtriage.launch.rendezvous import meeting_words as meeting
+from pdtriage.launch.rendezvous.announcements import is_announcement
 from pdtriage.launch.rendezvous.job_secret import (
     JobSecret,
     NodeExchange,
@@ -41,10 +43,14 @@ from pdtriage.support.language import Text
 _POLL = 0.25
 _TRIES = 5
 _REMIND = 30.0
+_ALONE = 10.0
+"""Seconds after which who waits is told of other jobs that meet at the same place."""
+_LONGEST = 80
 _DEAF = 15.0
 """Seconds after which a port of this very machine that does not answer is somebody else's."""
 _TURN = 20.0
 """Seconds to wait for the nodes of an earlier start to go."""
+_MOST_UNREADABLE = 4_096
 _CROWDED = 12.0
 """Seconds after which a node that does not write any more has been forgotten for sure."""
 _FIRST_KEY = "aaaaaa"
@@ -60,6 +66,8 @@ class Rendezvous:
     server: KVServer | None
     secret: JobSecret | None = None
     """As given, or as this node made it for the others."""
+    notes: tuple[Text, ...] = ()
+    """What was odd about it, for the report."""
 
     def take_over(self) -> KVServer | None:
         """Serve in place of whoever did, where that was on this machine and is gone."""
@@ -104,12 +112,11 @@ def meet(
     try:
         found = waiting.for_all(prefix, value)
         cluster = announcement.cluster(found, value, size)
-        if client.seen_as not in (None, address) and not is_local(client.seen_as):
-            note = meeting.seen_as_another(address, client.seen_as)
-            cluster = cluster._replace(notes=(*cluster.notes, note))
+        notes = tuple(_oddities(client, address, len(waiting.unreadable)))
+        cluster = cluster._replace(notes=(*cluster.notes, *notes))
         if waiting.server is not None:
-            waiting.server.end_meeting(f"{prefix}/")
-        return Rendezvous(cluster, client, waiting.server, secret)
+            waiting.server.end_meeting(f"{prefix}/", found)
+        return Rendezvous(cluster, client, waiting.server, secret, notes)
     except UserError:
         # The others must be able to read the same list and come to the same refusal.
         if waiting.server is not None:
@@ -119,6 +126,13 @@ def meet(
     except BaseException:
         _leave(client, waiting.key, waiting.server)
         raise
+
+
+def _oddities(client: KVClient, address: str, unreadable: int) -> Iterator[Text]:
+    if client.seen_as not in (None, address) and not is_local(client.seen_as):
+        yield meeting.seen_as_another(address, client.seen_as)
+    if unreadable:
+        yield meeting.unreadable(unreadable)
 
 
 class _Waiting:
@@ -137,6 +151,8 @@ class _Waiting:
         self.keys = ("", "")
         """Of a guest, and of the node that serves."""
         self.turned_away = ""
+        self.unreadable: set[str] = set()
+        """Keys below which something stood that no node has written; each counts once."""
         self.crowded: float | None = None
         self.occupied: float | None = None
         self.client = client
@@ -147,6 +163,8 @@ class _Waiting:
         self.began = time.monotonic()
         self.reminded = self.began
         self.answered: float | None = None
+        self.neighbours = False
+        """Whether other jobs were looked for."""
 
     @property
     def key(self) -> str:
@@ -157,7 +175,7 @@ class _Waiting:
         while True:
             found = None
             if self.place.put(self.key, value):
-                found = self.place.get_prefix(prefix)
+                found = self._announcements(prefix)
             if self.client.refused:
                 raise meeting.another_secret(self.client.endpoint)
             if self.client.is_paddles and self.secret is not None:
@@ -170,11 +188,21 @@ class _Waiting:
                 self._await_turn()
             else:
                 self._refuse_crowd(found or {})
-                self._remind(found)
+                self._remind(found, prefix)
             if found is None and self.server is None and not self.client.occupied:
                 # Whoever served was of the start before, or is gone.
                 self.server = _try_to_serve(self.client, self.secret)
             self.wait(_POLL)
+
+    def _announcements(self, prefix: str) -> dict[str, str] | None:
+        """Whatever nodes have written; strangers are left out, and told of once."""
+        found = self.place.get_prefix(prefix)
+        unreadable = {key for key, text in (found or {}).items() if not is_announcement(text)}
+        if unreadable and not self.unreadable:
+            note = meeting.unreadable(len(unreadable))
+            self.observer.notice(Noted(note, "WARNING"))
+        self.unreadable |= set(islice(unreadable, _MOST_UNREADABLE - len(self.unreadable)))
+        return found and {key: text for key, text in found.items() if key not in unreadable}
 
     def _await_turn(self) -> None:
         """The nodes of an earlier start are still there: about to end, or at work."""
@@ -198,6 +226,20 @@ class _Waiting:
                 raise meeting.too_many(len(found), self.size)
             raise meeting.ranks_twice(found)
 
+    def _look_for_neighbours(self, prefix: str) -> None:
+        """Who waits in vain may wait for a node that was given another name of the job."""
+        self.neighbours = True
+        own = prefix.split("/")[1]
+        jobs = {
+            key.split("/")[1]
+            for key, text in (self.client.get_prefix("/") or {}).items()
+            if "/info/" in key and (self.secret is not None or is_announcement(text))
+        }
+        others = sorted(job for job in jobs - {own} if job.isprintable() and len(job) < _LONGEST)
+        if others:
+            note = meeting.other_jobs(own, self.client.endpoint, others)
+            self.observer.notice(Noted(note, "WARNING"))
+
     def _part(self, value: str) -> None:
         """Who has met all shows that it has heard them, or they would go on waiting."""
         if isinstance(self.place, NodeExchange):
@@ -210,7 +252,7 @@ class _Waiting:
         self.turned_away = self.server.store.turned_away[0]
         self.observer.notice(Noted(meeting.turned_away(self.turned_away), "WARNING"))
 
-    def _remind(self, found: dict[str, str] | None) -> None:
+    def _remind(self, found: dict[str, str] | None, prefix: str) -> None:
         moment = time.monotonic()
         place = self.client.endpoint
         if found is not None:
@@ -232,13 +274,15 @@ class _Waiting:
                     f"Port {self.client.port} of --master is taken by something that is not the "
                     "rendezvous of a Paddle job.",
                     f"--master 的端口 {self.client.port} 被其他程序占用，"
-                    "它不是 Paddle 作业的汇合服务。",
+                    "它不是 Paddle 任务的汇合服务。",
                 ),
                 Text(
                     "Choose another port on all nodes, or end what uses it.",
                     "请在所有节点上换一个端口，或结束占用它的程序。",
                 ),
             )
+        if found is not None and not self.neighbours and moment - self.began > _ALONE:
+            self._look_for_neighbours(prefix)
         if moment - self.reminded < _REMIND:
             return
         self.reminded = moment

@@ -11,12 +11,13 @@ import json
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.start_refusals import out_of_threads
-from pdtriage.launch.rendezvous import channel_notes as notes
+from pdtriage.launch.rendezvous import meeting_words as words
 from pdtriage.launch.rendezvous.job_secret import (
     Exchange,
     JobSecret,
@@ -31,13 +32,19 @@ from pdtriage.record.fields import count, decode_message, mapping
 from pdtriage.record.fields import text as text_of
 from pdtriage.record.peer_facts import decode_facts, encode_facts
 from pdtriage.record.schema import PeerFacts
+from pdtriage.record.stack_codec import short_stacks
 from pdtriage.support.language import Text
+
+if TYPE_CHECKING:
+    from pdtriage.model import Standstill
 
 SILENT_AFTER = 3.0
 MISSED_AFTER = 1.0
 """Seconds without a key that hangs on a lease: the lease itself was waited for already."""
 _BEAT = 0.5
 _HURRIED = 0.1
+_UNHEARD = 10.0
+"""Seconds a node may take from the meeting to its first word: it has to find its devices."""
 _LATE = 5.0
 """Seconds without the exchange at the beginning that are worth a note."""
 _HOSTING = 3.0
@@ -52,6 +59,8 @@ class _Peer:
     heard: float = 0.0
     heard_wall: float = 0.0
     """Before the last sign of life, and after the one before that."""
+    met: tuple[float, float] | None = None
+    """When it was known to take part and to have something to tell, by both clocks."""
     version: int | None = 0
     silent: bool = False
     over: bool = False
@@ -76,13 +85,15 @@ class FactsChannel:
         address: str = "",
         leased: bool = False,
         lease_seconds: float = 0.0,
+        odd: Sequence[Text] = (),
     ) -> None:
         """`address` is that of the machine that serves the exchange; `server` is closed with the
         channel; `serve` opens it where that can be done on this node and whoever served before,
         perhaps for another job, is gone; `host` is one on this node that somebody else closes, and
         has to stay until the others have read it; `leased` says that a key is there as long as its
         node is, so that nobody has to write only to show that it lives, and goes `lease_seconds`
-        after the last sign of that. An OSError says that there is no thread to listen with."""
+        after the last sign of that; `odd` is what was noticed when the nodes met.
+        An OSError says that there is no thread to listen with."""
         self._client = client
         # Without a secret anybody may have written it.
         self._hearsay = not (isinstance(client, NodeExchange) and client.is_signed)
@@ -99,6 +110,7 @@ class FactsChannel:
         self._is_static = cluster.meeting in ("ips", "cloud")
         self._leased = leased
         self._lease_seconds = lease_seconds
+        self._odd = odd
         self._silent_after = MISSED_AFTER if leased else SILENT_AFTER
         self._written = ""
         # Nodes of a parameter-server job may hold any number of processes.
@@ -113,6 +125,9 @@ class FactsChannel:
         self._peers = {
             rank: _Peer() for rank in range(len(cluster.nodes)) if rank != cluster.node_rank
         }
+        # Who knows the secret runs pdtriage, and so speaks; Paddle's launcher has nothing to tell.
+        if cluster.meeting == "master" and not self._hearsay and not leased:
+            self._meet(self._peers)
         serving = {rank for rank in self._peers if cluster.nodes[rank] == address}
         self._serving = serving or (set(self._peers) if len(self._peers) == 1 else set())
         """The node whose silence is known where the exchange does not answer."""
@@ -149,7 +164,15 @@ class FactsChannel:
         with self._lock:
             self._state = state
             self._version += 1
-            self._facts = (self._facts if facts is None else facts)._replace(state=state)
+            told = self._facts if facts is None else facts
+            self._facts = told._replace(state=state, stacks=self._facts.stacks)
+        self._wake.set()
+
+    def share_stacks(self, taken: Standstill) -> None:
+        """Tell the others where the ranks of this node stand; none where they move again."""
+        with self._lock:
+            self._version += 1
+            self._facts = self._facts._replace(stacks=short_stacks(taken.stacks))
         self._wake.set()
 
     def publish_later(self, state: str) -> Callable[[PeerFacts], None]:
@@ -164,7 +187,7 @@ class FactsChannel:
 
         return publish
 
-    def has_told(self) -> bool:
+    def has_published_all(self) -> bool:
         """Nothing that was to be published is still being found out."""
         return self._promised == 0
 
@@ -194,27 +217,27 @@ class FactsChannel:
     def late(self) -> Text | None:
         """How long nothing could be heard at the beginning, for the report."""
         after = self._reached_after
-        return notes.late(after) if after is not None and after > _LATE else None
+        return words.exchange_reached_late(after) if after is not None and after > _LATE else None
 
     def missed(self) -> Text | None:
         """Whom nothing was heard of to the end, for the report."""
         if self.reached is False and not all(p.over or p.silent for p in self._peers.values()):
-            return notes.UNREACHED
+            return words.EXCHANGE_UNREACHED
         missed = [rank for rank, peer in self._peers.items() if peer.heard == 0.0]
         if not missed or not self._is_static:
             return None  # nodes of Paddle's launcher have nothing to tell
-        return notes.unheard(missed)
+        return words.nodes_without_a_word(missed)
 
     def ignored(self) -> list[Text]:
-        """What was not listened to, for the report."""
-        found = []
+        """What was not listened to, here or at the meeting, for the report."""
+        found: list[Text | None] = [*self._odd]
         if isinstance(self._client, NodeExchange) and self._client.is_signed:
             found.append(ignored_note(self._client.ignored))
         if self._foreign:
-            found.append(notes.foreign(self._foreign))
+            found.append(words.foreign_ranks_ignored(self._foreign))
         served = self._host or self._server
         if served is not None and served.store.refused:
-            found.append(notes.refused(served.store.refused))
+            found.append(words.strangers_refused(served.store.refused))
         return [note for note in found if note is not None]
 
     def close(self) -> None:
@@ -281,6 +304,8 @@ class FactsChannel:
             roll_call.leave()
             return
         differs = roll_call.look()
+        if not self._hearsay:
+            self._meet(roll_call.here & self._peers.keys())
         if differs is not None and not self._differs:
             self._differs = True
             own = self._replicas or 0
@@ -339,10 +364,11 @@ class FactsChannel:
             return facts
         own = tuple(rank for rank in facts.ranks if rank.role != "worker" or rank.rank in known)
         self._foreign += len(facts.ranks) - len(own)
+        stacks = tuple(s for s in facts.stacks if s.role != "worker" or s.rank in known)
         if facts.role == "worker" and facts.rank not in known:
             # Whom it accuses is for us to find out; how that one ended, it cannot know.
             facts = facts._replace(code=None, signal=None)
-        return facts._replace(ranks=own)
+        return facts._replace(ranks=own, stacks=stacks)
 
     def _wait_anew(self) -> None:
         """The place of exchange was away, and leases ran out meanwhile: nobody's fault."""
@@ -350,17 +376,28 @@ class FactsChannel:
             if peer.heard > 0.0:
                 peer.heard = time.monotonic()
 
+    def _meet(self, ranks: Collection[int]) -> None:
+        for rank in ranks:
+            peer = self._peers[rank]
+            peer.met = peer.met or (time.monotonic(), time.time())
+
     def _report_silence(self, ranks: Collection[int]) -> None:
         moment = time.monotonic()
         for rank in ranks:
             peer = self._peers[rank]
-            if peer.heard == 0.0 or peer.silent or peer.over:
+            if peer.silent or peer.over:
                 continue
-            quiet = moment - peer.heard
-            if quiet > self._silent_after + self._every:
+            if peer.heard > 0.0:
+                last, since, patience = peer.heard, peer.heard_wall, self._silent_after
+            elif peer.met is not None:
+                (last, since), patience = peer.met, _UNHEARD
+            else:
+                continue
+            quiet = moment - last
+            if quiet > patience + self._every:
                 peer.silent = True
                 unheard = round(quiet + self._lease_seconds, 1)
-                since = peer.heard_wall - self._lease_seconds
+                since -= self._lease_seconds
                 self._deliver(PeerSilent(rank, unheard, since, self._hosts[rank]))
 
 

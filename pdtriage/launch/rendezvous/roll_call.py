@@ -12,6 +12,7 @@ import ipaddress
 import json
 import time
 from collections.abc import Callable, Sequence
+from math import inf
 
 from pdtriage.launch.plan.cluster import Cluster, some_of
 from pdtriage.launch.rendezvous.job_secret import JobSecret
@@ -30,10 +31,12 @@ _LINGER = 2.0
 """Seconds that a node which refuses stays for the others to read why."""
 _CLASH = 12.0
 """Seconds after which two nodes that say they are the same are no remains of an earlier start."""
+_FRESH = 3.0
+"""Seconds without a new word after which a node is not there any more."""
 
 
 class Unlike(NamedTuple):
-    """Between what two nodes were told."""
+    """How another node's list of nodes, or number of processes, differs from ours."""
 
     node: int
     processes: int
@@ -41,7 +44,7 @@ class Unlike(NamedTuple):
 
 
 class RollCall:
-    """What this node was told, for the others, and theirs."""
+    """Compares what each node of an `--ips` job was told of the nodes and their processes."""
 
     def __init__(
         self, cluster: Cluster, job: str, port: int, launch: str, secret: JobSecret | None = None
@@ -67,14 +70,21 @@ class RollCall:
         }
         self._every = max(_POLL, len(cluster.nodes) / 64)
         self._beat = 0
-        self._beats: dict[str, int] = {}
+        self._beats: dict[str, tuple[int, float]] = {}
+        """The last beat of each, and when it was new."""
         self._clash: float | None = None
-        self._here: set[int] = set()
+        self.here: set[int] = set()
+        """Nodes that were told the same."""
 
     def gather(self, wait: Callable[[float], None]) -> None:
-        """Wait a moment for the others; raises `UserError` where they were told something else."""
+        """Wait a moment for the others; raises `UserError` where they were told something else.
+
+        Whoever says that it is this very node is waited for: it may be about to end.
+        """
         deadline = time.monotonic() + _WAIT
-        while time.monotonic() < deadline and len(self._here) < len(self._cluster.nodes) - 1:
+        while self._clash is not None or (
+            time.monotonic() < deadline and len(self.here) < len(self._cluster.nodes) - 1
+        ):
             differs = self.look()
             if differs is not None:
                 end = time.monotonic() + _LINGER
@@ -88,10 +98,12 @@ class RollCall:
         """Write down that this node is here, and compare it with all that are."""
         self._beat += 1
         if not self._client.put(self._key, json.dumps({**self._claim, "beat": self._beat})):
+            self._clash = None  # nobody can say so
             return None
         found = self._client.get_prefix(self._prefix) or {}
+        clash, self._clash = self._clash, None
         differences = [
-            self._compared(claim)
+            self._compare(claim, clash)
             for key, other in found.items()
             if key != self._key and (claim := decode_message(other)) and self._is_alive(key, claim)
         ]
@@ -106,11 +118,13 @@ class RollCall:
             self._server.close()
 
     def _is_alive(self, key: str, claim: Json) -> bool:
-        beat = count(claim, "beat") or 0
-        before = self._beats.setdefault(key, beat)
-        return beat != before
+        beat, moment = count(claim, "beat") or 0, time.monotonic()
+        before, new_at = self._beats.get(key, (beat, -inf))
+        self._beats[key] = (beat, moment if beat != before else new_at)
+        return moment - self._beats[key][1] < _FRESH + self._every
 
-    def _compared(self, claim: Json) -> Unlike | None:
+    def _compare(self, claim: Json, clash: float | None) -> Unlike | None:
+        """`clash`: since when another one has said that it is this node."""
         rank, processes = count(claim, "rank"), count(claim, "processes") or 0
         if rank is None:
             return None
@@ -123,10 +137,10 @@ class RollCall:
         if processes and self._processes and processes != self._processes:
             return Unlike(rank, processes, _other_size(where, processes, self._processes))
         if rank != self._cluster.node_rank:
-            self._here.add(rank)
+            self.here.add(rank)
             return None
         moment = time.monotonic()
-        self._clash = self._clash or moment
+        self._clash = clash or moment
         return Unlike(rank, processes, _twice(where)) if moment - self._clash > _CLASH else None
 
 

@@ -19,7 +19,7 @@ from pdtriage.launch.supervise.events import AllStarted, Noted, Observer, Planne
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.isolation import do_beside
 from pdtriage.launch.supervise.outcome import Analyst, LaunchChecks, Outcome
-from pdtriage.launch.supervise.policy import Coordinate, Patience, Policy
+from pdtriage.launch.supervise.policy import Coordinate, Policy, patience_of
 from pdtriage.launch.supervise.processes import (
     Child,
     become_subreaper,
@@ -77,6 +77,8 @@ class Attempt(NamedTuple):
         do_beside(lambda: self._warn(children), self.observer)
         self.observer.notice(AllStarted(self.plan, recorder.silence))
         supervisor = self._supervisor(children, recorder)
+        if self.channel is not None:
+            supervisor.share_stacks = self.channel.share_stacks
         ending = supervisor.run()
         return conclude(
             supervisor,
@@ -119,7 +121,7 @@ class Attempt(NamedTuple):
             recorder,
             self.observer,
             Policy(
-                Patience(flags.settle, flags.failure_grace(), flags.interrupt_grace()),
+                patience_of(flags),
                 elastic=self.elastic is not None,
                 lifetime=self._lifetime(children),
                 until=time.monotonic() + flags.timeout if flags.timeout > 0 else None,

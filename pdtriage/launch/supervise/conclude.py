@@ -49,7 +49,7 @@ _REASONS = {
 def common_head(
     flags: LaunchFlags, launch: str, guardian: Guardian, wheel: PaddleWheel | None
 ) -> dict[str, object]:
-    """What is known before the job is."""
+    """Fields of a record that are known before the job is planned."""
     versions = {"pdtriage": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
     if wheel is not None:
         versions[wheel.name] = wheel.version
@@ -128,7 +128,7 @@ def conclude(
     code = exit_codes.USAGE if refused else exit_code(conclusion, record)
     if ending.reason in ("hung", "timeout"):
         code = exit_codes.HUNG
-    judged = {"exit_code": code, "verdict": conclusion.verdict, **_reached(conclusion)}
+    judged = {"exit_code": code, "verdict": conclusion.verdict, **_progress_fields(conclusion)}
     recorder.end({**end, **judged})
     decision = None
     if restarts is not None and not refused:
@@ -185,7 +185,7 @@ def _part(
     elif ending.reason != "failed":
         # The culprit may be here although somebody else died first of it.
         analyst.facts(recorder.record(), channel.publish_later("stopped"))
-    supervision.listen(_ANSWERING, channel.has_told)
+    supervision.listen(_ANSWERING, channel.has_published_all)
     supervision.listen(patience, channel.all_over)
     # Who is about to be missed decides about the verdict, on every node alike.
     supervision.listen(_MISSING, lambda: channel.all_over() or not channel.may_fall_silent())
@@ -212,7 +212,7 @@ def _was_renamed(path: str, started: float) -> bool:
     return False
 
 
-def _reached(conclusion: Conclusion) -> dict[str, object]:
+def _progress_fields(conclusion: Conclusion) -> dict[str, object]:
     """How far a failed attempt came: later attempts hide that from whoever reads the logs."""
     reached = conclusion.failure and conclusion.failure.reached
     return {} if reached is None else {"last_step": reached.step, "last_epoch": reached.epoch}

@@ -47,12 +47,12 @@ class SignalReceived(NamedTuple):
     signal: int
 
 
-class StacksAsked:
+class StacksRequested:
     """SIGQUIT: somebody wants to see where the processes stand."""
 
 
 Message = PeerSpoke | PeerSilent | PeerBack | PeerDiffers
-HangMessage = StacksAsked | StacksTaken | StopHung
+HangMessage = StacksRequested | StacksTaken | StopHung
 Occurrence = Death | SignalReceived | Message | MembershipEvent | HangMessage
 
 
@@ -146,7 +146,7 @@ class EventLoop:
             self._reap_adopted()
         occurrences += [SignalReceived(number) for number in numbers if number in _STOP_SIGNALS]
         if signal.SIGQUIT in numbers:
-            occurrences.append(StacksAsked())
+            occurrences.append(StacksRequested())
         while not self._messages.empty():
             occurrences.append(self._messages.get_nowait())
         return occurrences

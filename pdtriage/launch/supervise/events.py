@@ -17,6 +17,7 @@ from pdtriage.support.language import Text
 if TYPE_CHECKING:
     from pdtriage.launch.supervise.outcome import Conclusion
     from pdtriage.launch.supervise.restart import Decision
+    from pdtriage.model import CardEvent
     from pdtriage.model.stacks import StacksReason, Standstill
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
@@ -72,11 +73,15 @@ class StopHung:
 
 
 class Supervised(NamedTuple):
-    """The processes are supervised from now on. Both may be called from any thread."""
+    """The processes are supervised from now on. All may be called from any thread."""
 
     note: Callable[[Standstill], None]
     """Puts the stacks of a job that stands still into the record."""
     tell: Callable[[StacksTaken | StopHung], None]
+    note_text: Callable[[Text], None] = lambda _text: None
+    """Puts a sentence for the report into the record."""
+    note_card: Callable[[CardEvent], None] = lambda _event: None
+    """Puts what the driver told of a card into the record."""
 
 
 class StacksWanted(NamedTuple):
@@ -144,6 +149,15 @@ class PeerDiffers(NamedTuple):
     hearsay: bool = False
     why: Text | None = None
     """In words, where it is not only the number of processes."""
+
+    @property
+    def text(self) -> Text:
+        return self.why or Text(
+            f"node {self.node} starts {self.processes} processes, this node "
+            f"{self.own}: use the same number of cards on every node",
+            f"节点 {self.node} 启动 {self.processes} 个进程，本节点 {self.own} 个："
+            "各节点的卡数必须一致",
+        )
 
 
 class PeerBack(NamedTuple):

@@ -41,8 +41,8 @@ class IsolatedObserver:
             self._observer = None
             self.beat_seconds = None
             text = Text(
-                f"pdtriage: the view failed ({_named(error)}) and is switched off; the job goes on",
-                f"pdtriage：显示出错（{_named(error)}），已关闭；作业继续运行",
+                f"pdtriage: the view failed ({_label(error)}) and is switched off; the job goes on",
+                f"pdtriage：显示出错（{_label(error)}），已关闭；任务继续运行",
             )
             print(text.in_(language_of()), file=sys.stderr)
             _show_where()
@@ -67,15 +67,15 @@ class IsolatedAnalyst:
         try:
             return self._analyst.conclude(record, wait)
         except NotJudged as refusal:
-            self._observer.notice(Noted(refusal.why, "ERROR"))
+            self._observer.notice(Noted(refusal.text, "ERROR"))
         except Exception as error:
             self._report(error)
         return self._plain.conclude(record, wait)
 
     def _report(self, error: Exception) -> None:
         text = Text(
-            f"the analysis failed ({_named(error)}); judging by exit order alone",
-            f"分析失败（{_named(error)}）；仅按退出顺序判断",
+            f"the analysis failed ({_label(error)}); judging by exit order alone",
+            f"分析失败（{_label(error)}）；仅按退出顺序判断",
         )
         self._observer.notice(Noted(text, "ERROR"))
         _show_where()
@@ -88,14 +88,14 @@ def do_beside(what: Callable[[], None], observer: Observer) -> None:
         what()
     except Exception as error:
         text = Text(
-            f"the checks at the start were not finished ({_named(error)}); the job goes on",
-            f"启动时的检查没有完成（{_named(error)}）；作业继续运行",
+            f"the checks at the start were not finished ({_label(error)}); the job goes on",
+            f"启动时的检查没有完成（{_label(error)}）；任务继续运行",
         )
         observer.notice(Noted(text, "WARNING"))
         _show_where()
 
 
-def _named(error: Exception) -> str:
+def _label(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".replace("\n", " ")
 
 

@@ -24,7 +24,7 @@ def file_id(found: os.stat_result) -> FileId:
 def notes_on_logs(
     folder: str, processes: Mapping[int, ProcessRecord], opened: Mapping[int, FileId]
 ) -> list[Text]:
-    """For the report; `opened` are the files that processes were started with, by pid."""
+    """Logs removed, replaced or cut by a full disk; `opened` are those it began with, by pid."""
     fates: dict[Fate, list[str]] = {}
     for pid, process in processes.items():
         if process.log and (fate := _fate(os.path.join(folder, process.log), opened.get(pid))):
@@ -60,16 +60,16 @@ def _note(fate: Fate, names: list[str]) -> Text:
         return Text(
             f"removed while the job ran: {shown}; what was written there after the last look is "
             "missing here",
-            f"作业运行期间被删除：{shown}；最后一次读取之后写入的内容缺失",
+            f"任务运行期间被删除：{shown}；最后一次读取之后写入的内容缺失",
         )
     if fate == "no file":
         return Text(
             f"replaced by a pipe while the job ran: {shown}; what was written there after the last "
             "look is missing here",
-            f"作业运行期间被换成管道：{shown}；最后一次读取之后写入的内容缺失",
+            f"任务运行期间被换成管道：{shown}；最后一次读取之后写入的内容缺失",
         )
     return Text(
         f"replaced by another file while the job ran: {shown}; what its process wrote after that "
         "is not in it",
-        f"作业运行期间被换成另一个文件：{shown}；其进程此后写入的内容不在其中",
+        f"任务运行期间被换成另一个文件：{shown}；其进程此后写入的内容不在其中",
     )

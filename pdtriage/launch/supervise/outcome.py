@@ -110,12 +110,8 @@ class Analyst(Protocol):
         ...
 
 
-class NotJudged(Exception):  # noqa: N818 (there is another way to judge)
+class NotJudged(UserError):  # noqa: N818 (there is another way to judge)
     """The logs could not be read, or not in time."""
-
-    def __init__(self, why: Text) -> None:
-        super().__init__(why.en)
-        self.why = why
 
 
 class ExitOrderAnalyst:
@@ -140,7 +136,7 @@ class ExitOrderAnalyst:
             )
         for peer in record.peers:
             if peer.facts.failed and not peer.hearsay:
-                return _blamed_by(peer.facts)
+                return _conclusion_of(peer.facts)
         if record.reason == "completed":
             return Conclusion("succeeded")
         if first is not None or record.reason is not None:
@@ -187,7 +183,7 @@ def _how(death: DeathRecord) -> Failure:
     return Failure(title, f"exit/{death.role}/{death.code}/{death.signal}")
 
 
-def _blamed_by(facts: PeerFacts) -> Conclusion:
+def _conclusion_of(facts: PeerFacts) -> Conclusion:
     return Conclusion(
         "failed",
         () if facts.rank is None else (facts.rank,),

@@ -16,21 +16,21 @@ from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.devices import KIND_OF_FLAG
 from pdtriage.launch.plan.environment import launched_environment
 from pdtriage.launch.supervise.conclude import tell_of_stop
+from pdtriage.launch.supervise.console_copy import ConsoleFile, console_name
 from pdtriage.launch.supervise.event_loop import Death, EventLoop
 from pdtriage.launch.supervise.events import Noted, Observer, Started
 from pdtriage.launch.supervise.guardian import Guardian
 from pdtriage.launch.supervise.inspect_process import inspect_pid
 from pdtriage.launch.supervise.isolation import do_beside
-from pdtriage.launch.supervise.kept_console import KeptConsole, console_name
 from pdtriage.launch.supervise.outcome import LaunchChecks
 from pdtriage.launch.supervise.policy import (
     AllEnded,
     Coordinate,
     Forward,
-    Patience,
     Policy,
     StartedAgain,
     TimePassed,
+    patience_of,
 )
 from pdtriage.launch.supervise.processes import birth_of, children_of, reset_signals, send
 from pdtriage.launch.supervise.supervisor import Ending, Supervision
@@ -44,6 +44,8 @@ MODULE = "paddle.distributed.launch"
 _LOOK, _QUICK_LOOK = 0.025, 0.004
 """Seconds between looks at the launcher's children; a trainer that finds nothing to do, or no
 module to import, lives for 15 ms, and once it is dead nobody knows which rank it was."""
+_PATIENCE = 2.0
+"""Seconds that Paddle's launcher gives its processes at least, from the first failure on."""
 _QUICK_FOR = 5.0
 """Seconds after a start or a death in which others are likely."""
 _OWN_GRACE = 5.0
@@ -77,8 +79,7 @@ class PaddleLauncher(Supervision):
         observer: Observer,
         on_failure: Callable[[FactsChannel | None], None],
     ) -> None:
-        grace = flags.interrupt_grace() + _OWN_GRACE
-        patience = Patience(flags.settle, flags.failure_grace(), grace)
+        patience = patience_of(flags, _OWN_GRACE)
         until = time.monotonic() + flags.timeout if flags.timeout > 0 else None
         policy = Policy(patience, delegates=True, until=until)
         folder = os.path.abspath(flags.log_dir)
@@ -91,7 +92,7 @@ class PaddleLauncher(Supervision):
         self.attempt = 0
         """An elastic job is restarted by Paddle's launcher itself."""
         self.channel: FactsChannel | None = None
-        self.console = KeptConsole(self._console_path())
+        self.console = ConsoleFile(self._console_path())
         self._launcher = 0
         self._local_size = 0
         """How many trainers an attempt has here, as soon as one of them was seen."""
@@ -139,8 +140,21 @@ class PaddleLauncher(Supervision):
         """
         if self.policy.interrupted_by is not None and process.role != "launcher":
             return True
+        if death.code is death.signal is None and self._was_launcher_killed():
+            return True  # by us: nobody else was left to end it
         ending = self.policy.reason is not None or self._ends_unseen()
+        if death.signal == signal.SIGKILL:
+            return ending and self._was_given_up(death)
         return death.signal == signal.SIGTERM and (ending or self._only_served(process))
+
+    def _was_given_up(self, death: Death) -> bool:
+        """Paddle's launcher kills what has not obeyed SIGTERM for some seconds."""
+        failed = [
+            other.monotonic
+            for other in self.deaths
+            if self.processes[other.pid].attempt == self.attempt and (other.signal or other.code)
+        ]
+        return bool(failed) and death.monotonic - min(failed) > _PATIENCE
 
     def record_death(self, death: Death) -> None:
         self.sizes_after = _sizes_in(self.folder)
@@ -233,7 +247,7 @@ class PaddleLauncher(Supervision):
         self.recorder.start(process)
         self.recorder.launch({"pid": pid})
         console = os.path.relpath(self._console_path(), self.folder)
-        shown = process._replace(log=console if self.console.is_kept else None)
+        shown = process._replace(log=console if self.console.is_open else None)
         self.observer.notice(Started(shown, self.folder))
 
     def _console_path(self) -> str:
@@ -245,6 +259,9 @@ class PaddleLauncher(Supervision):
         self.watch(process, birth_of(process.pid))
         self.recorder.start(process)
         self.observer.notice(Started(process, self.folder))
+
+    def _was_launcher_killed(self) -> bool:
+        return any(d.pid == self._launcher and d.signal is not None for d in self.deaths)
 
     def _ends_unseen(self) -> bool:
         """Whether a trainer of this attempt ended and nobody saw how: it came and went between

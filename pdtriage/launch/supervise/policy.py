@@ -28,10 +28,12 @@ from pdtriage.launch.supervise.events import (
 )
 from pdtriage.launch.supervise.outcome import has_failed
 from pdtriage.record.schema import DeathRecord, named_node
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 if TYPE_CHECKING:
+    from pdtriage.launch.options.flags import LaunchFlags
     from pdtriage.launch.supervise.ps_lifetime import Lifetime
 
 DOUBLE = 0.1
@@ -58,6 +60,11 @@ class Patience(NamedTuple):
     """From SIGTERM to SIGKILL after a failure."""
     interrupt_grace: float
     """The same where somebody told us to stop."""
+
+
+def patience_of(flags: LaunchFlags, beyond: float = 0.0) -> Patience:
+    """What the flags ask for; after an interrupt, Paddle's launcher needs some seconds `beyond`."""
+    return Patience(flags.settle, flags.failure_grace(), flags.interrupt_grace() + beyond)
 
 
 class TimePassed:
@@ -231,10 +238,10 @@ class Policy:
         if self.interrupted_by is None:
             self.interrupted_by, self._interrupted_at = number, now
             actions.append(Notify(Interrupted(number)))
+            actions.append(Note(_stopped_by(number)))
             if self.delegates:
                 self._kill_at = now + self.patience.interrupt_grace
             else:
-                actions.append(Note(_stopped_by(number)))
                 if self.reason is None:
                     self.reason = "interrupted"
                     self.grace = self.patience.interrupt_grace
@@ -265,7 +272,8 @@ class Policy:
         if isinstance(message, PeerDiffers):
             self.reason = "refused"
             self._stop_at = now
-        elif isinstance(message, PeerSpoke) and message.facts.failed:
+            return [Note(_started_differently(message.text))]
+        if isinstance(message, PeerSpoke) and message.facts.failed:
             self.reason = "peer"
             self._stop_at = now + self.patience.settle
         return []
@@ -368,26 +376,34 @@ _TOO_LONG = Text(
     "运行时间超过 --timeout，即将结束",
 )
 _STOPPED_HUNG = Text(
-    "the job stands still and is ended (--on_hang stop)", "作业停滞，即将结束（--on_hang stop）"
+    "the job stands still and is ended (--on_hang stop)", "任务卡住，即将结束（--on_hang stop）"
 )
+
+
+def _started_differently(why: Text) -> Text:
+    return Text(
+        f"the job was ended because its nodes were started differently: {why.en}",
+        f"各节点的启动参数不一致，任务已结束：{why.zh}",
+    )
 
 
 def stopped_with(node: int, host: str, number: int) -> Text:
     """Another node was told to stop."""
-    name, by = named_node(node, host), _signal_name(number)
+    name, by = named_node(node, host), signal_name(number)
     return Text(f"{name.en} was told to stop by {by}", f"{name.zh}收到 {by}，按要求停止")
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _stopped_by(number: int) -> Text:
-    name = _signal_name(number)
-    return Text(f"told to stop by {name}", f"收到 {name}，按要求停止")
+    name = signal_name(number)
+    sender = _SENDERS.get(number, Text("", ""))
+    return Text(f"told to stop by {name}{sender.en}", f"收到 {name}{sender.zh}，按要求停止")
+
+
+_SENDERS = {
+    int(signal.SIGINT): Text(", as a person does with Ctrl-C", "（如有人按 Ctrl-C）"),
+    int(signal.SIGTERM): Text(", as a scheduler or `kill` does", "（如调度系统或 `kill` 发出）"),
+    int(signal.SIGHUP): Text(", as a terminal does that is closed", "（如终端被关闭）"),
+}
 
 
 def _without_report(node: int) -> Text:

@@ -25,7 +25,7 @@ _ENDED = ("trained", "done", "stopped", "failed")
 def lifetime_of(
     plan: Plan, processes: Sequence[ProcessRecord], channel: FactsChannel | None
 ) -> Lifetime:
-    """Of the servers that `plan` starts on this node."""
+    """How long the servers that `plan` starts on this node are needed."""
     return Lifetime(
         [process.pid for process in processes if process.role == "worker"],
         [node for node in plan.trainer_nodes if node != plan.cluster.node_rank],
@@ -114,7 +114,7 @@ class Lifetime:
         return Text(
             f"{LEAVE_TIME:.0f} s after a server has left, trainers are still running: the job has "
             "failed",
-            f"服务进程退出 {LEAVE_TIME:.0f} 秒后仍有训练进程在运行：作业失败",
+            f"服务进程退出 {LEAVE_TIME:.0f} 秒后仍有训练进程在运行：任务失败",
         )
 
     def _somebody_trains(self) -> bool:

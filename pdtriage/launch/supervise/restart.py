@@ -102,7 +102,7 @@ class Restarts:
 
 
 def restarts_for(flags: LaunchFlags, environ: Mapping[str, str]) -> Restarts:
-    """By the flags: `auto` for elastic jobs, else nothing unless asked for."""
+    """The policy of restarts by the flags: `auto` for elastic jobs, else none unless asked for."""
     elastic = is_elastic(flags)
     if flags.restart_on in (None, "never") or elastic:
         asked = flags.restart_on or ("auto" if elastic else None)
@@ -247,7 +247,7 @@ def _needs_etcd(policy: str) -> UserError:
         Text(
             f"--restart-on {policy} on several nodes needs etcd: without it the nodes cannot "
             "agree on a restart.",
-            f"多节点作业使用 --restart-on {policy} 需要 etcd：否则各节点无法就重启达成一致。",
+            f"多节点任务使用 --restart-on {policy} 需要 etcd：否则各节点无法就重启达成一致。",
         ),
         Text(
             "Meet at --master etcd://host:2379 with --nnodes MIN:MAX, or leave --restart-on out.",

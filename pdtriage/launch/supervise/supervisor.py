@@ -7,6 +7,7 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pdtriage.launch.elastic.membership_events import EtcdBack, EtcdSilent, Expelled, WorldChanges
 from pdtriage.launch.supervise.event_loop import (
@@ -15,7 +16,7 @@ from pdtriage.launch.supervise.event_loop import (
     Message,
     Occurrence,
     SignalReceived,
-    StacksAsked,
+    StacksRequested,
 )
 from pdtriage.launch.supervise.events import (
     Noted,
@@ -30,8 +31,8 @@ from pdtriage.launch.supervise.events import (
     Supervised,
 )
 from pdtriage.launch.supervise.guardian import end_members
+from pdtriage.launch.supervise.last_traces import MemoryKills
 from pdtriage.launch.supervise.lost_logs import FileId
-from pdtriage.launch.supervise.memory_kills import MemoryKills
 from pdtriage.launch.supervise.policy import (
     AllEnded,
     Coordinate,
@@ -54,6 +55,9 @@ from pdtriage.record.schema import DeathRecord, PeerRecord, ProcessRecord, Signa
 from pdtriage.record.writer import Recorder, now
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
+
+if TYPE_CHECKING:
+    from pdtriage.model import Standstill
 
 _GLANCE = 0.01
 """Seconds between looks at what is waited for."""
@@ -100,6 +104,8 @@ class Supervision(ABC):
         self._hearsay_noted = False
         self._signal_since: int | None = None
         self._memory = MemoryKills()
+        self.share_stacks: Callable[[Standstill], None] | None = None
+        """Tells the other nodes where the ranks of this one stand."""
 
     def listen(self, seconds: float, until: Callable[[], bool]) -> None:
         """Stay open for what other nodes have to say, after all processes have ended."""
@@ -136,7 +142,15 @@ class Supervision(ABC):
 
     def announce(self) -> None:
         """Let whoever watches note and tell that the job stands still."""
-        self.observer.notice(Supervised(self.recorder.standstill, self.loop.send))
+        recorder = self.recorder
+        self.observer.notice(
+            Supervised(self._note_standstill, self.loop.send, recorder.note, recorder.card)
+        )
+
+    def _note_standstill(self, found: Standstill) -> None:
+        self.recorder.standstill(found)
+        if self.share_stacks is not None:
+            self.share_stacks(found)
 
     def turn(self, timeout: float | None) -> None:
         """Wait for what happens, no longer than `timeout`, and take it in."""
@@ -166,7 +180,7 @@ class Supervision(ABC):
             self.record_death(occurrence)
         elif isinstance(occurrence, (SignalReceived, StacksTaken, StopHung)):
             self.advance(occurrence)
-        elif isinstance(occurrence, StacksAsked):
+        elif isinstance(occurrence, StacksRequested):
             self.observer.notice(StacksWanted("asked"))
         elif isinstance(occurrence, (WorldChanges, EtcdSilent, EtcdBack, Expelled)):
             self.recorder.note(occurrence.text)
@@ -246,6 +260,15 @@ class Supervision(ABC):
         )
         self.deaths.append(record)
         self.recorder.death(record)
+        if record.signal is not None and not stopped:
+            from pdtriage.launch.supervise.last_traces import traces_of  # most end by themselves
+
+            for trace in traces_of(record, os.getcwd()):
+                self.recorder.note(trace)
+        if not stopped and (death.code or death.signal):
+            others = self._memory.other_kills()
+            if others is not None:
+                self.recorder.note(others)
         self.advance(record)
 
 

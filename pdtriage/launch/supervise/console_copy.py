@@ -19,12 +19,12 @@ STDERR = 2
 
 
 def console_name(record_file: str) -> str:
-    """Of the file, beside that of the record."""
+    """The name of the console's file, beside that of the record."""
     return os.path.basename(record_file).removesuffix(".jsonl") + ".console"
 
 
-class KeptConsole:
-    """Without a place to keep it, it is only shown."""
+class ConsoleFile:
+    """What Paddle's launcher prints: written to a file where that can be had, and shown."""
 
     def __init__(self, path: str) -> None:
         self._descriptor: int | None = None
@@ -34,7 +34,7 @@ class KeptConsole:
             self._descriptor = private_opener(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
 
     @property
-    def is_kept(self) -> bool:
+    def is_open(self) -> bool:
         return self._descriptor is not None
 
     @property
