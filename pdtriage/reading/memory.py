@@ -93,14 +93,13 @@ class _Entries:
         return facts
 
     def put(self, key: str, facts: FileFacts) -> None:
-        import zstandard
-
         from pdtriage.reading.codec import encode
+        from pdtriage.support.zstd import zstd
 
         plain = encode([(facts, ())])
         if plain is None:
             return
-        body = zstandard.ZstdCompressor(level=3).compress(plain)
+        body = zstd().compress(plain, level=3)
         if len(body) > self._room:
             return
         try:
@@ -134,12 +133,16 @@ class _Entries:
 
 
 def _decompress(body: bytes) -> bytes:
-    import zstandard
+    from pdtriage.support.zstd import zstd
 
+    stream = zstd().ZstdDecompressor()
     try:
-        return zstandard.ZstdDecompressor().decompress(body, max_output_size=_MOST_UNPACKED)
-    except zstandard.ZstdError as error:
+        plain: bytes = stream.decompress(body, _MOST_UNPACKED)
+    except zstd().ZstdError as error:
         raise ValueError("damaged") from error
+    if not stream.eof:
+        raise ValueError("damaged")
+    return plain
 
 
 def _room() -> int:

@@ -62,7 +62,7 @@ def notes_on_separate_jobs(groups: Sequence[Group]) -> list[Text]:
     return [
         Text(
             f"these folders are of different jobs and are listed as separate runs: {shown}",
-            f"以下目录属于不同的作业，按各自独立的运行列出：{shown}",
+            f"以下目录属于不同的任务，按各自独立的运行列出：{shown}",
         )
     ]
 
@@ -178,11 +178,11 @@ def _home_of(run: NodeRun, groups: Sequence[Group], back: int) -> Group:
 
 
 def _in_time(jobs: Sequence[list[Group]]) -> list[Group]:
-    timed = [pair for groups in jobs for pair in _timed(groups)]
+    timed = [pair for groups in jobs for pair in _groups_with_times(groups)]
     return [group for _, group in sorted(timed, key=lambda pair: pair[0])]
 
 
-def _timed(groups: Sequence[Group]) -> list[tuple[float, Group]]:
+def _groups_with_times(groups: Sequence[Group]) -> list[tuple[float, Group]]:
     """For the order of runs that share no folder; those of one job stay in their own order."""
     found: list[tuple[float, Group]] = []
     latest = float("inf")

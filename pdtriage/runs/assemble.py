@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
 from pdtriage.model import (
+    CardEvent,
+    CardHistory,
+    CardSample,
     Event,
     FileFacts,
     Launcher,
@@ -54,6 +57,7 @@ from pdtriage.runs.ranks import (
     with_recorded_ends,
     with_reported_victims,
 )
+from pdtriage.runs.years import with_years
 from pdtriage.support.gc_pause import keep_until_exit
 
 if TYPE_CHECKING:
@@ -69,7 +73,7 @@ def assemble(
 
     `knowledge` is needed to take over what nodes whose logs are not here told of their ranks.
     """
-    job = sort_files(facts, records)
+    job = sort_files(with_years([*facts]), records)
     grouped = aligned_runs([runs for runs in map(node_runs, job.nodes) if runs])
     apart = notes_on_separate_jobs(grouped)
     partial = partial_ones(grouped)
@@ -142,13 +146,15 @@ def _run_facts(
         live=_live(group),
         standstill=_standstill(group),
         restart=_restart(group),
-        reached=_reached(group),
+        reached=_last_position(group),
         running=any(r.record is not None and r.record.is_live() for r in group),
         vanished=vanished_launchers(group),
         arguments=_arguments(group),
         versions=next((r.record.versions for r in group if r.record), {}),
         notes=(*_notes(group, ranks), *missing_notes(group), *job.cluster.notes),
         cluster=signs_of_run(group, job.cluster, newest),
+        cards=tuple(_cards(group, ranks)) if newest else (),
+        card_events=tuple(_card_events(group)),
         ended_by_cluster=ended_by_cluster(group, job.cluster, newest),
     )
 
@@ -186,7 +192,7 @@ def _restart(group: list[NodeRun]) -> Restart | None:
     return None if decided is None else Restart(decided.again, decided.why)
 
 
-def _reached(group: list[NodeRun]) -> tuple[int | None, int] | None:
+def _last_position(group: list[NodeRun]) -> tuple[int | None, int] | None:
     told = [
         (r.record.last_epoch, r.record.last_step)
         for r in group
@@ -219,6 +225,29 @@ def _machine_events(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Ev
         if "by-kernel" in event.says or "card-picture" in event.says
     ]
     return (*((f.file.path, e) for f in job.kernel for e in f.events), *pasted)
+
+
+def _cards(group: list[NodeRun], ranks: list[Rank]) -> Iterator[CardHistory]:
+    """What the cards of each node did; the newest launch wrote their log."""
+    for run in group:
+        samples: dict[int, list[CardSample]] = {}
+        for log in run.node.cards:
+            for sample in log.cards:
+                samples.setdefault(sample.card, []).append(sample)
+        if samples:
+            files = {s.facts.file.path for member in run.members for s in member.segment}
+            hosts = {rank.host for rank in ranks if files.intersection(rank.files)}
+            host = hosts.pop() if len(hosts) == 1 else None
+            for card, own in sorted(samples.items()):
+                told = tuple((s.time, s.busy, s.used_mb) for s in own)
+                yield CardHistory(host, f"gpu:{card}", own[-1].total_mb, told)
+
+
+def _card_events(group: list[NodeRun]) -> Iterator[CardEvent]:
+    """What the driver of each node told of its cards, by the node's own record."""
+    for record in (run.record for run in group if run.record):
+        host = record.address or record.host or None
+        yield from (event._replace(host=host) for event in record.cards)
 
 
 def _nodes(run: NodeRun, ranks: list[Rank]) -> list[Node]:
@@ -320,7 +349,7 @@ def _notes(group: list[NodeRun], ranks: list[Rank]) -> tuple[Text, ...]:
             Text(
                 en="nothing here says which rank wrote this; give the log folder of the job "
                 "(workerlog.*) to learn it",
-                zh="这里看不出由哪个 rank 写出；请提供作业的日志目录（workerlog.*）",
+                zh="这里看不出由哪个 rank 写出；请提供任务的日志目录（workerlog.*）",
             )
         )
     elif unplaced and (doubts := _doubts(group)):

@@ -6,13 +6,15 @@ from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
 from pdtriage.model import Event, FileFacts
-from pdtriage.runs.process_lives import SURE, second_imports, starts_after_ends
+from pdtriage.runs.process_lives import SURE, restarts, second_imports, starts_after_ends
 from pdtriage.runs.process_lives import Sign as _Sign
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 NEAR_LINES = 40
 SAME_PROCESS = 5.0
 """Seconds between two threads of one process that dies."""
+EXACT = ("echo", "process")
+"""Signs that tell where a run begins, not only that one has begun; the best first."""
 CLOCK_BACK = 120.0
 """Seconds; less is two writers' buffers, not a new run."""
 
@@ -30,9 +32,9 @@ class Boundary(NamedTuple):
 
 
 def boundaries(facts: FileFacts) -> list[Boundary]:
-    """Candidate places, signs that stand close together counted as one place."""
+    """Where a new run may begin in a log; signs that stand close together are one place."""
     signs = [*_new_pids(facts), *_restarted_counters(facts), *_clock_back(facts)]
-    signs += [(e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in facts.echoes]
+    signs += [(e.line, e.offset, "echo", 3 if e.strength > 1 else 2) for e in restarts(facts)]
     signs += [(e.line, e.offset, "start", 2) for e in later_starts(facts)]
     signs += starts_after_ends(facts)
     # by itself that weighs nothing: children that are spawned import it, too
@@ -46,7 +48,7 @@ def boundaries(facts: FileFacts) -> list[Boundary]:
     group: list[_Sign] = []
     for sign in sorted(signs):
         twice = sign[2] == "process" and any(other[2] == "process" for other in group)
-        if group and (twice or not _same_place(group[-1][0], sign[0], ends, steps)):
+        if group and (twice or not _is_same_restart(group[-1][0], sign[0], ends, steps)):
             found.append(_boundary(facts, group, _since(found, ends), steps))
             group = []
         group.append(sign)
@@ -69,7 +71,8 @@ def _boundary(facts: FileFacts, group: list[_Sign], ends: list[int], steps: list
         anew = "counter" in weights and _is_done_at(facts, ends[earlier - 1])
         weights["end before"] = 2 if anew else 1
     # what a dying process says last, in a thread of its own, may stand above the first line
-    opening = next((sign for sign in group if sign[2] == "echo"), first)
+    exact = {reason: sign for sign in reversed(group) if (reason := sign[2]) in EXACT}
+    opening = next((exact[reason] for reason in EXACT if reason in exact), first)
     return Boundary(
         opening[1],
         opening[0],
@@ -92,7 +95,8 @@ def _is_done_at(facts: FileFacts, line: int) -> bool:
     return not (above & below) - {None}
 
 
-def _same_place(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
+def _is_same_restart(earlier: int, later: int, ends: list[int], steps: list[int]) -> bool:
+    """Whether signs in these two lines are of one start: near, and no end or step between."""
     if later - earlier > NEAR_LINES:
         return False
     return not (_any_between(ends, earlier - 1, later) or _any_between(steps, earlier, later))

@@ -35,12 +35,14 @@ class _Launches:
         self._generation: Says | None = None
         self._is_over = False
         """It had failed or ended, or could not begin."""
+        self._doubtful: Event | None = None
+        """What the other launcher prints when it begins, but a script may print as well."""
 
     def take(self, event: Event) -> None:
         if self._is_of_the_next(event):
-            self.cuts.append(event.offset)
+            self.cuts.append((self._doubtful_before(event) or event).offset)
             self._begin()
-        if is_launcher_event(event):
+        if is_launcher_event(event) and event is not self._doubtful:
             self._generation = _generation_of(event) or self._generation
             if event.role == "start":
                 self._seen[_kind_of(event)] = event
@@ -53,14 +55,14 @@ class _Launches:
             return False
         if self._is_by_the_other_launcher(event):
             return True
-        if "opens-launch" not in event.says and "started" not in event.says:
+        if not _is_sure(event):
             return False
         earlier = self._seen.get(_kind_of(event))
-        if earlier is not None:  # a script may print its arguments in the launcher's manner
+        if earlier is not None:
             return not _is_same_start(earlier, event)
         if "opens-launch" in event.says and self._seen:
             return True
-        return self._is_over and not self._has_opened
+        return self._is_over and (not self._has_opened or self._has_started_before(event))
 
     def _is_by_the_other_launcher(self, event: Event) -> bool:
         """Not where the newer launcher hands over to the older one, which it does at once."""
@@ -69,12 +71,32 @@ class _Launches:
             return False
         starts = self._seen.values()
         has_started = any("started" in start.says for start in starts)
-        return has_started or not any(_is_same_start(start, event) for start in starts)
+        if not has_started and any(_is_same_start(start, event) for start in starts):
+            return False
+        if self._is_over or _is_sure(event):
+            return True
+        self._doubtful = event
+        return False
+
+    def _doubtful_before(self, event: Event) -> Event | None:
+        """With what the launcher that speaks now had begun, if that was not the script."""
+        begin = self._doubtful
+        return begin if begin is not None and _is_same_start(begin, event) else None
+
+    def _has_started_before(self, event: Event) -> bool:
+        """Servers and workers are started at once, each told by a line of its own."""
+        started = [start for start in self._seen.values() if "started" in start.says]
+        return bool(started) and not any(_is_same_start(start, event) for start in started)
 
     @property
     def _has_opened(self) -> bool:
         """What it tells of its arguments may come late, when it ends."""
         return any("opens-launch" in start.says for start in self._seen.values())
+
+
+def _is_sure(start: Event) -> bool:
+    """Only a launcher prints it: a script may print its arguments in the launcher's manner."""
+    return "opens-launch" in start.says or "started" in start.says
 
 
 def _kind_of(start: Event) -> str:
@@ -87,7 +109,7 @@ def _generation_of(event: Event) -> Says | None:
 
 def _ends_launch(event: Event) -> bool:
     """Whether it says that a launch is over, or never began."""
-    if event.role not in ("cause", "end"):
+    if event.role not in ("cause", "end") and "failed" not in event.says:
         return False
     return is_launcher_event(event) or event.category == "config.launch"
 

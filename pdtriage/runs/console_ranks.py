@@ -50,8 +50,41 @@ class ConsoleFacts:
             last = max(event.line, event.last_seen)  # the same words may be streamed before
             above = 0 <= last - told.line <= SPAWNED_LINES
             if where == path and "repeats-output" in told.says and above:
-                return _announced(told)
+                return None if self._is_of_another(path, event, told) else _announced_rank(told)
         return None
+
+    def _is_of_another(self, path: str, event: Event, told: Event) -> bool:
+        """Below the announcement another process begins after it: that one was announced.
+
+        What a launcher streams of its first process is written late where nobody flushes it.
+        """
+        begins = self._second_start(path, told.line) if _announced_rank(told) else None
+        return begins is not None and event.line < begins
+
+    def announced_begins(self, path: str) -> int | None:
+        """The line below an announcement where the announced log follows what was streamed late."""
+        repeats = [e for where, e in self.events if where == path and "repeats-output" in e.says]
+        # the first process is streamed: what is announced of it is its own end once more
+        told = [e.line for e in repeats if _announced_rank(e) != 0]
+        return self._second_start(path, told[-1]) if told else None
+
+    def _second_start(self, path: str, below: int) -> int | None:
+        """Where what a process says when it starts is said once more."""
+        seen: set[str] = set()
+        for where, event in self.output:
+            if where == path and event.line > below and "process-starts" in event.says:
+                if event.signature in seen:
+                    return event.line
+                seen.add(event.signature)
+        return None
+
+    def only_speaker(self) -> int | None:
+        """The local index of the one process that wrote all stamped lines which are no launcher's.
+
+        Known where the launcher told the pids of its processes.
+        """
+        stamped = {s.pid for span in self.spans for s in span.facts.stamps if s.pid is not None}
+        return next((index for index, pid in self.pids.items() if {pid} == stamped), None)
 
     def pid_of(self, role: Role, local_rank: int | None) -> int | None:
         return self.pids.get(local_rank) if role == "worker" and local_rank is not None else None
@@ -63,7 +96,7 @@ class ConsoleFacts:
         return Exit(seen_by="console") if rank in self.aborted else None
 
 
-def _announced(event: Event) -> int | None:
+def _announced_rank(event: Event) -> int | None:
     """By the name of its log: the rank in that line counts parameter servers, too."""
     process = _local_process(event.fields.get("path"), event.fields.get("rank"))
     return process[1] if process and process[0] == "worker" else None
@@ -154,6 +187,7 @@ def _learn_headline(facts: ConsoleFacts, event: Event) -> None:
 
 
 def _learn_exit(facts: ConsoleFacts, event: Event) -> None:
+    _learn_rank(facts, event)
     fields = event.fields
     where = _local_process(fields.get("path"), fields.get("local_rank") or fields.get("rank"))
     if where:

@@ -42,7 +42,7 @@ def with_consoles(node: NodeFolder, runs: list[NodeRun]) -> list[NodeRun]:
     return runs
 
 
-def launches_told(node: NodeFolder) -> dict[tuple[str, int], int]:
+def launch_counts(node: NodeFolder) -> dict[tuple[str, int], int]:
     """How many times, by a console, each process of the node was started; by role and number."""
     most: Counter[tuple[str, int]] = Counter()
     for console in node.consoles:
@@ -114,10 +114,10 @@ class _Launch:
         self.trace = Trace(tuple(span for part in segments for span in part), facts.values)
         begun = [e.time for e in events if _is_start(e) and e.time is not None]
         self.trace.begun = min(begun, default=None)
-        self.started_nothing = _started_nothing(events)
+        self.started_nothing = _has_started_nothing(events)
 
 
-def _started_nothing(events: Sequence[Event]) -> bool:
+def _has_started_nothing(events: Sequence[Event]) -> bool:
     """Whether the launcher failed, or still waited for other nodes, before it started a process:
     no log is of it. Of a console that was cut short nobody knows."""
     words = {word for event in events for word in event.says}

@@ -22,13 +22,13 @@ def is_list_of(run: NodeRun) -> bool:
     if any(number is not None and number >= many for number in numbers):
         return False
     sizes = _sizes(_own_words(run))
-    if told_otherwise(listed.endpoints, run.node.consoles) or (sizes and many not in sizes):
+    if has_other_size(listed.endpoints, run.node.consoles) or (sizes and many not in sizes):
         return False
     written, times = listed.file.modified, run.times
     return not times or written is None or written > times[0] - LONG_BEFORE
 
 
-def told_otherwise(listed: Sequence[str], consoles: Iterable[FileFacts]) -> bool:
+def has_other_size(listed: Sequence[str], consoles: Iterable[FileFacts]) -> bool:
     """Whether the launcher that listed the dead of the newest run counts other ranks."""
     sizes: set[int] = set()
     for console in consoles:
@@ -37,7 +37,7 @@ def told_otherwise(listed: Sequence[str], consoles: Iterable[FileFacts]) -> bool
 
 
 def note_on_stale_list(run: NodeRun) -> Text | None:
-    """Says so where `endpoints.log` is of another run."""
+    """Tells people that `endpoints.log` is of another run; nothing where it is of this one."""
     if not run.newest or not run.node.endpoints or run.endpoints or is_list_of(run):
         return None
     path, many = run.node.endpoints[0].file.path, len(run.node.endpoints[0].endpoints)
@@ -47,8 +47,8 @@ def note_on_stale_list(run: NodeRun) -> Text | None:
     )
 
 
-def sizes_told(run: NodeRun) -> set[int]:
-    """How many ranks there are, in the words of its own."""
+def world_sizes_of(run: NodeRun) -> set[int]:
+    """How many ranks the job has, by what the logs of a run say themselves."""
     return _sizes(_own_words(run))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Vanished
-from pdtriage.record.schema import RunRecord
+from pdtriage.record.schema import DeathRecord, RunRecord
 from pdtriage.runs.node_run import NodeRun
 
 CLOCKS_DIFFER = 1.0
@@ -13,13 +13,13 @@ CLOCKS_DIFFER = 1.0
 
 
 def started(group: Sequence[NodeRun]) -> list[float]:
-    """When its nodes began, by our own record, else by all times there are."""
+    """When the nodes of a run began, by our own record, else by all times in their files."""
     recorded = [r.record.started for r in group if r.record and r.record.started is not None]
     return recorded or _times(group)
 
 
 def ended(group: Sequence[NodeRun]) -> list[float]:
-    """When its nodes had ended, by our own record, else by all times there are."""
+    """When the nodes of a run had ended, by our own record, else by all times in their files."""
     if any(r.record and r.record.is_live() for r in group):
         return []
     recorded = [r.record.ended for r in group if r.record and r.record.ended is not None]
@@ -31,7 +31,7 @@ def _times(group: Sequence[NodeRun]) -> list[float]:
 
 
 def ended_by_record(group: Sequence[NodeRun]) -> str | None:
-    """The worst end any node wrote down: one may have finished before another failed."""
+    """How a run ended by the records of its nodes: the worst end, as others may end well before."""
     records = [run.record for run in group if run.record]
     told = [record.reason for record in records]
     told += ["launcher-killed"] * bool(vanished_launchers(group))
@@ -65,16 +65,29 @@ def launcher_pids(group: Sequence[NodeRun]) -> frozenset[int]:
 
 
 def vanished_launchers(group: Sequence[NodeRun]) -> tuple[Vanished, ...]:
-    """By the word of the guardian, or because this host has no such process any more."""
-    return tuple(
-        Vanished(
-            record.node_rank if record.nnodes > 1 else None,
-            record.address or record.host or None,
-            record.pid,
-        )
-        for run in group
-        if (record := run.record) is not None and record.pid and _is_gone(run, record)
-    )
+    """Launchers that were killed: their guardian wrote so, or this host has no such process now;
+    and Paddle's, where ours, which had started it, saw a signal end it before anything failed."""
+    gone = []
+    for run in group:
+        record = run.record
+        if record is None or not record.pid:
+            continue
+        below = _killed_below(record)
+        if below is not None or _is_gone(run, record):
+            node = record.node_rank if record.nnodes > 1 else None
+            host = record.address or record.host or None
+            ended = (record.pid, None) if below is None else (below.pid, below.signal)
+            gone.append(Vanished(node, host, *ended))
+    return tuple(gone)
+
+
+def _killed_below(record: RunRecord) -> DeathRecord | None:
+    """Of Paddle's launcher, unless one of its processes had failed before."""
+    failed = (death for death in record.deaths if death.signal is not None or death.code)
+    first = next(failed, None)
+    if first is None or first.role != "launcher" or first.stopped or first.signal is None:
+        return None
+    return first
 
 
 def _is_gone(run: NodeRun, record: RunRecord) -> bool:

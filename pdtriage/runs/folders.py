@@ -50,6 +50,7 @@ class NodeFolder:
         self.pods: list[FileFacts] = []
         self.backups: list[FileFacts] = []
         self.endpoints: list[FileFacts] = []
+        self.cards: list[FileFacts] = []
         self.records: list[RunRecord] = []
         self.pod: Pod | None = None
         """What Kubernetes says of it, where the node is a pod."""
@@ -175,7 +176,9 @@ def _file_others(
                 nodes[file.folder].pods.append(found)
             case "backup_env":
                 nodes[file.folder].backups.append(found)
-            case "record" | "report" | "gpu" | "other":  # records come by themselves
+            case "gpu":
+                nodes[file.folder].cards.append(found)
+            case "record" | "report" | "other":  # records come by themselves
                 pass
             case never:
                 assert_never(never)

@@ -14,7 +14,7 @@ from pdtriage.runs.matching import (
     has_ended_before,
     strongest,
 )
-from pdtriage.runs.run_boundaries import Others, Segment, empty_part, split
+from pdtriage.runs.run_boundaries import Others, Segment, StartTimes, empty_part, split
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 MOST_COMPARED = 8
@@ -63,9 +63,9 @@ def parts_of_logs(
     # the ranks of a node are split together
     begun = [[part.trace.begun for part in own if part.trace.begun is not None] for own in parts]
     again: list[list[Part]] = []
+    all_times = sorted(moment for own in begun for moment in own)
     for log, own in zip(logs, begun, strict=True):
-        moments = [moment for other in begun if other is not own for moment in other]
-        others = Others(moments, most, counted.get(log.key, 1))
+        others = Others(StartTimes(all_times, own), most, counted.get(log.key, 1))
         again.append(_parts_of(log, told.get(log.key, ()), others))
     return again
 
@@ -112,12 +112,19 @@ def side_by_side(
     for own in sorted(logs, key=lambda parts: (_is_barred(parts, barred), -len(parts))):
         newest = rows[-1] if rows and _is_barred(own, barred) else None
         rows = [
-            [*(row or ()), *((part,) if part else ())]
+            _with_part([] if row is None else row, part)
             for row, part in aligned(rows, own, _Comparison(newest), _precedes)
         ]
     for row in rows:
         row.sort(key=lambda part: part.log.key)
     return rows
+
+
+def _with_part(row: list[Part], part: Part | None) -> list[Part]:
+    """The same list, longer: a copy for every rank would take the square of their number."""
+    if part is not None:
+        row.append(part)
+    return row
 
 
 def launches_in(rows: Sequence[list[Part]]) -> list[tuple[int, int]]:

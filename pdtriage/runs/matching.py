@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from pdtriage.runs.moments import near
 from pdtriage.runs.run_boundaries import (
     OTHER_START,
     SAME_START,
@@ -15,11 +14,14 @@ from pdtriage.runs.run_boundaries import (
     is_by_unix_time,
     times_of,
 )
+from pdtriage.scan.clock import near
 
 OVERLAP = 60.0
 LONG_SILENT, LONG_DEAD = 3600.0, 43200.0
 START_BYTES = 1 << 13
 """How far into a run its first time tells when it began."""
+COPYING = 60.0
+"""Seconds in which all files of a folder are copied or unpacked."""
 SIBLINGS = 64
 """Between the pids of processes that were started together."""
 PROOF, STRONG, WEAK = 16.0, 6.0, 1.0
@@ -39,6 +41,7 @@ class Trace:
         "pids",
         "ports",
         "senders",
+        "since",
         "times",
         "words",
     )
@@ -57,6 +60,8 @@ class Trace:
         events = [event for span in segment for event in span.events]
         self.times = times_of(segment)
         self.begun = _begin_of(segment)
+        self.since = None if self.begun is not None else _end_before(segment)
+        """It began after that."""
         self.pids = frozenset(pid for span in segment for pid in span.pids)
         stopped = [event for event in events if event.role == "victim"]
         self.senders = frozenset(e.fields["sender"] for e in stopped if e.fields.get("sender"))
@@ -64,7 +69,7 @@ class Trace:
         self.died = max(died, default=None)
         """By UTC."""
         ports = (event.fields.get("master_port") for event in events)
-        self.ports = _joined(ports_of(values or {}), filter(None, ports))
+        self.ports = _union(ports_of(values or {}), filter(None, ports))
         self.words = frozenset(e.text for e in events if e.ends_at and "signal" not in e.fields)
 
 
@@ -73,7 +78,7 @@ def ports_of(values: Mapping[str, str]) -> frozenset[str]:
     job = _ports_in(
         f"{values.get('PADDLE_MASTER', '')} {values.get('PADDLE_TRAINER_ENDPOINTS', '')}"
     )
-    return _joined(job, _PORT.findall(values.get("PADDLE_CURRENT_ENDPOINT", "")))
+    return _union(job, _PORT.findall(values.get("PADDLE_CURRENT_ENDPOINT", "")))
 
 
 @lru_cache(maxsize=64)
@@ -82,7 +87,7 @@ def _ports_in(text: str) -> frozenset[str]:
     return frozenset(_PORT.findall(text))
 
 
-def _joined(ports: frozenset[str], others: Iterable[str]) -> frozenset[str]:
+def _union(ports: frozenset[str], others: Iterable[str]) -> frozenset[str]:
     """Both; the same object where that adds nothing."""
     more = [port for port in others if port not in ports]
     return ports.union(more) if more else ports
@@ -104,7 +109,7 @@ def affinity(some: Trace, other: Trace) -> float:
         score += STRONG if apart <= SAME_START else WEAK if apart <= OTHER_START else -STRONG - 2
     elif some.times and other.times:
         score += _overlap(some, other)
-    elif _ended_before(some, other) or _ended_before(other, some):
+    elif _has_ended_before(some, other) or _has_ended_before(other, some):
         score -= STRONG
     if any(abs(a - b) <= SIBLINGS for a in some.pids for b in other.pids):
         score += WEAK
@@ -119,7 +124,7 @@ def aligned(
     score: Callable[[_Item, _Other], float],
     precedes: Callable[[_Item, _Other], bool] | None = None,
 ) -> list[tuple[_Item | None, _Other | None]]:
-    """Both in their order, those side by side that belong together; what is left stands alone.
+    """Two lists in their order, items that belong together paired, and the rest with None.
 
     Where nothing tells, they are counted from the newest. `precedes` says of two that stand alone
     whether the first is the older one.
@@ -153,7 +158,7 @@ def aligned(
 
 
 def strongest(scores: Iterable[float]) -> float:
-    """Of a part with each of those that are in a run: one proof is enough, for or against."""
+    """The affinity that decides between a part and the parts of a run: one proof is enough."""
     found = list(scores)
     if not found:
         return 0.0
@@ -162,12 +167,15 @@ def strongest(scores: Iterable[float]) -> float:
 
 
 def has_ended_before(some: Iterable[Trace], other: Iterable[Trace]) -> bool:
-    """By when their files were written last, else by the last times they tell."""
+    """Whether one ended before the other: by the times of their files, else by those they tell.
+
+    Files of about the same moment were copied together.
+    """
     older, newer = list(some), list(other)
     written = [[t.modified for t in own if t.modified is not None] for own in (older, newer)]
     told = [[t.times[1] for t in own if t.times] for own in (older, newer)]
-    for left, right in (written, told):
-        if left and right and max(left) != max(right):
+    for (left, right), least in ((written, COPYING), (told, 0.0), (written, 0.0)):
+        if left and right and abs(max(left) - max(right)) > least:
             return max(left) < max(right)
     return False
 
@@ -186,6 +194,16 @@ def _begin_of(segment: Segment) -> float | None:
     return None
 
 
+def _end_before(segment: Segment) -> float | None:
+    """The last time that the same file tells above it, of the run before."""
+    first = segment[0] if segment else None
+    if first is None or not first.begin:
+        return None
+    return max(
+        (stamp.time for stamp in first.facts.stamps if stamp.offset < first.begin), default=None
+    )
+
+
 def _overlap(some: Trace, other: Trace) -> float:
     """Of two of which one does not tell when it began: that one may have been silent for long."""
     if not some.times or not other.times:
@@ -196,10 +214,15 @@ def _overlap(some: Trace, other: Trace) -> float:
         return 2 * WEAK
     after = other.begun is not None and end < first - LONG_SILENT
     before = some.begun is not None and last < begin - LONG_SILENT
-    return -STRONG if after or before else 0.0
+    apart = _is_older(end, other.since) or _is_older(last, some.since)
+    return -STRONG if after or before or apart else 0.0
 
 
-def _ended_before(some: Trace, other: Trace) -> bool:
+def _is_older(last: float, since: float | None) -> bool:
+    return since is not None and last < near(since, last) - LONG_SILENT
+
+
+def _has_ended_before(some: Trace, other: Trace) -> bool:
     """Whether its file was written last before the other run had begun, by their files' times."""
     if some.modified is None or other.modified is None:
         return False

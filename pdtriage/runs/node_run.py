@@ -12,8 +12,8 @@ from pdtriage.runs.console_ranks import ConsoleFacts
 from pdtriage.runs.endpoints_log import is_list_of
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import UNTOLD
-from pdtriage.runs.moments import Times, extent
 from pdtriage.runs.run_boundaries import Segment, times_of
+from pdtriage.scan.clock import Times, extent
 
 
 class Member:
@@ -81,10 +81,10 @@ class NodeRun:
         """The first and the last that its logs and its console tell."""
         told = [member.times for member in self.members]
         told += [span.times for span in self.console.spans]
-        return extent(chain.from_iterable(told)) or self._died
+        return extent(chain.from_iterable(told)) or self._death_times
 
     @property
-    def _died(self) -> Times:
+    def _death_times(self) -> Times:
         """When its processes were ended, by UTC: where no clock on the wall tells anything."""
         events = (e for m in self.members for span in m.segment for e in span.events)
         return extent(e.time for e in events if e.time is not None)

@@ -14,8 +14,8 @@ from pdtriage.record.attempts import attempts_in
 from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs.console_launches import split_console
 from pdtriage.runs.console_ranks import read_console
-from pdtriage.runs.console_runs import launches_told, overwrites_logs, with_consoles
-from pdtriage.runs.endpoints_log import told_otherwise
+from pdtriage.runs.console_runs import launch_counts, overwrites_logs, with_consoles
+from pdtriage.runs.endpoints_log import has_other_size
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import (
     Part,
@@ -24,10 +24,10 @@ from pdtriage.runs.log_parts import (
     parts_of_logs,
     side_by_side,
 )
-from pdtriage.runs.moments import Times
 from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.runs.recorded_parts import process_key, recorded_parts
 from pdtriage.runs.run_boundaries import Segment, split, times_of
+from pdtriage.scan.clock import Times
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}
 SAME_END = 600.0
@@ -35,9 +35,9 @@ SAME_END = 600.0
 
 
 def node_runs(node: NodeFolder) -> list[NodeRun]:
-    """By our own record where there is one, by the launcher's side files, else by the logs."""
+    """The runs of one node: by our own record, by the launcher's side files, else by the logs."""
     if node.records:
-        runs = _recorded(node)
+        runs = _recorded_runs(node)
     elif node.environments and not overwrites_logs(node):
         runs = _from_environments(node)
     else:
@@ -54,7 +54,7 @@ def node_runs(node: NodeFolder) -> list[NodeRun]:
     return runs
 
 
-def _recorded(node: NodeFolder) -> list[NodeRun]:
+def _recorded_runs(node: NodeFolder) -> list[NodeRun]:
     """Every attempt that is recorded, and what the logs hold of runs before the first."""
     attempts = [
         (record, attempt)
@@ -108,7 +108,7 @@ def _from_environments(node: NodeFolder) -> list[NodeRun]:
     """Every launch appends a block to envlog.N; its pod name tells the launches apart."""
     pods, starts_of = _starts_by_process(node)
     names = {number: name for name, number in pods.items()}
-    rows = side_by_side(parts_of_logs(node.logs, starts_of, launches_told(node)))
+    rows = side_by_side(parts_of_logs(node.logs, starts_of, launch_counts(node)))
     runs = _runs_of(node, rows)
     for row, run in zip(rows, runs, strict=True):
         told = next((part.launch[0] for part in row if part.launch), -1)
@@ -171,7 +171,7 @@ def _pod(block: EnvBlock) -> str:
 
 def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
     """By what the logs themselves tell."""
-    told = {} if node.records else launches_told(node)
+    told = {} if node.records else launch_counts(node)
     return _runs_of(node, side_by_side(parts_of_logs(logs, launches=told), _stale_indexes(node)))
 
 
@@ -183,14 +183,14 @@ def _stale_indexes(node: NodeFolder) -> set[tuple[str, int]]:
         return set()
     beyond = [log for log in workers if log.index is not None and log.index >= started]
     newest = [times for log in workers if log not in beyond and (times := _newest_times(log))]
-    return {log.key for log in beyond if not _ended_with(_newest_times(log), newest)}
+    return {log.key for log in beyond if not _ends_with(_newest_times(log), newest)}
 
 
 def _newest_times(log: Log) -> Times:
     return times_of(split(log)[-1])
 
 
-def _ended_with(times: Times, newest: Sequence[tuple[float, float]]) -> bool:
+def _ends_with(times: Times, newest: Sequence[tuple[float, float]]) -> bool:
     """Whether a log ends when those of the newest run do, which began before that."""
     if not times or not newest:
         return False
@@ -205,7 +205,7 @@ def _processes_started(node: NodeFolder) -> int | None:
             if told.isdecimal() and event.fields.get("mode") in (None, "worker"):
                 return int(told)
     listed = node.endpoints[0].endpoints if node.endpoints else ()
-    if not listed or told_otherwise(listed, node.consoles):
+    if not listed or has_other_size(listed, node.consoles):
         return None
     return len(listed) if _is_one_host(listed) else None
 

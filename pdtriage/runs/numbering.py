@@ -146,7 +146,7 @@ class Numbering:
             return first
         if self._nodes > 1:
             return self._first_by_folder()
-        alone = nodes_told(self._run) == 1 and len(self._hosts.by_name) < 2
+        alone = node_count_of(self._run) == 1 and len(self._hosts.by_name) < 2
         return 0 if alone else None
 
     def _first_by_own_words(self) -> int | None:
@@ -234,8 +234,8 @@ class Numbering:
         )
         shown = hosts[:MOST_NAMED]
         more = " …" if len(hosts) > len(shown) else ""
-        en = " or ".join(f"of {host.name} (ranks {shown_ranks(host.ranks)})" for host in shown)
-        zh = "或 ".join(f"{host.name}（rank {shown_ranks(host.ranks)}）" for host in shown)
+        en = " or ".join(f"of {host.name} (ranks {rank_spans(host.ranks)})" for host in shown)
+        zh = "或 ".join(f"{host.name}（rank {rank_spans(host.ranks)}）" for host in shown)
         missing = self._nodes < 2
         return Text(
             f"{names} may be {en}{more}: nothing here says which node wrote them"
@@ -246,7 +246,7 @@ class Numbering:
 
 
 def numbers_that_are_ranks(runs: Sequence[NodeRun]) -> frozenset[int]:
-    """Of logs in those folders whose numbers lead beyond every host."""
+    """Log numbers that are global ranks: no host of the job has so many processes."""
     if len(runs) < 2:
         return frozenset()
     numberings = [Numbering(run, len(runs)) for run in runs]
@@ -297,12 +297,12 @@ def first_rank_by_console(run: NodeRun) -> int | None:
     node = _number(values.get("--rank"))
     started = run.console.first("started")
     replicas = _number(started.fields.get("replicas")) if started else None
-    if first is not None or node is None or replicas is None or nodes_told(run) == 1:
+    if first is not None or node is None or replicas is None or node_count_of(run) == 1:
         return first
     return node * replicas  # nodes are rarely unequal
 
 
-def nodes_told(run: NodeRun) -> int:
+def node_count_of(run: NodeRun) -> int:
     """How many nodes the launcher was told of; one unless it says otherwise."""
     values = run.console.values
     told = _number((values.get("--nnodes") or "1").split(":")[0]) or 1
@@ -322,7 +322,7 @@ def _end_of(member: Member) -> str:
     return "stopped" if "victim" in roles else ""
 
 
-def shown_ranks(ranks: Sequence[int]) -> str:
+def rank_spans(ranks: Sequence[int]) -> str:
     """`4-7`, or the first few one by one."""
     if len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"{ranks[0]}-{ranks[-1]}"

@@ -10,7 +10,18 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, cast, get_args
 
-from pdtriage.model import Event, Exit, Frame, Node, Progress, Rank, Report, Role, RunFacts
+from pdtriage.model import (
+    Event,
+    Exit,
+    Frame,
+    Node,
+    Progress,
+    Rank,
+    Report,
+    Role,
+    RunFacts,
+    Standstill,
+)
 from pdtriage.record.peer_facts import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -65,7 +76,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     remote = {
         (rank.role, rank.rank): rank
         for peer in record.peers
-        for rank in _told_by(peer, knowledge, size)
+        for rank in _ranks_by_hearsay(peer, knowledge, size)
     }
     ranks = []
     for rank in run.ranks:
@@ -83,10 +94,27 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
         nodes=(*run.nodes, *(Node(node, host) for node, host in sorted(nodes.items(), key=str))),
         unanswered=tuple(sorted({*run.unanswered, *_unanswered(record)})),
         notes=(*run.notes, *_silences(record)),
+        standstill=_with_their_stacks(run, record),
     )
 
 
-def _told_by(peer: PeerRecord, knowledge: Knowledge, world_size: int) -> list[Rank]:
+def _with_their_stacks(run: RunFacts, record: RunRecord) -> Standstill | None:
+    """Of a job that stood still the stacks of all nodes; each one's last word counts."""
+    still = run.standstill
+    if still is None:
+        return None
+    known = {(stack.role, stack.rank) for stack in still.stacks}
+    newest = {peer.node: peer for peer in record.peers if peer.kind == "facts"}
+    added = [
+        stack._replace(host=peer.host or None)
+        for _, peer in sorted(newest.items())
+        for stack in peer.facts.stacks
+        if (stack.role, stack.rank) not in known
+    ]
+    return still._replace(stacks=(*still.stacks, *added)) if added else still
+
+
+def _ranks_by_hearsay(peer: PeerRecord, knowledge: Knowledge, world_size: int) -> list[Rank]:
     ranks = ranks_of(peer.node, peer.facts, knowledge, world_size)
     return [rank._replace(hearsay=peer.hearsay) for rank in ranks]
 

@@ -48,7 +48,7 @@ def read_cluster(facts: Sequence[FileFacts], consoles: Sequence[FileFacts]) -> C
                 cluster.pods[pod.name] = pod
                 cluster.folders[pod.name] = found.file.folder
     if not cluster.pods:
-        cluster.pods = _inferred(consoles)
+        cluster.pods = _pods_by_names(consoles)
     crowded = Counter(cluster.folders.values())
     cluster.alone = {home: pod for pod, home in cluster.folders.items() if crowded[home] == 1}
     heard = {pod_of_file(console, cluster) for console in consoles}
@@ -59,7 +59,7 @@ def read_cluster(facts: Sequence[FileFacts], consoles: Sequence[FileFacts]) -> C
 
 
 def pod_of_file(console: FileFacts, cluster: ClusterFacts) -> str | None:
-    """By a folder named like the pod, by the file's own name, by the status beside it."""
+    """The pod that wrote a file: by its folder's name, by its own, or by the status beside it."""
     return pod_of_folder(console.file.folder, cluster) or _by_file_name(console, cluster.pods)
 
 
@@ -71,12 +71,12 @@ def pod_of_folder(folder: str, cluster: ClusterFacts) -> str | None:
 
 
 def is_previous(console: FileFacts) -> bool:
-    """Whether it is what the container printed before it was restarted."""
+    """Whether a file holds what a container printed before it was restarted."""
     return bool(_PREVIOUS.search(_EXTENSION.sub("", posixpath.basename(console.file.path))))
 
 
 def of_training(consoles: list[FileFacts], pod: Pod) -> list[FileFacts]:
-    """Without what sidecars print; before training ever started all that there is counts."""
+    """Logs of the training containers; all logs where training never started."""
     if not pod.container or (not pod.lives and pod.phase == "Pending"):
         return consoles
     own = []
@@ -94,7 +94,7 @@ def _by_file_name(console: FileFacts, pods: Container[str]) -> str | None:
     return next((stem[:end] for end in ends if stem[:end] in pods), None)
 
 
-def _inferred(consoles: Sequence[FileFacts]) -> dict[str, Pod]:
+def _pods_by_names(consoles: Sequence[FileFacts]) -> dict[str, Pod]:
     """Nothing but names: two pods of one job at least, since one name proves little."""
     found: dict[str, dict[str, Pod]] = {}
     for console in consoles:
@@ -114,7 +114,7 @@ def _add_missing(cluster: ClusterFacts) -> None:
     if not cluster.pods:
         return
     jobs = {pod.job for pod in cluster.pods.values()}
-    expected = [name for job in cluster.jobs if job.name in jobs for name in _expected(job)]
+    expected = [name for job in cluster.jobs if job.name in jobs for name in _expected_pods(job)]
     spoken = [event.fields["pod"] for _, event in cluster.signs if "pod" in event.fields]
     for name in dict.fromkeys([*expected, *spoken]):
         told = pod_name_parts(name)
@@ -132,7 +132,7 @@ def _keep_own_pods(cluster: ClusterFacts, heard: set[str | None]) -> None:
         cluster.pods = own
 
 
-def _expected(job: PodJob) -> Iterator[str]:
+def _expected_pods(job: PodJob) -> Iterator[str]:
     for role, count in job.replicas.items():
         if role in _WORDS:
             yield from (f"{job.name}-{_WORDS[role]}-{n}" for n in range(min(count, MOST_EXPECTED)))

@@ -109,7 +109,7 @@ def signs_of_run(
 def pods_world(
     group: Sequence[NodeRun], cluster: ClusterFacts, ranks: Sequence[Rank]
 ) -> int | None:
-    """Processes of one worker pod times worker pods, where all have as many."""
+    """The world size by pods: processes of a worker pod times worker pods, where all are alike."""
     workers = [run for run in group if run.node.pod and run.node.pod.role == "worker"]
     if not workers:
         return None
@@ -137,7 +137,7 @@ def mode_of(group: Sequence[NodeRun]) -> Mode | None:
 
 
 def partial_ones(groups: Sequence[Sequence[NodeRun]]) -> list[bool]:
-    """Which have fewer trainers than another attempt: the others were never started again."""
+    """Attempts with fewer trainers than another one: the missing were never started again."""
     counts = [_trainers(group) for group in groups]
     most = max(counts, default=0)
     return [count < most for count in counts]
@@ -151,7 +151,7 @@ def missing_notes(group: Sequence[NodeRun]) -> list[Text]:
     return [
         Text(
             f"these pods of the job are gone, and their logs with them: {shown}",
-            f"作业的以下 Pod 已不存在，其日志也随之丢失：{shown}",
+            f"任务的以下 Pod 已不存在，其日志也随之丢失：{shown}",
         )
     ]
 
@@ -169,7 +169,7 @@ def _ranks_behind_console(own: Sequence[Rank], processes: int, role: Role) -> li
         else:
             local = local or 0
             rank = rank._replace(rank=None, local_rank=local)
-            found[local] = _merged(found[local], rank) if local in found else rank
+            found[local] = _merge(found[local], rank) if local in found else rank
     missing = [n for n in range(min(processes, MOST_PROCESSES)) if n not in found]
     silent = [Rank(role, None, local_rank=n) for n in missing] if not others else []
     placed = [
@@ -178,7 +178,7 @@ def _ranks_behind_console(own: Sequence[Rank], processes: int, role: Role) -> li
     return [*placed, *others, *silent]
 
 
-def _merged(one: Rank, other: Rank) -> Rank:
+def _merge(one: Rank, other: Rank) -> Rank:
     """What the launcher streamed of a process, and what it repeated when that one had failed."""
     told = sorted((*one.events, *other.events), key=lambda event: (event[0], event[1].line))
     return (one if one.lines else other)._replace(

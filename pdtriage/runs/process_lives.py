@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from math import inf
 
 from pdtriage.model import Echo, Event, FileFacts, Progress, Stamp
 
@@ -10,6 +12,8 @@ Sign = tuple[int, int, str, int]
 """Line, offset, what shows that a run begins there, and how much that weighs."""
 SURE = 4
 """What alone suffices, also where a side file tells of fewer runs."""
+DOUBTFUL = 2
+"""What suffices with another sign, unless a side file tells of fewer runs."""
 LAST_WORDS = 60.0
 """Seconds in which threads and children of a process that ends may still speak."""
 PYTHONS_NAMES = {
@@ -20,13 +24,15 @@ PYTHONS_NAMES = {
     "Illegal instruction": "SIGILL",
 }
 """What faulthandler calls the signals that kill."""
+IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
+"""What Python raises where it imports, whatever the reason."""
 
 _Item = Echo | Event | Progress | Stamp
 
 
 def starts_after_ends(facts: FileFacts) -> list[Sign]:
     """Where a process speaks after another one had ended, or begins like one before it."""
-    lives = _Lives()
+    lives = _Lives({stamp.pid: stamp.offset for stamp in facts.stamps if stamp.pid is not None})
     for item in _in_order(facts):
         lives.take(item)
     return lives.starts
@@ -45,6 +51,28 @@ def may_hold_several(facts: FileFacts) -> bool:
     return False
 
 
+def restarts(facts: FileFacts) -> list[Echo]:
+    """Where the file begins anew, but for the words with which an evaluation begins, too: it tells
+    its result before the next step, and no process starts in between."""
+    if not facts.echoes:
+        return []
+    steps = [step.line for step in facts.progress]
+    results = sorted(e.line for e in facts.events if "evaluated" in e.says)
+    starts = sorted(e.line for e in facts.events if e.role == "start")
+    return [e for e in facts.echoes if not _is_evaluation(e.line, steps, results, starts)]
+
+
+def _is_evaluation(line: int, steps: list[int], results: list[int], starts: list[int]) -> bool:
+    next_step = _first_behind(line, steps)
+    result = _first_behind(line, results)
+    return bool(steps) and steps[0] < line and result < min(next_step, _first_behind(line, starts))
+
+
+def _first_behind(line: int, lines: list[int]) -> float:
+    at = bisect_left(lines, line)
+    return lines[at] if at < len(lines) else inf
+
+
 def second_imports(facts: FileFacts) -> list[Event]:
     """Where Paddle says once more what it says when it is imported, and made steps before."""
     first_step = facts.progress[0].offset if facts.progress else facts.bytes
@@ -55,16 +83,19 @@ def second_imports(facts: FileFacts) -> list[Event]:
 
 def _in_order(facts: FileFacts) -> Iterator[_Item]:
     events = _by_themselves(facts)
-    items: list[_Item] = [*facts.echoes, *events, *facts.progress, *facts.stamps]
+    items: list[_Item] = [*restarts(facts), *events, *facts.progress, *facts.stamps]
     return iter(sorted(items, key=lambda item: (item.offset, _is_plain(item))))
 
 
 def _by_themselves(facts: FileFacts) -> list[Event]:
-    """Events; a start on a line without a stamp was given time and pid of whoever spoke before."""
+    """Events; a start that does not tell its own pid, on a line without a stamp, was given time and
+    pid of whoever spoke before."""
     stamped = {stamp.offset for stamp in facts.stamps}
     return [
         event._replace(time=None, pid=None)
-        if "process-starts" in event.says and event.offset not in stamped
+        if "process-starts" in event.says
+        and event.offset not in stamped
+        and "pid" not in event.fields
         else event
         for event in facts.events
     ]
@@ -77,12 +108,17 @@ def _is_plain(item: _Item) -> bool:
 class _Lives:
     """Follows the processes that wrote one file, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, last_words: Mapping[int, int]) -> None:
         self.starts: list[Sign] = []
+        self._last_words = last_words
+        """Where every pid is seen last."""
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, offset: int = -1) -> None:
+        self._since = offset
         self._pids: set[int] = set()
+        self._newest: Stamp | Event | None = None
+        """Where the pid that speaks now was heard first, if that was after the last step."""
         self._end: Event | None = None
         self._has_more_to_say = False
         """Of its end: a long message goes on behind what was recognised as its end."""
@@ -101,15 +137,16 @@ class _Lives:
             if isinstance(item, Echo) or self._has_more_to_say:
                 self._start(item.line, item.offset)
             else:
-                self._start((end.last_line or end.line) + 1, end.ends_at)
+                line = (end.last_line or end.line) + 1
+                self._start(line, end.ends_at, DOUBTFUL if _may_be_caught(end, item) else SURE)
         elif isinstance(item, Event) and self._is_of_another(item):
-            first = self._anew or item
+            first = self._anew or self._first_word(item)
             self._start(first.line, first.offset)
         self._learn(item)
 
-    def _start(self, line: int, offset: int) -> None:
-        self.starts.append((line, offset, "process", SURE))
-        self._begin()
+    def _start(self, line: int, offset: int, weight: int = SURE) -> None:
+        self.starts.append((line, offset, "process", weight))
+        self._begin(offset)
 
     def _is_next(self, item: _Item, end: Event) -> bool:
         """Whether what stands behind the end of a process was written by another one."""
@@ -118,7 +155,8 @@ class _Lives:
         if item.offset < end.ends_at:
             return False
         if isinstance(item, Progress):
-            return self._is_sure(end) or (item.epoch or 0, item.step) < self._reached
+            goes_back = (item.epoch or 0, item.step) < self._reached
+            return goes_back or (self._is_sure(end) and not self._speaks_behind(item))
         if isinstance(item, Stamp):
             new = item.pid is not None and item.pid not in self._pids
             return new and self._is_sure(end) and self._is_late(item)
@@ -126,12 +164,21 @@ class _Lives:
             return self._is_another_end(item, end)
         if _is_crash_of_another(item, end):
             return True
-        return "process-starts" in item.says and (item.pid is None or item.pid not in self._pids)
+        if "process-starts" not in item.says:
+            return False
+        # a container counts its processes from 1 again
+        return item.pid is None or item.pid not in self._pids or self._is_late(item)
+
+    def _speaks_behind(self, step: Progress) -> bool:
+        """Whether this process counts on and speaks later: what ended was a child of it."""
+        return any(self._last_words.get(pid, -1) > step.offset for pid in self._pids)
 
     def _is_another_end(self, item: Event, end: Event) -> bool:
-        """A process raises to its main program once; a signal may hit it on its way out."""
+        """A process raises to its main program once, unless that tries again what it needs before
+        the first step; a signal may hit it on its way out."""
         if "signal" not in item.fields:
-            return True
+            tries = self._opened and self._reached < (0, 0)
+            return not tries or self._ends_before_it_opens(item)
         known = self._pids | ({end.pid} if end.pid is not None else set())
         if not known or item.pid in known:
             return False
@@ -154,17 +201,31 @@ class _Lives:
 
     def _is_again(self, item: Event) -> bool:
         """Whether it says of another process what only its own start makes a process say."""
-        if "process-starts" not in item.says or item.pid is None or item.pid in self._pids:
+        if "process-starts" not in item.says or item.pid is None:
+            return False
+        if item.pid in self._pids and self._first_word(item) is item:
             return False
         return self._opened.get(item.signature, item.pid) != item.pid
+
+    def _first_word(self, item: Event) -> Event | Stamp:
+        """The first line of whoever says this, where it has said more and nobody else since."""
+        newest = self._newest
+        return newest if newest is not None and newest.pid == item.pid else item
 
     def _is_stillborn(self, item: Event) -> bool:
         """Whether it ended a process before that did anything, while this one has made steps."""
         if not item.ends_at or "signal" in item.fields or self._reached < (0, 0):
             return False
+        if item.category == "code.crash":  # of this process, or of a child that it waited for
+            return False
         frame = item.frame
-        imports = item.category == "code.import" and frame and frame.function == "<module>"
+        raised = item.category == "code.import" or item.text.startswith(IMPORT_ERRORS)
+        imports = raised and frame and frame.function == "<module>"
         return "process-ends" in item.says or bool(imports) or _is_uncompiled(item)
+
+    def _ends_before_it_opens(self, item: Event) -> bool:
+        """Whether a process may end so before it has said what this one said when it began."""
+        return self._is_sure(item) or item.category == "code.import" or _is_uncompiled(item)
 
     def _is_sure(self, end: Event) -> bool:
         """Whether no handler can have printed it: the main program could not even be compiled."""
@@ -173,35 +234,52 @@ class _Lives:
 
     def _learn(self, item: _Item) -> None:
         if isinstance(item, Echo):
-            self._anew = item
+            self._anew = item if item.offset > self._since else None
             return
         if item.time is not None:
             self._last = item.time
         if isinstance(item, Progress):
             self._reached = max(self._reached, (item.epoch or 0, item.step))
             self._end, self._anew = None, None  # it was caught: training goes on
-            self._is_done = False
+            self._is_done, self._newest = False, None
         elif isinstance(item, Stamp):
             if item.pid is not None and self._end is None:
-                self._pids.add(item.pid)
+                self._hear(item, item.pid)
         elif "training-done" in item.says:
             self._is_done = True
         elif item.ends_at:
-            if not self._is_child(item):
+            if self._is_child(item):
+                self._has_more_to_say = True  # it says how its child ended
+            else:
                 self._end, self._has_more_to_say = item, False
         elif "process-starts" not in item.says:
             behind = self._end is not None and item.offset >= self._end.ends_at
-            if behind and (item.pid is None or item.pid in self._pids):
+            about_another = "pid" in item.fields
+            if behind and (item.pid is None or about_another or item.pid in self._pids):
                 self._has_more_to_say = True
         else:
             self._opened.setdefault(item.signature, -1 if item.pid is None else item.pid)
-            self._pids |= set() if item.pid is None else {item.pid}
+            if item.pid is not None:
+                self._hear(item, item.pid)
+
+    def _hear(self, item: Stamp | Event, pid: int) -> None:
+        if pid not in self._pids:
+            self._newest = item
+        elif self._newest is not None and self._newest.pid != pid:
+            self._newest = None
+        self._pids.add(pid)
 
     def _is_child(self, end: Event) -> bool:
         """A signal that hit a process which this one had started: the number is a later one."""
         if "signal" not in end.fields or end.pid is None or not self._pids:
             return False
         return end.pid not in self._pids and end.pid > min(self._pids)
+
+
+def _may_be_caught(end: Event, item: _Item) -> bool:
+    """Whether it may have tried to import what it can do without, said so and gone on."""
+    optional = end.category == "code.import" and "process-ends" not in end.says
+    return optional and item.line > (end.last_line or end.line) + 1
 
 
 def _is_crash_of_another(item: Event, end: Event) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from pdtriage.model import LOG_OF_ROLE, Event, Exit, Progress, Rank, Role
@@ -10,8 +10,8 @@ from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts, numbers_in
 from pdtriage.runs.identity import Identification, Identity
 from pdtriage.runs.node_run import Member, NodeRun
-from pdtriage.runs.numbering import first_rank_by_console, host_of, nodes_told
-from pdtriage.runs.run_boundaries import Segment
+from pdtriage.runs.numbering import first_rank_by_console, host_of, node_count_of
+from pdtriage.runs.run_boundaries import Segment, Span
 from pdtriage.support.fast_namedtuple import maker
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -38,7 +38,7 @@ def _rank_of(member: Member, identity: Identity, console: ConsoleFacts | None) -
     files, events, progress, parts = _contents_of(segment)
     last = segment[-1]
     facts = last.facts
-    ends_here = last.is_last
+    ends_here = last.is_last and last.size > 0  # a run without a word has no last words either
     first_time, last_time = member.times or (None, None)
     pids = last.pids
     ending = _exit(death) if death else None
@@ -73,6 +73,7 @@ def _rank_of(member: Member, identity: Identity, console: ConsoleFacts | None) -
             member.values,
             (),
             (),
+            (),
             False,
             (),
         )
@@ -85,7 +86,7 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
     if not console.spans:
         return []
     by_writer: dict[int | None, list[tuple[str, Event]]] = {}
-    is_all = not known or (single and nodes_told(run) == 1)
+    is_all = not known or (single and node_count_of(run) == 1)
     for path, event in console.output:
         # a launcher numbers its own processes: among logs of several nodes that says nothing
         writer = console.writer_of(path, event) if is_all else event.writer
@@ -93,9 +94,9 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
     streamed = by_writer.pop(None, [])
     heard = {rank.rank for rank in known if rank.role == "worker"}
     found = [
-        _rank_of_writer(rank, events, console)
+        _rank_of_writer(rank, events, console, _first_rank(run) or 0)
         for rank, events in sorted(by_writer.items(), key=str)
-        if rank not in heard
+        if rank is not None and rank not in heard
     ]
     is_news = is_all and not any(rank.role == "worker" and rank.local_rank == 0 for rank in known)
     if (known and not (is_news and console.events)) or not (streamed or not found):
@@ -103,7 +104,7 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
     # A launcher shows its first process; when it says that another one failed, it shows that too.
     failed = {index for role, index in console.exits if role == "worker"}
     first = bool(console.events) and single and (failed <= {0} or bool(found) or bool(known))
-    progress = [step for span in console.spans for step in span.progress]
+    progress = [step for span in console.spans for step in _streamed_steps(span, console)]
     times = [time for span in console.spans for time in span.times]
     tail = _below_the_launcher(console)
     if streamed or progress or (tail and not console.events):
@@ -122,12 +123,19 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
                 last_line=console.spans[-1].facts.last_line if tail else 0,
                 last_offset=console.spans[-1].facts.last_offset if tail else 0,
                 exit=console.end_of("worker", 0, 0 if first else None),
+                pids=(console.pids[0],) if first and console.only_speaker() == 0 else (),
                 last_time=max(times, default=None),
                 first_time=min(times, default=None),
                 parts=tuple((span.facts.file.path, span.begin, span.end) for span in console.spans),
             )
         )
     return found
+
+
+def _streamed_steps(span: Span, console: ConsoleFacts) -> Iterable[Progress]:
+    """Without those of another process, whose log is shown below."""
+    begins = console.announced_begins(span.facts.file.path)
+    return [step for step in span.progress if begins is None or step.line < begins]
 
 
 def _below_the_launcher(console: ConsoleFacts) -> tuple[str, ...]:
@@ -143,8 +151,9 @@ def ranks_only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
     if not run.console.exits:
         return []
     local = {(rank.role, rank.local_rank) for rank in known}
-    first = 0 if nodes_told(run) == 1 else first_rank_by_console(run)
-    return [
+    placed = {(rank.role, rank.rank) for rank in known if rank.rank is not None}
+    first = _first_rank(run)
+    named = [
         Rank(
             role=role,
             rank=_global_rank(role, index, first),
@@ -155,6 +164,13 @@ def ranks_only_named(run: NodeRun, known: list[Rank]) -> list[Rank]:
         for (role, index), told in sorted(run.console.exits.items())
         if (role, index) not in local
     ]
+    return [rank for rank in named if (rank.role, rank.rank) not in placed]
+
+
+def _first_rank(run: NodeRun) -> int | None:
+    """The global rank of the node's first worker: 0 on the only node of a job."""
+    told = first_rank_by_console(run)
+    return 0 if told is None and node_count_of(run) == 1 else told
 
 
 def _global_rank(role: Role, index: int, first: int | None) -> int | None:
@@ -165,7 +181,7 @@ def _global_rank(role: Role, index: int, first: int | None) -> int | None:
 
 
 def _rank_of_writer(
-    rank: int | None, events: list[tuple[str, Event]], console: ConsoleFacts
+    rank: int, events: list[tuple[str, Event]], console: ConsoleFacts, first: int
 ) -> Rank:
     times = [event.time for _, event in events if event.time is not None]
     return Rank(
@@ -174,7 +190,7 @@ def _rank_of_writer(
         files=tuple(dict.fromkeys(path for path, _ in events)),
         events=tuple(events),
         lines=1,
-        exit=console.end_of("worker", rank, rank),
+        exit=console.end_of("worker", rank - first, rank),
         last_time=max(times, default=None),
     )
 

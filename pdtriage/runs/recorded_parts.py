@@ -33,7 +33,7 @@ class _Stay(NamedTuple):
 
 
 def recorded_parts(log: Log, processes: Sequence[ProcessRecord]) -> RecordedParts:
-    """`processes` are those that wrote this log, the oldest first."""
+    """A log cut where records say that processes began; `processes` wrote it, the oldest first."""
     if not processes:
         return RecordedParts((), log)
     bounds = [0, *accumulate(piece.bytes for piece in log.pieces)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from math import inf
+from operator import attrgetter
 from typing import TypeVar
 
 from pdtriage.model import Event, FileFacts, Progress, Stamp
@@ -15,8 +17,8 @@ from pdtriage.runs.boundary_signs import (
     later_starts,
 )
 from pdtriage.runs.folders import Log, launch_of_piece
-from pdtriage.runs.moments import Times, extent
 from pdtriage.runs.process_lives import may_hold_several
+from pdtriage.scan.clock import Times, extent
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 ENOUGH = 3
@@ -30,6 +32,7 @@ OTHER_START = 180.0
 _Stamped = tuple[Times, tuple[int, ...]]
 """The times of a log, and the pids of its stamps."""
 _Placed = TypeVar("_Placed", Event, Progress, Stamp)
+_offset = attrgetter("offset")
 
 
 class Span:
@@ -77,9 +80,11 @@ class Span:
         return (self.facts.bytes if self.end is None else self.end) - self.begin
 
 
-def _own(things: Sequence[_Placed], begin: int, end: int | None) -> list[_Placed]:
-    limit = inf if end is None else end
-    return [thing for thing in things if begin <= thing.offset < limit]
+def _own(things: Sequence[_Placed], begin: int, end: int | None) -> Sequence[_Placed]:
+    """Those that stand between two places; they rise, and a log may hold hundreds of runs."""
+    first = bisect_left(things, begin, key=_offset)
+    behind = len(things) if end is None else bisect_left(things, end, lo=first, key=_offset)
+    return things[first:behind]
 
 
 def _last_times(facts: FileFacts, begin: int) -> set[float | None]:
@@ -116,17 +121,44 @@ Segment = tuple[Span, ...]
 
 
 def times_of(segment: Segment) -> Times:
-    """The first and the last it tells, if it tells any."""
+    """The first and the last time that a part of a log tells, if any."""
     if len(segment) == 1:
         return segment[0].times
     return extent([time for part in segment for time in part.times])
 
 
+class StartTimes:
+    """When runs began by all logs of a node, but for those that one log tells of itself.
+
+    There are as many of these as logs: what all tell is sorted once and left as it is.
+    """
+
+    __slots__ = ("_all", "_own")
+
+    def __init__(self, all_times: Sequence[float] = (), own: Sequence[float] = ()) -> None:
+        """`all_times` rise; `own` are among them."""
+        self._all = all_times
+        self._own = own
+
+    def has_near(self, moment: float) -> bool:
+        """Whether another log begins a run when a launcher would start this process, too."""
+        first = bisect_left(self._all, moment - SAME_START)
+        behind = bisect_right(self._all, moment + SAME_START)
+        return behind - first > sum(abs(moment - each) <= SAME_START for each in self._own)
+
+    @property
+    def latest(self) -> float | None:
+        own = sorted(self._own)
+        for moment in reversed(self._all):
+            if not own or own.pop() != moment:
+                return moment
+        return None
+
+
 class Others(NamedTuple):
     """What other logs of a node, and its console, tell of its runs."""
 
-    begun: Sequence[float] = ()
-    """When runs began, by other logs."""
+    begun: StartTimes
     runs: int = 1
     """In the log that shows most; a process need not have been there in all of them."""
     launches: int = 1
@@ -156,7 +188,7 @@ def split(log: Log, expected: int | None = None, others: Others | None = None) -
     if others is not None:
         left = [place for place in strongest if place not in chosen]
         weak = [p for p in left if _has_lived(log.pieces, chosen, p, others.begun)]
-        begun = _begun_with_others(log.pieces, weak, chosen, others.begun)
+        begun = _restarts_with_others(log.pieces, weak, chosen, others.begun)
         chosen += begun
         chosen += _counted_by_others([p for p in weak if p not in begun], chosen, others)
     cuts = {(number, boundary.offset) for number, boundary in chosen}
@@ -165,25 +197,24 @@ def split(log: Log, expected: int | None = None, others: Others | None = None) -
     return _cut(log.pieces, cuts | _other_launches(log.pieces))
 
 
-def _words_of_the_newest(
-    facts: FileFacts, number: int, begun: Sequence[float]
-) -> set[tuple[int, int]]:
+def _words_of_the_newest(facts: FileFacts, number: int, begun: StartTimes) -> set[tuple[int, int]]:
     """Where a log goes on behind the end of its last process, while others have begun a run long
     after the last time it tells: of a few words that say nothing known."""
     ends = [event.ends_at for event in facts.events if event.ends_at]
     times = [stamp.time for stamp in facts.stamps]
-    if not ends or not times or not begun or not max(ends) <= facts.last_offset:
+    latest = begun.latest
+    if not ends or not times or latest is None or not max(ends) <= facts.last_offset:
         return set()
     told = bool(_own(facts.progress, max(ends), None) or _own(facts.events, max(ends), None))
-    later = max(begun) > max(times) + OTHER_START
+    later = latest > max(times) + OTHER_START
     return {(number, max(ends))} if later and not told else set()
 
 
-def _begun_with_others(
+def _restarts_with_others(
     pieces: Sequence[FileFacts],
     places: Sequence[_Place],
     chosen: Sequence[_Place],
-    begun: Sequence[float],
+    begun: StartTimes,
 ) -> list[_Place]:
     """Those of the weak places at which other logs begin anew, and this one does nowhere else."""
     own = [moment for place in chosen if (moment := _moment_at(pieces, place)) is not None]
@@ -193,7 +224,7 @@ def _begun_with_others(
         moment = _moment_at(pieces, place)
         if moment is None or _is_one_of(moment, own):
             continue
-        if _is_one_of(moment, begun):
+        if begun.has_near(moment):
             found.append(place)
             own.append(moment)
     return found
@@ -210,7 +241,7 @@ def _counted_by_others(
 
 
 def _has_lived(
-    pieces: Sequence[FileFacts], chosen: Sequence[_Place], place: _Place, begun: Sequence[float]
+    pieces: Sequence[FileFacts], chosen: Sequence[_Place], place: _Place, begun: StartTimes
 ) -> bool:
     """Whether a process made a step or failed since the last boundary that is known, or began with
     others then: a run tells of its start at several places."""
@@ -218,23 +249,23 @@ def _has_lived(
     cuts = [b.offset for n, b in chosen if n == number and b.offset < boundary.offset]
     begin = max(cuts, default=0)
     facts = pieces[number]
-    ends = (event.offset for event in facts.events if is_terminal(event))
-    steps = (step.offset for step in facts.progress)
-    if any(begin <= offset < boundary.offset for offset in (*steps, *ends)):
+    if _own(facts.progress, begin, boundary.offset):
+        return True
+    if any(map(is_terminal, _own(facts.events, begin, boundary.offset))):
         return True
     moment = _moment_at(pieces, place)
-    first = next((s.time for s in facts.stamps if begin <= s.offset < boundary.offset), None)
+    first = next((s.time for s in _own(facts.stamps, begin, boundary.offset)), None)
     if moment is None or first is None or _is_one_of(moment, [first]):
         return False
-    return _is_one_of(first, begun)
+    return begun.has_near(first)
 
 
 def _moment_at(pieces: Sequence[FileFacts], place: _Place) -> float | None:
     """The first time told behind a boundary, if it is told near it."""
     number, boundary = place
-    stamps = pieces[number].stamps
-    behind = [s for s in stamps if 0 <= s.offset - boundary.offset <= NEAR_BYTES]
-    return behind[0].time if behind else None
+    begin = boundary.offset
+    near = _own(pieces[number].stamps, begin, begin + NEAR_BYTES + 1)
+    return near[0].time if near else None
 
 
 def _is_one_of(moment: float, others: Sequence[float]) -> bool:
@@ -242,7 +273,7 @@ def _is_one_of(moment: float, others: Sequence[float]) -> bool:
 
 
 def empty_part(log: Log) -> Segment:
-    """Of a process that wrote nothing."""
+    """The part of a process that wrote nothing."""
     newest = log.pieces[-1]
     return (Span(newest, newest.bytes),)
 
@@ -330,9 +361,9 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
 def limited(facts: FileFacts, end: int) -> FileFacts:
     """What a file held when it was so many bytes long."""
     return facts._replace(
-        events=tuple(e for e in facts.events if e.offset < end),
-        progress=tuple(p for p in facts.progress if p.offset < end),
-        stamps=tuple(s for s in facts.stamps if s.offset < end),
+        events=tuple(_own(facts.events, 0, end)),
+        progress=tuple(_own(facts.progress, 0, end)),
+        stamps=tuple(_own(facts.stamps, 0, end)),
         echoes=tuple(e for e in facts.echoes if e.offset < end),
         bytes=end,
         tail=(),

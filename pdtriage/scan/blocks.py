@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Frame
+from pdtriage.scan.frames import FRAME
 from pdtriage.scan.lines import Line, Lines
 from pdtriage.scan.tracebacks import (
-    FRAME,
     HEADER,
     Traceback,
     headless_tracebacks,
@@ -25,7 +25,7 @@ STACK_LINES = 150
 _CPP_FRAME = lazy_compile(r"^\s*(?:@\s+0x[0-9a-f]+|\d+\s+0x[0-9a-f]+p?|#?\d+\s+[\w:~<(\[])")
 _COLLECTIVE = lazy_compile(
     r"ProcessGroup\w+::(\w+)|GlooCommContext::(\w+)|(ncclGroupEnd|nccl\w+)|UnboundBuffer::wait(?:Recv|Send)"
-    r"|TCPStore::(\w+)|(bkcl\w+|Hccl\w+)"
+    r"|TCPStore::(\w+)|(bkcl\w+|Hccl\w+)|Context::(connectFullMesh)"
 )
 _NEXT = lazy_compile(r"^(?:[IWEF]\d{4} \d\d:|LAUNCH [A-Z]+ \d{4}-|\[?\d{4}[-/]\d\d[-/]\d\d[ T])")
 
@@ -53,6 +53,11 @@ class Block:
     @property
     def stack(self) -> str:
         return "\n".join([*(t.stack for t in self.tracebacks), self.cpp_stack])
+
+    def stack_at(self, line: Line) -> str:
+        """Of all that belongs to what a line tells."""
+        own = self.traceback_at(line)
+        return own.stack if own and own.in_handler and own.raised == line else self.stack
 
     @property
     def waiting_in(self) -> str | None:
@@ -106,7 +111,7 @@ def find_blocks(lines: Lines, openings: list[tuple[int, str]], first_number: int
         if block is None:
             continue
         if blocks and _continues(lines, blocks[-1], block):
-            blocks[-1] = _joined(blocks[-1], block)
+            blocks[-1] = _join(blocks[-1], block)
         else:
             blocks.append(block)
         covered = blocks[-1].end
@@ -202,7 +207,7 @@ def _continues(lines: Lines, earlier: Block, later: Block) -> bool:
     return near and (not raised.message or "NotMet" in raised.type or SUMMARY in raised.message)
 
 
-def _joined(earlier: Block, later: Block) -> Block:
+def _join(earlier: Block, later: Block) -> Block:
     earlier.end, earlier.last_line = later.end, later.last_line
     earlier.cpp_stack = later.cpp_stack
     return earlier

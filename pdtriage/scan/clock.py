@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 
 from pdtriage.scan.patterns import Groups, LineKind, Patterns
@@ -13,6 +14,7 @@ LOOKED_AT = 160
 """A stamp stands near the beginning of a line."""
 DAY = 86_400.0
 MONTH = 31 * DAY
+ALMOST_A_YEAR = 300 * DAY
 FIRST_YEAR, LAST_YEAR = 1, 9999
 DAYS_TO_1970 = 719_468
 """From the first of March of the year 0."""
@@ -23,6 +25,8 @@ STAMP_GROUPS = (
 
 Moment = tuple[float, int | None]
 """Seconds since 1970, and the pid of who wrote it, where that is told."""
+Times = tuple[float, float] | tuple[()]
+"""The first and the last that a log tells, if it tells any."""
 
 
 HEAD = 1 << 14
@@ -42,6 +46,7 @@ class Clock:
         self._patterns = patterns
         self._newest = modified
         self._oldest: float | None = None
+        self._has_guessed = self._was_told = False
         try:
             self._year = str(time.gmtime(modified or 0).tm_year)
         except (ValueError, OverflowError, OSError):  # an archive may tell of any time
@@ -56,6 +61,11 @@ class Clock:
             self._oldest = None if month is None else month - MONTH
         elif unix:
             self._oldest = float(unix[1]) - MONTH
+
+    @property
+    def is_undated(self) -> bool:
+        """Whether all it has read was given the year in which the file was modified."""
+        return self._has_guessed and not self._was_told
 
     def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
@@ -81,6 +91,10 @@ class Clock:
         """What the groups of a stamp say; None if there is no such day."""
         unix, pid, year, month, day, hour, minute, second, fraction, offset = groups
         writer = int(pid) if pid else None
+        if unix or year or self._oldest is not None:
+            self._was_told = True
+        else:
+            self._has_guessed = True
         if unix:
             return float(unix), writer
         begin = _begin_of_minute(year or self._year, month, day, hour, minute)
@@ -151,3 +165,31 @@ def _offset(value: str) -> float:
         return 0.0
     seconds = int(digits[:2]) * 3600 + int(digits[2:4] or 0) * 60
     return float(-seconds if value.startswith("-") else seconds)
+
+
+def extent(times: Iterable[float]) -> Times:
+    """The first and the last of some moments.
+
+    Lines without a year were given that of their file, which may have been copied long after:
+    those that seem to be years later are of the first one's year.
+    """
+    told = list(times)
+    if not told:
+        return ()
+    first, last = min(told), max(told)
+    if last - first > ALMOST_A_YEAR:
+        last = max(near(each, first) for each in told)
+    return first, last
+
+
+def near(moment: float, to: float) -> float:
+    """The same day and time in the year in which it is nearest to another moment."""
+    if abs(moment - to) <= ALMOST_A_YEAR:
+        return moment
+    own = time.gmtime(moment)
+    year = time.gmtime(to).tm_year
+    shifted = [
+        moment + DAY * (days_to_month(each, own.tm_mon) - days_to_month(own.tm_year, own.tm_mon))
+        for each in (year - 1, year, year + 1)
+    ]
+    return min(shifted, key=lambda each: abs(each - to))

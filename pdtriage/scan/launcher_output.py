@@ -66,11 +66,15 @@ _TABLE_BEGINS = lazy_compile(
 
 
 def side_facts(file: LogFile, raw: bytes) -> FileFacts:
-    """The facts of an endpoints, pod, env, backup_env or k8s file; what cannot be read is noted."""
+    """The facts of a small file beside the logs; what cannot be read is noted."""
     if file.kind == "k8s":
         from pdtriage.scan.kubernetes import kubernetes_facts  # few folders have any
 
         return kubernetes_facts(file, raw)
+    if file.kind == "gpu":
+        from pdtriage.scan.card_log import card_samples  # few launchers keep one
+
+        return FileFacts(file=file, bytes=len(raw), cards=card_samples(raw))
     text = "\n".join(clean(line) for line in raw.split(b"\n"))
     environments: list[EnvBlock] = []
     endpoints: tuple[str, ...] = ()
@@ -120,12 +124,12 @@ def _env_blocks(text: str) -> Iterator[EnvBlock]:
             continue
         name = found[1]
         if values and (name in values or (name < previous and name < "D")):
-            yield EnvBlock(first, _allowed(values))
+            yield EnvBlock(first, _allowed_values(values))
             values, first = {}, number
         values[name] = found[2]
         previous = name
     if values:
-        yield EnvBlock(first, _allowed(values))
+        yield EnvBlock(first, _allowed_values(values))
 
 
 def _backup_env(text: str) -> EnvBlock:
@@ -134,7 +138,7 @@ def _backup_env(text: str) -> EnvBlock:
     document = json.loads(text)
     if not isinstance(document, dict):
         raise ValueError("not an object")
-    return EnvBlock(1, _allowed({str(k): str(v) for k, v in document.items()}))
+    return EnvBlock(1, _allowed_values({str(k): str(v) for k, v in document.items()}))
 
 
 def _pod_blocks(text: str) -> Iterator[EnvBlock]:
@@ -151,7 +155,7 @@ def _pod_blocks(text: str) -> Iterator[EnvBlock]:
             yield EnvBlock(number, {**_with_short_numbers(values), "place": str(place)})
 
 
-def _allowed(values: Mapping[str, str]) -> dict[str, str]:
+def _allowed_values(values: Mapping[str, str]) -> dict[str, str]:
     return _with_short_numbers({name: value for name, value in values.items() if name in ALLOWED})
 
 

@@ -113,9 +113,15 @@ def near_end(buffer: bytes, position: int) -> int:
     return high if end < 0 else end + 1
 
 
-def last_start(buffer: bytes) -> int:
-    """Where the last line begins that is not empty."""
-    return buffer.rfind(b"\n", 0, _end_of_text(buffer)) + 1
+def last_start(buffer: bytes, prefix: Prefix | None = None) -> int:
+    """Where the last line begins that says something, behind the prefix of a wrapper."""
+    end = _end_of_text(buffer)
+    start = last = buffer.rfind(b"\n", 0, end) + 1
+    for _ in range(4 * TAIL_LINES if prefix is not None else 0):
+        if prefix is None or prefix.strip(clean(buffer[start:end]))[0].strip():
+            return start
+        start, end = buffer.rfind(b"\n", 0, max(0, start - 1)) + 1, max(0, start - 1)
+    return last
 
 
 def _end_of_text(buffer: bytes) -> int:
@@ -139,15 +145,18 @@ def _above_picture(buffer: bytes, end: int) -> int:
     return low + len(buffer[low:at].rstrip()) if is_picture else end
 
 
-def tail_of(buffer: bytes) -> tuple[str, ...]:
-    """The last lines that are not empty, for people."""
+def tail_of(buffer: bytes, prefix: Prefix | None = None) -> tuple[str, ...]:
+    """The last lines that say something, for people; without the prefix of a wrapper."""
     texts: list[str] = []
     low, end = max(0, len(buffer) - TAIL), _end_of_text(buffer)
     for _ in range(4 * TAIL_LINES):
         if len(texts) == TAIL_LINES or end <= low:
             break
         start = max(low, buffer.rfind(b"\n", low, end) + 1)
-        if text := shorten(clean(visible_part(buffer[start:end])).rstrip()):
+        text = clean(visible_part(buffer[start:end]))
+        if prefix is not None:
+            text = prefix.strip(text)[0]
+        if text := shorten(text.rstrip()):
             texts.append(text)
         end = start - 1
     return tuple(reversed(texts))
@@ -227,23 +236,25 @@ class Lines:
 
     def onward(self, position: int) -> Iterator[Line]:
         """Lines from the one around `position` on."""
-        start = self.start_of(position)
-        size = len(self.buffer)
+        buffer, start = self.buffer, self.start_of(position)
+        size, number = len(buffer), self.number_at(start) if start < len(buffer) else 0
         while start < size:
-            end = self.end_of(start)
-            raw = visible_part(self.buffer[start : min(end, start + 64 * LONGEST)])
-            yield self.line(self.number_at(start), start, raw)
-            start = end + 1
+            end = buffer.find(b"\n", start)
+            end = size if end < 0 else end
+            raw = visible_part(buffer[start : min(end, start + 64 * LONGEST)])
+            yield self.line(number, start, raw)
+            start, number = end + 1, number + 1
 
     def back(self, position: int, most: int) -> Iterator[Line]:
         """Up to `most` lines before the one around `position`, nearest first."""
-        start = self.start_of(position)
+        buffer, start = self.buffer, self.start_of(position)
+        number = self.number_at(start) if start and most else 0
         for _ in range(most):
             if start == 0:
                 return
-            previous = self.start_of(start - 1)
-            raw = visible_part(self.buffer[previous : start - 1])
-            yield self.line(self.number_at(previous), previous, raw)
+            previous = buffer.rfind(b"\n", 0, start - 1) + 1
+            number -= 1
+            yield self.line(number, previous, visible_part(buffer[previous : start - 1]))
             start = previous
 
     def line(self, number: int, start: int, raw: bytes) -> Line:
@@ -256,6 +267,17 @@ class Lines:
         if text.startswith("[rank") and (own := _OWN_RANK.match(text)):
             return _of_rank(number, start, text, own)._replace(stamp=stamp)
         return Line(number, start, text, writer, stamp)
+
+    @property
+    def are_wrapped(self) -> bool:
+        return self._prefix is not None
+
+    def bare(self, raw: bytes) -> bytes:
+        """A line as its program wrote it, without its prefix; one that is looked at in parts has
+        it still."""
+        if self._prefix is None or CR in raw or len(raw) > LONGEST:
+            return raw
+        return self._prefix.strip(clean(raw))[0].encode()
 
     def text_of(self, raw: bytes, kind: LineKind) -> tuple[str, str, LineKind]:
         """Text and stamp as of a `Line`, and the kind of that text.
@@ -282,6 +304,14 @@ class Prefixes:
 
     def of_console(self, text: bytes) -> Prefix | None:
         return self._of(text, 1 << 16, LOOKED_AT_OF_CONSOLE)
+
+    def lines_of(self, passage: bytes) -> list[str]:
+        """The lines of a part of a log as clean text, without a prefix that they carry."""
+        prefix = self.of_log(passage)
+        lines = [clean(visible_part(raw)) for raw in passage.removesuffix(b"\n").split(b"\n")]
+        if prefix is not None:
+            lines = [prefix.strip(line)[0] for line in lines]
+        return [shorten(line.rstrip()) for line in lines]
 
     def _of(self, text: bytes, head: int, looked_at: int) -> Prefix | None:
         """The prefix that most of the first lines carry, if any; they stand in the `head` bytes."""
@@ -320,7 +350,8 @@ class Prefix:
 
     def strip(self, text: str) -> tuple[str, int | None, str]:
         """The program's own line, the rank and the time that were put before it."""
-        found = self._pattern.match(text)
+        # the blank behind it is gone where a line says nothing
+        found = self._pattern.match(text) or self._pattern.match(f"{text} ")
         if not found:
             return text, None, ""
         told = found.groupdict()

@@ -58,13 +58,13 @@ def _peer(line: str, at: int) -> tuple[dict[str, str], int]:
         if pair is None:
             break
         at = pair.end()
-        values[_unquoted(pair["name"])] = pair["bare"] or _unquoted(pair["text"])
+        values[_unquote(pair["name"])] = pair["bare"] or _unquote(pair["text"])
         if pair["next"] == "}":
             return values, at
     raise ValueError("not a dictionary of plain values")
 
 
-def _unquoted(literal: str) -> str:
+def _unquote(literal: str) -> str:
     inner = literal[1:-1]
     return _ESCAPE.sub(_character, inner) if "\\" in inner else inner
 

@@ -25,7 +25,11 @@ FARTHEST = 1 << 12
 
 _NUMBER = re.compile(rb"(?<![0-9a-fA-FxX])[0-9a-fA-FxX]*\d")
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]")
-_FAILING = (b"Traceback (most", b"Exception in thread")
+_FAILING = re.compile(
+    rb"Traceback \(most|Exception in thread|Error Message Summary:"
+    rb'|^\s+File "|^[A-Za-z][\w.]{0,80}(?:Error|Exception)(?::|\s*$)'
+)
+"""Where a log was cut or rotated within a traceback or a dump, the rest of that begins nothing."""
 _HEX = b"0123456789abcdefABCDEFxX"
 _COMMON = b" 0123456789etaonrsicl.:_-/,updmghfbvy=[]()|%\"'<>INFOEWAPDTRSLCM"
 """What logs are made of, the most common first; any other ASCII is rarer."""
@@ -53,8 +57,12 @@ class Opening:
         text = head.lstrip()
         end = len(head) - len(text)
         lines: list[bytes] = []
+        is_indented = head[max(0, end - 1) : end].strip(b"\r\n") != b""
         for raw in text.split(b"\n", OPENING_LINES)[:OPENING_LINES]:
-            if first_step <= end + len(raw) or any(word in raw for word in _FAILING):
+            if first_step <= end + len(raw):
+                break
+            if _FAILING.search(raw):
+                lines = [] if is_indented else lines
                 break
             lines.append(raw)
             end += len(raw) + 1
@@ -166,7 +174,7 @@ class Openings:
         """What is new in the next decided region; `line` is the number of its first line."""
         found = self.first.look(buffer, start, end, base, line)
         for opening in self._later:
-            found = _joined(found, opening.look(buffer, start, end, base, line))
+            found = _join(found, opening.look(buffer, start, end, base, line))
         return found
 
     def echoes_with(self, buffer: bytes, start: int, base: int, line: int) -> list[Echo]:
@@ -174,11 +182,11 @@ class Openings:
         found = self.first.echoes_with(buffer, start, base, line)
         for opening in self._later:
             if again := opening.echoes_with(buffer, start, base, line):
-                found = _joined(found, [opening.as_echo, *again])
+                found = _join(found, [opening.as_echo, *again])
         return found
 
 
-def _joined(some: list[Echo], others: list[Echo]) -> list[Echo]:
+def _join(some: list[Echo], others: list[Echo]) -> list[Echo]:
     known = {echo.offset for echo in some}
     return sorted([*some, *(echo for echo in others if echo.offset not in known)])
 
@@ -198,7 +206,7 @@ def _needle_in(lines: Sequence[bytes]) -> tuple[bytes, int]:
 @lru_cache(maxsize=256)
 def _fixed_in(raw: bytes) -> bytes:
     """Remembered: many ranks begin with the same words."""
-    fixed = max(_compared(raw).translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
+    fixed = max(_comparable_part(raw).translate(_CUT_AT_DIGITS).split(b"\n"), key=len).rstrip(_HEX)
     return fixed if len(set(fixed)) > DULL else b""
 
 
@@ -209,13 +217,13 @@ def _rarest_in(needle: bytes) -> int:
     return rarity.find(max(rarity, default=0))
 
 
-def _compared(raw: bytes) -> bytes:
+def _comparable_part(raw: bytes) -> bytes:
     return raw.strip()[:LOOKED_AT]
 
 
 @lru_cache(maxsize=64)
 def _pattern(lines: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    fixed = (map(re.escape, _NUMBER.split(_compared(raw))) for raw in lines)
+    fixed = (map(re.escape, _NUMBER.split(_comparable_part(raw))) for raw in lines)
     shapes = (rb"[ \t]*" + rb"[0-9a-fA-FxX]+".join(parts) + rb"[^\n]*" for parts in fixed)
     # Each takes its whole line in one way and no other: tried again in all ways, by all lines
     # together, a few rows of digits or blanks would take hours.

@@ -259,7 +259,7 @@ def _falls(earlier: Progress, later: Progress) -> bool:
 
 def glog_stamps(lines: Lines, glog: Sequence[StepLine], clock: Clock, base: int) -> list[Stamp]:
     """The first glog line, the last one, and those on both sides of a new process."""
-    pids = [raw.split(None, 3)[2] for _, _, raw, _ in glog]
+    pids = [lines.bare(raw).split(None, 3)[2] for _, _, raw, _ in glog]
     kept = {0, len(pids) - 1} if pids else set()
     if len(set(pids)) > 1:
         for place, (earlier, later) in enumerate(pairwise(pids)):
@@ -267,9 +267,11 @@ def glog_stamps(lines: Lines, glog: Sequence[StepLine], clock: Clock, base: int)
     stamps = []
     for place in sorted(kept):
         number, start, raw, kind = glog[place]
-        text, _, kind = lines.text_of(raw, kind)
+        text, outer, kind = lines.text_of(raw, kind)
         if moment := clock.read_kind(text, kind):
-            stamps.append(Stamp(number, base + start, *moment))
+            time, pid = moment
+            wrapped = clock.read(outer) if outer else None  # one clock for all in the file
+            stamps.append(Stamp(number, base + start, wrapped[0] if wrapped else time, pid))
     return stamps
 
 

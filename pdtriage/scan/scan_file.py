@@ -10,11 +10,10 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, FileFacts, LogFile, Progress
 from pdtriage.scan.clock import Clock
 from pdtriage.scan.detect import Hit, HitStream
-from pdtriage.scan.engine import Engine
 from pdtriage.scan.lines import Lines, count_newlines, last_start, tail_of
 from pdtriage.scan.restart_detection import Opening
 from pdtriage.scan.sampling import DENSE, glog_stamps, regions, sample, sample_ends, thin_progress
-from pdtriage.scan.scanner import PIECE, FileScanner
+from pdtriage.scan.scanner import PIECE, Engine, FileScanner
 from pdtriage.scan.step_lines import Counters, StepLine
 from pdtriage.sources.read_ahead import work_ahead
 
@@ -94,7 +93,8 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
     and events: half of the time.
     """
     size = len(text)
-    lines = Lines(text, 1, engine.prefixes.of_log(text))
+    prefix = engine.prefixes.of_log(text)
+    lines = Lines(text, 1, prefix)
     lines.number_end(breaks)
     clock = Clock(engine.clocks, file.modified)
     clock.learn_year(text)
@@ -107,16 +107,17 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
     opening.learn(text[:DENSE], seen.steps[0].offset if seen.steps else size)
     if opening.echoes_with(text, 0, 0, 1):  # it begins anew
         return _in_full(file, text, [], engine)
-    last = last_start(text)
+    last = last_start(text, prefix)
     return FileFacts(
         file,
         progress=tuple(thin_progress(seen.steps, [])),
         stamps=tuple(glog_stamps(lines, seen.glog, clock, 0)),
         lines=breaks + (text[-1:] not in (b"", b"\n")),
         bytes=size,
-        tail=tail_of(text),
+        tail=tail_of(text, prefix),
         last_line=lines.number_at(last),
         last_offset=last,
+        undated=clock.is_undated,
     )
 
 

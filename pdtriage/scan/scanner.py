@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 
+from pdtriage.knowledge import Knowledge
 from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
 from pdtriage.scan.blocks import find_blocks
 from pdtriage.scan.budget import Budget, Selection, unread_note
-from pdtriage.scan.clock import HEAD, Clock
-from pdtriage.scan.detect import Hit, HitStream
-from pdtriage.scan.engine import Engine
+from pdtriage.scan.clock import HEAD, STAMP_GROUPS, Clock
+from pdtriage.scan.detect import Detector, Hit, HitStream, literals_of
 from pdtriage.scan.launcher_output import console_blocks
-from pdtriage.scan.lines import Lines, Prefix, last_start, tail_of
+from pdtriage.scan.lines import Lines, Prefix, Prefixes, last_start, tail_of
+from pdtriage.scan.patterns import Patterns
 from pdtriage.scan.restart_detection import Openings
 from pdtriage.scan.sampling import (
     DENSE,
@@ -33,9 +34,10 @@ from pdtriage.scan.sampling import (
     thin_progress,
     turning_stamps,
 )
-from pdtriage.scan.signature_match import CandidateLine, fold
-from pdtriage.scan.step_lines import Counters, StepLine
+from pdtriage.scan.signature_match import CandidateLine, SignatureMatcher, fold
+from pdtriage.scan.step_lines import STEP_GROUPS, Counters, StepLine, StepLineDetector
 from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.multi_pattern import EngineName
 
 PIECE = 1 << 20
 """Bytes that are decided at once; a block may reach `AHEAD` bytes into what follows."""
@@ -67,6 +69,23 @@ class _PartWithSteps(NamedTuple):
     begin: int
     end: int
     base: int
+
+
+class Engine:
+    """What is compiled of the knowledge once and serves all files: it finds, matches and reads
+    lines of any of them."""
+
+    def __init__(self, knowledge: Knowledge, engine: EngineName | None = None) -> None:
+        self.knowledge = knowledge
+        self.detector = Detector(literals_of(knowledge), engine)
+        counters, clocks = knowledge.counters, knowledge.clocks
+        self.step_lines = StepLineDetector(
+            [form.pattern for form in counters], [form.pattern for form in clocks], engine
+        )
+        self.prefixes = Prefixes(knowledge.prefixes)
+        self.clocks = Patterns(clocks, STAMP_GROUPS)
+        self.counters = Patterns(counters, STEP_GROUPS)
+        self.matcher_of = lru_cache(maxsize=None)(lambda kind: SignatureMatcher(knowledge, kind))
 
 
 class FileScanner:
@@ -176,9 +195,10 @@ class FileScanner:
             environments=tuple(console_blocks(bytes(self._head))) if self._head else (),
             lines=lines.number_at(len(self._buffer)) - self._ends_with_newline(),
             bytes=self._bytes,
-            tail=tail_of(self._buffer),
+            tail=tail_of(self._buffer, self._prefix),
             last_line=last_line,
             last_offset=last_offset,
+            undated=self._clock.is_undated,
             notes=(
                 *dropped_notes(dropped, self.file),
                 *unread_note(budget, self._engine.detector.literals, self.file),
@@ -352,7 +372,7 @@ class FileScanner:
 
     def _last_line(self, lines: Lines) -> tuple[int, int]:
         """Number and offset of the last line that is not empty."""
-        start = last_start(self._buffer)
+        start = last_start(self._buffer, self._prefix)
         return lines.number_at(start), self._base + start
 
 

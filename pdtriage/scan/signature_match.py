@@ -7,13 +7,13 @@ from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.knowledge import Knowledge, Signature
+from pdtriage.knowledge import Format, Knowledge, Signature
 from pdtriage.model import Event, FileKind, Frame
 from pdtriage.scan.blocks import Block, stack_below
 from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
+from pdtriage.scan.frames import is_quoted_source
 from pdtriage.scan.lines import Line, Lines, shorten
-from pdtriage.scan.quoted_code import is_quoted_source
 from pdtriage.scan.tracebacks import Traceback, is_ignored, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS
@@ -28,6 +28,8 @@ CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
 LINES_ABOVE = 30
 """Searched for a time where the line itself has none."""
 _DIGITS = re.compile(r"\d+")
+_LOGGED = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b")
+"""A line that a logger wrote."""
 
 
 class CandidateLine(NamedTuple):
@@ -37,8 +39,12 @@ class CandidateLine(NamedTuple):
     position: int
     """Of the first literal, for lines that are too long to be read whole."""
     literals: frozenset[str]
+    text: str = ""
+    """What it said before a terminal broke it over several lines, where one did."""
 
 
+Ways = Sequence[Format]
+"""How a line looks that says what was done instead."""
 Match = tuple[Signature, Line, dict[str, str]]
 """A signature that claims a line, the line, and what it reads there."""
 
@@ -48,6 +54,7 @@ class SignatureMatcher:
 
     def __init__(self, knowledge: Knowledge, kind: FileKind) -> None:
         self._patterns: dict[str, regex.Pattern[str]] = {}
+        self._recoveries = knowledge.recoveries
         self._by_literal: dict[str, list[Signature]] = {}
         self._by_literals: dict[frozenset[str], list[Signature]] = {}
         self._fallbacks: list[Signature] = []
@@ -76,21 +83,45 @@ class SignatureMatcher:
         stamps = Stamps(lines, clock)
         events: list[Event] = []
         at = 0
-        for candidate in candidates:
+        for candidate in self._unbroken(lines, candidates, blocks):
             while at < len(blocks) and blocks[at].end <= candidate.start:
                 at += 1
             inside = at < len(blocks) and blocks[at].begin <= candidate.start
             block = blocks[at] if inside else None
             for signature, line, fields in self._match_line(lines, candidate, block):
-                signature = _toned_down(signature, lines, line, block)
+                signature = _tone_down(signature, lines, line, block)
                 stamp = stamps.of(line, block)
-                events.append(_event(lines, signature, line, fields, base, block, stamp))
+                event = _event(lines, signature, line, fields, base, block, stamp)
+                events.append(_where_overcome(event, lines, block, self._recoveries))
         for block, traceback, raised in _unclaimed_exceptions(blocks, events):
             if match := self._match_exception(traceback):
-                signature = _toned_down(match[0], lines, raised, block)
+                signature = _tone_down(match[0], lines, raised, block)
                 stamp = stamps.of(raised, block)
-                events.append(_event(lines, signature, raised, match[1], base, block, stamp))
+                event = _event(lines, signature, raised, match[1], base, block, stamp)
+                events.append(_where_overcome(event, lines, block, self._recoveries))
         return events
+
+    def _unbroken(
+        self, lines: Lines, candidates: Iterable[CandidateLine], blocks: Sequence[Block]
+    ) -> Iterable[CandidateLine]:
+        """The same, with messages of exceptions as they were before a terminal broke them."""
+        broken = [t for block in blocks for t in block.tracebacks if t.unbroken]
+        if not broken:
+            return candidates
+        parts = {
+            number
+            for traceback in broken
+            if traceback.raised and traceback.last
+            for number in range(traceback.raised.number, traceback.last.number + 1)
+        }
+        whole = [c for c in candidates if lines.number_at(c.start) not in parts]
+        for traceback in broken:
+            text = traceback.unbroken
+            literals = frozenset(literal for literal in self._by_literal if literal in text)
+            if traceback.raised and literals:
+                start = traceback.raised.start
+                whole.append(CandidateLine(start, start, literals, text))
+        return sorted(whole, key=lambda candidate: candidate.start)
 
     def _match_line(
         self, lines: Lines, candidate: CandidateLine, block: Block | None
@@ -107,6 +138,13 @@ class SignatureMatcher:
                 found.append((signature, line, fields))
         if not found or any(signature.role == "noise" for signature, _, _ in found):
             return []
+        if block and (own := block.traceback_at(line)) and own.is_the_programs_own:
+            # whatever it says of connections, but not where it names the one that is lost
+            found = [
+                it
+                for it in found
+                if it[0].points != "peer" or not it[0].generic or "peer_addr" in it[2]
+            ]
         if len(found) > 1:
             best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
             found = [it for it in found if it[0].role not in COMPETING or it[0].weight == best]
@@ -141,15 +179,15 @@ class SignatureMatcher:
         line: Line,
         block: Block | None,
     ) -> dict[str, str] | None:
-        text = line.text
-        if signature.lines > 1:
+        text = candidate.text or line.text
+        if signature.lines > 1 and not candidate.text:
             more = zip(lines.onward(candidate.start), range(signature.lines), strict=False)
             rest = [later.text for later, _ in more][1:]
             text = "\n".join([text, *rest])
         fields = self._fields(signature, text)
         if fields is None or signature.stack is None:
             return fields
-        stack = block.stack if block else stack_below(lines, candidate.start)
+        stack = block.stack_at(line) if block else stack_below(lines, candidate.start)
         return fields if self._fits_stack(signature, stack) else None
 
     def _fields(self, signature: Signature, text: str) -> dict[str, str] | None:
@@ -183,7 +221,7 @@ def _compile(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 
-def _toned_down(signature: Signature, lines: Lines, line: Line, block: Block | None) -> Signature:
+def _tone_down(signature: Signature, lines: Lines, line: Line, block: Block | None) -> Signature:
     """What Python tells of and ignores, or a command that was run, makes no verdict by itself."""
     if block is None or signature.role not in COMPETING:
         return signature
@@ -204,10 +242,12 @@ def _event(
 ) -> Event:
     """The event of a match; `base` is where the buffer begins in the file."""
     frame: Frame | None = block.user_frame(line) if block else None
+    raised = block.traceback_at(line) if block else None
+    whole = raised.unbroken.partition("\n")[0] if raised and raised.raised == line else ""
     pid = fields.get("pid", "")
     if block and signature.role == "victim" and block.waiting_in:
         fields = {**fields, "waiting_in": block.waiting_in}
-    if block and (raised := block.traceback_at(line)) and raised.thread:
+    if raised and raised.thread:
         fields = {**fields, "thread": raised.thread}
     return Event(
         signature=signature.id,
@@ -215,7 +255,7 @@ def _event(
         category=signature.category,
         line=line.number,
         offset=base + line.start,
-        text=shorten(without_folded_frames(line.text.strip())),
+        text=shorten(without_folded_frames(whole or line.text.strip())),
         first_line=block.first_line if block else 0,
         last_line=block.last_line if block else 0,
         fields=fields,
@@ -231,6 +271,24 @@ def _event(
         says=signature.says,
         ends_at=_end_of_process(lines, signature, line, block, base),
     )
+
+
+def _where_overcome(event: Event, lines: Lines, block: Block | None, ways: Ways) -> Event:
+    """The event; of an exception that was caught the line below it may say what is done instead, or
+    the words that a logger was given with it, above. Python prints what nobody caught alike."""
+    raised = [told.raised for told in block.tracebacks] if block else []
+    if block is None or event.role not in COMPETING or event.line not in _numbers(raised):
+        return event
+    below = event.after[:1] if event.frame and event.ends_at else ()
+    above = [] if event.ends_at else lines.back(block.begin, 1)
+    said = [*below, *(line.text for line in above if _LOGGED.search(line.text))]
+    if not any(re.search(way.pattern, words) for way in ways for words in said):
+        return event
+    return event._replace(ends_at=0, final=False, fields={**event.fields, "overcome": said[0]})
+
+
+def _numbers(lines: Iterable[Line | None]) -> set[int]:
+    return {line.number for line in lines if line}
 
 
 def _end_of_process(
@@ -293,6 +351,7 @@ class Stamps:
         self._lines = lines
         self._clock = clock
         self._known: dict[int, Moment | None] = {}
+        self._in_blocks: dict[int, Moment | None] = {}
 
     def of(self, line: Line, block: Block | None) -> Moment | None:
         """That of the line itself, of its block's lines, or of the nearest line before it."""
@@ -300,12 +359,19 @@ class Stamps:
         if own:
             return own
         if block and not block.tracebacks:
-            for inside in self._lines.onward(block.begin):
-                if inside.start >= block.end:
-                    break
-                if found := self._moment_on(inside):
-                    return found
+            if block.begin not in self._in_blocks:
+                self._in_blocks[block.begin] = self._inside(block)
+            if found := self._in_blocks[block.begin]:
+                return found
         return self._above(block.begin if block else line.start)
+
+    def _inside(self, block: Block) -> Moment | None:
+        for line in self._lines.onward(block.begin):
+            if line.start >= block.end:
+                break
+            if found := self._moment_on(line):
+                return found
+        return None
 
     def _above(self, begin: int) -> Moment | None:
         start = self._lines.start_of(begin)

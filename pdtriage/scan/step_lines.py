@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 from pdtriage.knowledge.signature import detecting_form
 from pdtriage.model import Progress
@@ -35,12 +36,6 @@ class StepLines(NamedTuple):
     glog: list[StepLine]
     """Lines of glog."""
 
-    def add(self, line: StepLine, kind: LineKind) -> None:
-        if kind.is_glog:
-            self.glog.append(line)
-        if kind.fits:
-            self.counters.append(line)
-
 
 class StepLineDetector:
     """Finds step lines; asked only where progress is sampled."""
@@ -63,24 +58,31 @@ class StepLineDetector:
         Or, with `first_only`, of those up to the first counter.
         """
         buffer, shapes = lines.buffer, self._shapes
-        at, end = near_start(buffer, begin), near_end(buffer, end)
-        number, start = lines.number_at(at), lines.start_of(at)
-        found = StepLines([], [])
-        lined = buffer[at:end].translate(shapes.table).split(b"\n")
-        for kind, length in zip(map(shapes.__getitem__, lined), map(len, lined), strict=True):
-            if kind:
-                raw = buffer[at : at + length]
-                if kind is TORN:
-                    for part in _parts(raw):
-                        if own := shapes[part.translate(shapes.table)]:
-                            found.add((number, start, part, own), own)
-                else:
-                    found.add((number, start, raw, kind), kind)
-                if first_only and found.counters:
-                    break
-            start = at = at + length + 1
-            number += 1
-        return found
+        first, end = near_start(buffer, begin), near_end(buffer, end)
+        number, start = lines.number_at(first), lines.start_of(first)
+        counters: list[StepLine] = []
+        glog: list[StepLine] = []
+        alike = buffer[first:end].translate(shapes.table).split(b"\n")
+        lengths = list(accumulate(map(len, alike), initial=first))  # of the lines before each
+        if lines.are_wrapped:
+            alike = [
+                lines.bare(raw).translate(shapes.table) for raw in buffer[first:end].split(b"\n")
+            ]
+        for place, kind in enumerate(map(shapes.__getitem__, alike)):
+            if kind is None:  # as most are
+                continue
+            at = lengths[place] + place
+            raw = buffer[at : lengths[place + 1] + place]
+            parts = _parts(raw, alike[place], shapes) if kind is TORN else [(raw, kind)]
+            for part, own in parts:
+                line = (number + place, at if place else start, part, own)
+                if own.is_glog:
+                    glog.append(line)
+                if own.fits:
+                    counters.append(line)
+            if first_only and counters:
+                break
+        return StepLines(counters, glog)
 
     def _kind(self, line: bytes) -> LineKind | None:
         """None if it is of no interest. Behind all counters stands glog."""
@@ -98,9 +100,17 @@ class StepLineDetector:
         return LineKind(fits, self._glog in found) if found else None
 
 
-def _parts(raw: bytes) -> list[bytes]:
-    """What carriage returns left standing, each by itself; of what is too long the beginning."""
-    return [part[:LONGEST] for part in raw.split(b"\r") if part]
+def _parts(
+    raw: bytes, alike: bytes, shapes: Shapes[LineKind | None]
+) -> list[tuple[bytes, LineKind]]:
+    """What carriage returns left standing and is of interest, each by itself; of what is too long
+    the beginning. `alike` is the whole with zeros for its digits."""
+    kinds = map(shapes.__getitem__, [own[:LONGEST] for own in alike.split(b"\r")])
+    return [
+        (part[:LONGEST], kind)
+        for part, kind in zip(raw.split(b"\r"), kinds, strict=True)
+        if part and kind is not None
+    ]
 
 
 class Counters:

@@ -6,6 +6,13 @@ import re
 from collections.abc import Sequence
 
 from pdtriage.model import Frame
+from pdtriage.scan.exception_lines import (
+    EXCEPTION_LINE,
+    exception_in,
+    looks_like_log,
+    says_it_cannot_begin,
+)
+from pdtriage.scan.frames import FRAME_LINE, STEP, depth_of, frame_of
 from pdtriage.scan.lines import Line, Lines
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -16,16 +23,12 @@ MOST_LINES = 600
 MOST_FOREIGN = 25
 """So many lines of other writers may stand between two lines of one traceback."""
 MESSAGE_LINES = 12
-STEP = 2
-"""Code stands so much deeper than the frame it belongs to."""
-FRAME = '", line '
+LONGEST_PREFIX = 200
+"""Of what a logger writes before a line."""
 CUT_LINES, CUT_BYTES = 4, 1 << 14
 """So late may the first frame stand in a log whose beginning was cut off inside a traceback; below
 these lines, up to these bytes, in a text that was pasted together, if nothing interrupts it."""
 
-FRAME_LINE = lazy_compile(
-    r'^(\s*)(?:> )?File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
-)
 _DRAWN_HEADER = f"─ {HEADER} ─"
 _DRAWN = ("│", "╰", "├", "└")
 """Rich, and with it typer, draws a box around frames and code; the exception stands below it."""
@@ -34,23 +37,14 @@ _DRAWN_FRAME = lazy_compile(
 )
 _REPEATED = lazy_compile(r"^\s*\[Previous line repeated \d+ more times?\]")
 _MARGIN = lazy_compile(r"^\s*(?:[|+]\s?)+-*\s?\d*\s?-*")
-_STRONG = lazy_compile(
-    r"^(?P<type>(?:[A-Za-z_][\w$]*\.)*(?:_?[A-Za-z]\w*?)?"
-    r"(?:Error|Exception|Exit|Interrupt|Warning|Empty|Full|Timeout|Iteration|NotMet|Failure|Group"
-    r"|Errors|Expired|Refused|Aborted|Unavailable|Killed|Exceeded))(?::(?P<message>.*))?$"
+_IGNORED = (
+    *("Exception ignored ", "--- Logging error ---", "Error in atexit._run_exitfuncs"),
+    *("exception was never retrieved", "future: <Task finished ", "future: <Future finished "),
 )
-_WEAK = lazy_compile(
-    r"^(?P<type>(?:[a-z_]\w*\.)+[A-Za-z_]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[\d_a-zA-Z]*[^\W\d_a-zA-Z]\w*)"
-    r"(?::(?P<message>.*))?$"
-)
-_BARE = lazy_compile(
-    r"^(?P<type>(?:[A-Za-z_]\w{0,80}\.|<locals>\.){0,9}[A-Za-z_]\w{0,80})(?::(?P<message>\s.*)?)?$"
-)
-"""Any name: an exception's where the code above it raises one, or where it is of a function."""
-_IGNORED = ("Exception ignored ", "--- Logging error ---", "Error in atexit._run_exitfuncs")
 """Below such a line stands what Python could not raise: the process goes on as if nothing was."""
+_HANDLING = "During handling of the above exception"
 _GLUE = (
-    "During handling of the above exception, another exception occurred",
+    f"{_HANDLING}, another exception occurred",
     "The above exception was the direct cause of the following exception",
 )
 _NESTED = lazy_compile(
@@ -61,6 +55,15 @@ _LIBRARY = lazy_compile(
     r"subprocess|selectors|ssl|json|pickle)\.py$|[/\\]paddle[/\\](?:fluid|base|distributed|nn|io|"
     r"hapi|optimizer|tensor|framework|static|jit|amp)[/\\]"
 )
+_BETWEEN_RANKS = lazy_compile(
+    r"[/\\]paddle\w{0,20}[/\\](?:.{0,60}[/\\])?(?:distributed|fleet|ps)[/\\]"
+)
+_CLIENT = lazy_compile(
+    r"[/\\](?:urllib3?|requests|http|httpx|aiohttp|ftplib|smtplib|redis|pymongo|pymysql|psycopg2?"
+    r"|boto3|botocore|s3transfer|minio|oss2|huggingface_hub|wandb|mlflow)(?:[/\\]|\.py$)"
+)
+"""What talks to services, as ranks do not among each other."""
+_ENDPOINT = lazy_compile(r"\b(?:\d{1,3}\.){3}\d{1,3}:\d{2,5}\b")
 
 
 class Traceback:
@@ -76,11 +79,25 @@ class Traceback:
         self.message = ""
         self.raised: Line | None = None  # names the exception; the log may break off before it
         self.last: Line | None = None
+        self._shown = ""  # the last line of the message, as it stands there
+        self.in_handler = False
+        """Raised while the one before was handled: what that one had called is not its stack."""
+        self.code = ""
+        """What the last frame did, where it is quoted."""
 
     def end(self, line: Line, raised: re.Match[str]) -> None:
         """With the line that names the exception."""
         self.raised = self.last = line
         self.type, self.message = raised["type"], (raised["message"] or "").strip()
+        self._shown = line.text
+
+    def go_on(self, line: Line) -> None:
+        """With a further line of the message; a narrow terminal may have broken it there."""
+        gap = "\n"
+        if self.is_drawn and (self._shown[-1:].isspace() or len(self._shown) >= self._width):
+            gap = " " if self._shown[-1:].isspace() else ""
+        self.message += gap + line.text.strip()
+        self.last, self._shown = line, line.text
 
     def unfold(self, line: Line, text: str) -> None:
         """With a line whose message holds the traceback of another process, folded by `repr`.
@@ -88,11 +105,28 @@ class Traceback:
         What that one raised is what happened; its frames are the deepest.
         """
         self.raised = self.last = line
-        parts = _unfolded(text)
-        self.frames += [_frame(found) for part in parts[1:] if (found := FRAME_LINE.match(part))]
-        named = [found for part in (text, *parts[1:]) if (found := _STRONG.match(part.strip()))]
+        parts = _unfold(text)
+        self.frames += [frame_of(found) for part in parts[1:] if (found := FRAME_LINE.match(part))]
+        named = [
+            found for part in (text, *parts[1:]) if (found := EXCEPTION_LINE.match(part.strip()))
+        ]
         if named:
             self.type, self.message = named[-1]["type"], (named[-1]["message"] or "").strip()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether rich drew it, which breaks what is longer than a line of the terminal."""
+        return _DRAWN_HEADER in self.header.text
+
+    @property
+    def _width(self) -> int:
+        return len(self.header.text.strip())
+
+    @property
+    def unbroken(self) -> str:
+        """What was raised, where it was drawn over several lines; else nothing."""
+        broken = self.is_drawn and self.raised is not None and self.raised is not self.last
+        return f"{self.type}: {self.message}" if broken else ""
 
     @property
     def stack(self) -> str:
@@ -107,7 +141,8 @@ class Traceback:
         if self.raised is None or self.thread is not None or not self.frames:
             return False
         first, header = self.frames[0], self.header.text
-        if not header.startswith(HEADER):  # a syntax error that Python met in the main program
+        if not header.startswith(HEADER) and not _follows_unfinished(header):
+            # a syntax error that Python met in the main program
             return header.startswith('  File "') and not first.function
         return first.function == "<module>" and not first.file.startswith("<")
 
@@ -117,12 +152,32 @@ class Traceback:
         return bool(self.frames) and all(frame.file == "<string>" for frame in self.frames)
 
     @property
+    def is_the_programs_own(self) -> bool:
+        """Whether the program raised it by itself, or a client of some service that it called.
+
+        Ranks have nothing to do with that, whatever it says of connections; but an endpoint that
+        the program names may be another process of the job.
+        """
+        if not self.frames or any(_BETWEEN_RANKS.search(frame.file) for frame in self.frames):
+            return False
+        if any(_CLIENT.search(frame.file) for frame in self.frames):
+            return True
+        raised = self.code.startswith("raise ") and not _LIBRARY.search(self.frames[-1].file)
+        return raised and not _ENDPOINT.search(self.message)
+
+    @property
     def user_frame(self) -> Frame | None:
         """The deepest frame that is the user's own code rather than a library's."""
         for frame in reversed(self.frames):
             if not _LIBRARY.search(frame.file):
                 return frame
         return None
+
+
+def _follows_unfinished(header: str) -> bool:
+    """Whether it stands right behind a progress bar or dots; a logger's prefix ends otherwise."""
+    before, found, _ = header.partition(HEADER)
+    return bool(found and before) and not before[-1].isspace() and before[-1] not in ":|->"
 
 
 def is_ignored(lines: Lines, tracebacks: Sequence[Traceback], asked: Traceback) -> bool:
@@ -139,16 +194,28 @@ def is_ignored(lines: Lines, tracebacks: Sequence[Traceback], asked: Traceback) 
 
 
 def without_folded_frames(text: str) -> str:
-    """What a line says, and what was raised in the traceback that is folded into it."""
+    """What a line says, and what was raised in the traceback that is folded into it.
+
+    Of a line that names no exception itself, as a logger writes it, what was raised alone.
+    """
     if FOLDED not in text:
         return text
     head, _, folded = text.partition(FOLDED)
-    raised = [part.strip() for part in _unfolded(folded) if _STRONG.match(part.strip())]
+    raised = [part.strip() for part in _unfold(folded) if EXCEPTION_LINE.match(part.strip())]
+    if raised and not EXCEPTION_LINE.match(head):
+        return raised[-1]
     return " … ".join([head.removesuffix("\\n"), *raised[-1:]])
 
 
-def _unfolded(text: str) -> list[str]:
+def _unfold(text: str) -> list[str]:
     return text.replace("\\'", "'").replace('\\"', '"').split("\\n")
+
+
+def _logged_prefix(before: str) -> re.Pattern[str] | None:
+    """What stands before a header, with other numbers in it, as the next second has."""
+    if not before.strip() or len(before) > LONGEST_PREFIX:
+        return None
+    return re.compile("^" + re.sub(r"\d+", r"\\d+", re.escape(before.rstrip())) + " ?")
 
 
 def is_header(text: str) -> bool:
@@ -178,7 +245,7 @@ def _read_from(
 def syntax_error(lines: Lines, position: int) -> Traceback | None:
     """A `SyntaxError` at start-up has no header: file and line stand just before it."""
     line = lines.at(position)
-    raised = _STRONG.match(line.text.strip())
+    raised = EXCEPTION_LINE.match(line.text.strip())
     if raised is None:
         return None
     for earlier in lines.back(position, 6):
@@ -187,7 +254,7 @@ def syntax_error(lines: Lines, position: int) -> Traceback | None:
         found = FRAME_LINE.match(earlier.text)
         if found:
             traceback = Traceback(earlier)
-            traceback.frames.append(_frame(found))
+            traceback.frames.append(frame_of(found))
             traceback.end(line, raised)
             return traceback
     return None
@@ -235,7 +302,7 @@ class _TracebackReader:
         """`first` is the first line of a traceback that has no header."""
         self.done: list[Traceback] = []
         self._open: list[Traceback] = [Traceback(first)] if first else []
-        self._glue = False
+        self._glue = ""
         self._in_thread: str | None = None
         self._foreign = 0
         self._blank = 0
@@ -246,6 +313,8 @@ class _TracebackReader:
         self._grouped = False
         self._margin = max(0, depth_of(first.text) - STEP) if first else 0
         self._writer: int | None = None
+        self._logged: re.Pattern[str] | None = None
+        """What a logger that was given the lines one by one wrote before each of them."""
 
     def take(self, line: Line) -> bool:
         self._taken += 1
@@ -255,9 +324,8 @@ class _TracebackReader:
             self._writer = line.writer
         elif line.writer != self._writer:
             return self._skip_foreign()
+        line = self._bare(line)
         text = line.text
-        if self._margin:
-            text = text[: self._margin].lstrip() + text[self._margin :]
         if FOLDED in text:
             self._take_folded(line, text)
             return True
@@ -267,9 +335,9 @@ class _TracebackReader:
             self._start(line)
             return True
         if text.strip().startswith(_GLUE):
-            self._glue, self._blank, self._foreign = True, 0, 0
+            self._glue, self._blank, self._foreign = text.strip(), 0, 0
             return True
-        if self._open and text.startswith(_DRAWN) and _DRAWN_HEADER in self._open[-1].header.text:
+        if self._open and text.startswith(_DRAWN) and self._open[-1].is_drawn:
             self._take_drawn(line)
             return True
         body = _MARGIN.sub("", text) if self._grouped else text
@@ -278,6 +346,13 @@ class _TracebackReader:
         if not self.done:  # `Exception in thread …` was seen, its header is still to come
             return self._note_thread(text) or self._skip_foreign()
         return self._take_between(line, text)
+
+    def _bare(self, line: Line) -> Line:
+        """The line without what a logger wrote before it, and the margin of a pasted text."""
+        text = line.text if self._logged is None else self._logged.sub("", line.text, count=1)
+        if self._margin:
+            text = text[: self._margin].lstrip() + text[self._margin :]
+        return line if text is line.text else line._replace(text=text)
 
     def finish(self) -> list[Traceback]:
         """All that was read; one without an exception line was cut off."""
@@ -296,31 +371,36 @@ class _TracebackReader:
 
     def _start(self, line: Line) -> None:
         before = line.text[: line.text.index(HEADER)]
+        self._logged = _logged_prefix(before)
         self._margin = 0 if before.strip() else len(before)  # a text may be pasted indented
         self._grouped = self._grouped or "Exception Group" in before
         nested = bool(self.done) and not self._open and _is_nested(self.done[-1], line)
-        chained = self._glue or nested or (self._grouped and bool(self.done))
-        self._open.append(Traceback(header=line, thread=self._in_thread, chained=chained))
-        self._glue, self._in_thread, self._foreign, self._after_frame = False, None, 0, False
+        chained = bool(self._glue) or nested or (self._grouped and bool(self.done))
+        traceback = Traceback(header=line, thread=self._in_thread, chained=chained)
+        traceback.in_handler = self._glue.startswith(_HANDLING)
+        self._open.append(traceback)
+        self._glue, self._in_thread, self._foreign, self._after_frame = "", None, 0, False
 
     def _take_folded(self, line: Line, text: str) -> None:
-        current = self._open.pop() if self._open else Traceback(line, self._in_thread, self._glue)
+        current = (
+            self._open.pop() if self._open else Traceback(line, self._in_thread, bool(self._glue))
+        )
         current.unfold(line, text)
         self.done.append(current)
-        self._glue, self._in_thread, self._foreign, self._blank = False, None, 0, 0
+        self._glue, self._in_thread, self._foreign, self._blank = "", None, 0, 0
 
     def _take_inside(self, line: Line, text: str) -> bool:
         current = self._open[-1]
         frame = FRAME_LINE.match(text)
         if frame:
-            current.frames.append(_frame(frame))
-            current.last = line
+            current.frames.append(frame_of(frame))
+            current.last, current.code = line, ""
             self._foreign, self._after_frame, self._code = 0, True, ""
             return True
         if self._note_thread(text):
             return True
         sure = self._foreign == 0 and bool(current.frames)
-        raised = _exception_in(text, sure, self._code if self._after_frame else "")
+        raised = exception_in(text, sure, self._code if self._after_frame else "")
         if raised:
             current.end(line, raised)
             self.done.append(self._open.pop())
@@ -329,6 +409,7 @@ class _TracebackReader:
         if (self._after_frame and text[:1].isspace()) or _REPEATED.match(text):
             current.last = line
             self._code = text if any(map(str.isalpha, text)) else self._code  # no row of carets
+            current.code = current.code or text.strip()
             return True
         self._after_frame = False
         return not text.strip() or self._skip_foreign()
@@ -336,19 +417,19 @@ class _TracebackReader:
     def _take_drawn(self, line: Line) -> None:
         frame = _DRAWN_FRAME.match(line.text)
         if frame:
-            self._open[-1].frames.append(_frame(frame))
+            self._open[-1].frames.append(frame_of(frame))
         self._open[-1].last = line
 
     def _take_between(self, line: Line, text: str) -> bool:
         """After an exception line: its message may go on, a chain may follow."""
         stripped = text.strip()
         if self._note_thread(text):
-            return True
+            return not self._has_ended(line)
         if not stripped:
             self._blank += 1
             return self._blank <= (4 if self._glue else 2)
         if self._grouped and _MARGIN.match(text):
-            raised = _exception_in(_MARGIN.sub("", text), sure=False)
+            raised = exception_in(_MARGIN.sub("", text), sure=False)
             if raised:  # a member of the group without a traceback of its own
                 member = Traceback(line, chained=True)
                 member.end(line, raised)
@@ -358,11 +439,10 @@ class _TracebackReader:
         assert last.raised is not None
         if self._blank or line.number - last.raised.number > MESSAGE_LINES:
             return False
-        if last.is_uncaught and (frame := FRAME_LINE.match(text)) and not frame["function"]:
-            return False  # the next process could not even compile its program
-        if text[:1].isspace() or not _looks_like_log(text):
-            last.message += "\n" + stripped
-            last.last = line
+        if last.is_uncaught and says_it_cannot_begin(text):
+            return False  # the next process
+        if text[:1].isspace() or not looks_like_log(text):
+            last.go_on(line)
             return True
         return False
 
@@ -381,42 +461,3 @@ def _is_nested(outer: Traceback, line: Line) -> bool:
     if outer.last is None or line.number - outer.last.number > 3:
         return False
     return bool(_NESTED.search(outer.message))
-
-
-def _exception_in(text: str, sure: bool, code: str = "") -> re.Match[str] | None:
-    """`code` is what the last frame did, where it stands right above."""
-    if text[:1].isspace() and text.strip() and len(text) - len(text.lstrip()) > 3:
-        return None
-    stripped = text.strip()
-    found = _STRONG.match(stripped)
-    if found or not sure:
-        return found
-    weak = _WEAK.match(stripped)
-    if weak or not code or text[:1].isspace():
-        return weak
-    bare = _BARE.match(stripped)
-    if bare is None:
-        return None
-    named = bare["type"][:1].isupper() or bare["type"] in code
-    raised = code.lstrip().startswith("raise") and named and not _looks_like_log(stripped)
-    return bare if raised or "<locals>." in bare["type"] else None
-
-
-def depth_of(text: str) -> int:
-    """Of a line's indentation; the margin of an exception group is part of it."""
-    return len(text) - len(text.lstrip(" \t|+"))
-
-
-def _frame(found: re.Match[str]) -> Frame:
-    return Frame(found["file"], int(found["line"][:9]), (found["function"] or "").strip())
-
-
-_LOG_LINE = lazy_compile(
-    r"^\[?(?:\d{4}[-/]\d\d|\d\d/\d\d |[IWEF]\d{4} \d\d:|LAUNCH |INFO|WARNING|ERROR|DEBUG)"
-    r"|^Exception in thread|^-{10,}|^\*\*\* |^terminate called|^Epoch|^epoch|^step|\bloss\b"
-    r"|^\S{1,300}\.py:\d+: \w*Warning: |^=+ Modified FLAGS|^usage: "
-)
-
-
-def _looks_like_log(text: str) -> bool:
-    return bool(_LOG_LINE.search(text))

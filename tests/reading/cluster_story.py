@@ -106,7 +106,7 @@ def what_only_the_driver_sees(_: Cluster) -> dict[str, Any]:
 def nodes_with_another_version(cluster: Cluster) -> dict[str, Any]:
     with serving(slow_web(20, 0.0)) as web:
         process = begun(web, cluster, first="import pdtriage; pdtriage.__version__ = '9.9.9'")
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     return {"code": process.returncode, "out": out.decode(), "said": err.decode()}
 
 
@@ -157,7 +157,7 @@ def ctrl_c(cluster: Cluster) -> dict[str, Any]:
         process = begun(web, cluster)
         until(lambda: len(web.sent) > 3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
         sent = steady(lambda: len(web.sent))  # what was under way may end
         time.sleep(0.7)
         return {
@@ -174,13 +174,13 @@ def a_node_is_lost(cluster: Cluster) -> dict[str, Any]:
     """Last: the cluster is smaller afterwards."""
     victim = next(node for node in cluster.list_all_nodes() if not node.head)
     with serving(slow_web(20, 0.15)) as web:
-        expected, _ = begun(web).communicate(timeout=60)
+        expected, _ = begun(web).communicate(timeout=180)
         web.sent.clear()
         process = begun(web, cluster)
         until(lambda: len(web.sent) > 4)
         sent = len(web.sent)
         cluster.remove_node(victim, allow_graceful=False)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
     until(lambda: sum(node["Alive"] for node in ray.nodes()) == 2)
     return {
         "same": out == expected,

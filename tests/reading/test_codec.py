@@ -9,6 +9,7 @@ import pytest
 
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import (
+    CardSample,
     Echo,
     EnvBlock,
     Event,
@@ -51,6 +52,8 @@ TALKATIVE = FileFacts(
     pods=(Pod("p-0", "worker", 0, lives=(Life(1.0, 2.0, 137, "OOMKilled"),)),),
     pod_jobs=(PodJob("p", "Failed", {"worker": 2}),),
     seams=(Seam("log/workerlog.1.1", 0, 0, 1.5), Seam("log/workerlog.1", 3, 40)),
+    cards=(CardSample(1.7e9, 2, 98, 70_000, 81_920),),
+    undated=True,
 )
 ALL: list[Read] = [(QUIET, ()), (TALKATIVE, (Text("garbled", "乱码"),)), (QUIET, ())]
 
@@ -85,7 +88,8 @@ def test_what_cannot_be_sent_is_said_to_be(odd: FileFacts) -> None:
     assert encode([(QUIET, ()), (odd, ())]) is None
 
 
-NOTHING = [[], [], [], [], [], [], 0, 0, [], 0, 0, [], [], [], []]
+NOTHING = msgspec.to_builtins(QUIET[1:])
+"""What a file told of which there is nothing to tell: all fields of the facts but the file."""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-import zstandard
 
 import pdtriage
 from pdtriage.knowledge import load_knowledge
@@ -20,6 +19,7 @@ from pdtriage.scan import Engine
 from pdtriage.sources import Source, find
 from pdtriage.sources.remote import backends
 from pdtriage.support import cache
+from pdtriage.support.zstd import zstd
 from tests.sources.builders import as_tar, write_tree
 from tests.sources.web import Web, serving
 
@@ -155,10 +155,10 @@ def test_a_damaged_entry_is_read_anew(log: Path, shelf: Path, damage: str) -> No
         entry.write_bytes(whole.replace(entry.stem.encode(), b"0" * 32))
     elif damage == "altered":
         body = cache.unseal(whole, entry.stem) or b""
-        text = zstandard.ZstdDecompressor().decompress(body).replace(b"Errno 5", b"Errno 7")
-        entry.write_bytes(whole[: -len(body)] + zstandard.ZstdCompressor().compress(text))
+        text = zstd().decompress(body).replace(b"Errno 5", b"Errno 7")
+        entry.write_bytes(whole[: -len(body)] + zstd().compress(text))
     else:
-        body = zstandard.ZstdCompressor().compress(b"\x91\x92\x91\xa1x\x90")
+        body = zstd().compress(b"\x91\x92\x91\xa1x\x90")
         entry.write_bytes(cache.seal(body, entry.stem))
     again, read = look(log)
     assert read == ["workerlog.0"]

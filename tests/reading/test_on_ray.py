@@ -38,7 +38,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             cwd=ROOT,
             env={**inherited, "RAY_TMPDIR": short},
             capture_output=True,
-            timeout=400,
+            timeout=1200,
             check=False,
         )
     assert done.returncode == 0, done.stderr.decode()[-3000:]

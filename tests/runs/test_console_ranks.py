@@ -65,3 +65,91 @@ def test_a_line_like_a_headline_alone_is_no_report(tmp_path: Path) -> None:
     (tmp_path / "console.log").write_text("FAILED: rank 2 of 3, host 10.0.0.7\n")
     report = pdtriage.analyze(tmp_path / "console.log")
     assert (report.verdict, report.root_causes) == ("unknown", ())
+
+
+FAILED = (
+    "LAUNCH INFO 2026-01-01 00:00:00,000 Run Pod: abcdef, replicas 2, status ready\n"
+    "LAUNCH ERROR 2026-01-01 00:00:09,000 Container failed !!!\n"
+    "Container rank 1 status failed cmd ['python', '-u', 't.py'] code 1 log log/workerlog.1\n"
+    "LAUNCH INFO 2026-01-01 00:00:09,000 ------- ERROR LOG DETAIL -------\n"
+)
+ALIVE = "x.py:712: UserWarning: No ccache found. Please be aware that recompiling all source files"
+RAISED = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    g()\n'
+
+
+def test_the_first_process_is_shown_late_where_nobody_flushes(tmp_path: Path) -> None:
+    """What a launcher streams of it may stand below the announcement of another one's log."""
+    console = tmp_path / "console.log"
+    lost = "RuntimeError: [/paddle/gloo/pair.cc:598] Connection closed by peer [10.0.0.1]:40111\n"
+    first = f"{ALIVE}\nepoch 0 step 1 loss 1.0\n{RAISED}KeyError: 'mask'\n"
+    console.write_text(f"{FAILED}{first}{ALIVE}\nepoch 0 step 1 loss 1.0\n{RAISED}{lost}")
+    (cause,) = pdtriage.analyze(console).root_causes
+    assert (cause.category, cause.rank) == ("code.python", 0)
+
+
+def test_the_announced_one_alone_is_shown_below(tmp_path: Path) -> None:
+    console = tmp_path / "console.log"
+    console.write_text(f"{FAILED}{ALIVE}\nepoch 0 step 1 loss 1.0\n{RAISED}KeyError: 'mask'\n")
+    (cause,) = pdtriage.analyze(console).root_causes
+    assert (cause.category, cause.rank) == ("code.python", 1)
+
+
+@pytest.mark.parametrize(("pid", "rank"), [(11, 0), (12, None)])
+def test_who_speaks_on_a_console_is_known_by_its_pid(
+    tmp_path: Path, pid: int, rank: int | None
+) -> None:
+    """What rank 0 merely caught does not become what rank 1 died of."""
+    console = tmp_path / "console.log"
+    launch = "launch train in CPU mode\nlaunch proc_id:11 idx:0\nlaunch proc_id:12 idx:1\n"
+    stamp = f"I0101 10:00:00.000000 {pid} tcp_utils.cc:132] Successfully connected to 10.0.0.1:1\n"
+    caught = (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nKeyError: 1\n'
+    )
+    abort = (
+        "ERROR 2026-01-01 10:00:09,000 launch_utils.py:622] ABORT!!! Out of all 2 trainers, the "
+        "trainer process with rank=[1] was aborted. Please check its log.\n"
+    )
+    console.write_text(launch + stamp + "epoch 0 step 1 loss 1.0\n" + caught + abort)
+    (cause,) = pdtriage.analyze(console).root_causes
+    assert cause.rank == 1
+    assert (cause.category == "unknown") == (rank == 0)
+
+
+TORCHRUN = """\
+[rank13]: loading
+step 1 loss 1.0
+[rank13]: KeyError: 'label'
+E0304 05:06:07.000000 1400 torch/distributed/elastic/multiprocessing/api.py:869] failed \
+(exitcode: {code}) local_rank: 5 (pid: 4243) of binary: /usr/bin/python3
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-03-04_05:06:07
+  host      : gpu7
+  rank      : 13 (local_rank: 5)
+  exitcode  : {code} (pid: 4243)
+  error_file: <N/A>
+  traceback : <N/A>
+============================================================
+"""
+
+
+@pytest.mark.parametrize("code", [-9, 1])
+def test_the_table_of_torchrun_says_which_rank_a_process_of_the_node_is(
+    tmp_path: Path, code: int
+) -> None:
+    text = TORCHRUN.format(code=code)
+    if code < 0:
+        text = text.replace("[rank13]: KeyError: 'label'\n", "").replace("[rank13]: ", "")
+    console = tmp_path / "console.log"
+    console.write_text(text, encoding="utf-8")
+    report = pdtriage.analyze(console)
+    assert report.root_causes[0].ranks == (13,)
+    ended = [r for r in report.ranks if r.exit_code is not None or r.signal is not None]
+    assert [rank.rank for rank in ended] == [13]

@@ -93,3 +93,32 @@ def test_the_newer_launcher_that_hands_over_to_the_older_one_is_one_launch() -> 
     opening = launch(2).splitlines(keepends=True)[0].replace("03:04:00", "03:04:05")
     assert len(runs_of({"console.log": opening + legacy_launch(2)})) == 1
     assert len(runs_of({"console.log": opening + legacy_launch(9)})) == 2
+
+
+def test_servers_that_are_started_after_a_failed_launch_are_of_the_next_one() -> None:
+    """The older launcher prints its arguments late, when it ends; it starts both kinds at once."""
+    failed = (
+        "ERROR 2023-01-02 03:05:05,006 launch_utils.py:622] ABORT!!! Out of all 1 trainers, the "
+        "trainer process with rank=[0] was aborted. Please check its log.\n"
+    )
+    late = "-----------  Configuration Arguments -----------\nbackend: auto\nlog_dir: log\n"
+    starts = "".join(
+        LEGACY_START.format(day=9).replace("Local start", f"Local {role} start")
+        for role in ("server", "worker")
+    )
+    first = LEGACY_START.format(day=2) + failed + late
+    assert len(runs_of({"console.log": first + starts + late})) == 2
+    assert len(runs_of({"console.log": starts + late})) == 1
+
+
+def test_a_script_that_prints_its_arguments_as_a_launcher_does_is_no_launch() -> None:
+    banner = "-----------  Configuration Arguments -----------\nlr: 0.1\n"
+    at = launch(2, 11).splitlines(keepends=True)
+    console = "".join([*at[:2], banner, STEPS, *at[2:]])
+    assert codes({"console.log": console, "log/workerlog.0": log(100, 2)}) == [["11"]]
+
+
+def test_its_arguments_open_the_launch_that_the_older_launcher_then_starts() -> None:
+    banner = "-----------  Configuration Arguments -----------\nips: 127.0.0.1\n"
+    console = launch(2, 11) + banner + LEGACY_START.format(day=9) + STEPS
+    assert len(runs_of({"console.log": console})) == 2

@@ -182,3 +182,13 @@ def test_the_same_text_under_two_names_is_one_log() -> None:
 def worker_facts(path: str, text: str) -> FileFacts:
     number = int(path.removesuffix(".log").rpartition(".")[2])
     return scan(LogFile(path, "worker", "log", number), [text.encode()], engine())
+
+
+def test_a_run_that_does_not_say_when_it_began_began_after_the_one_above_it() -> None:
+    start = "/srv/x.py:7: UserWarning: No ccache found. Please be aware that recompiling\n"
+    untimed = "sample of the first batch " + "0 " * 5000 + "\n"
+    newest = start + untimed + "I0120 15:00:00.000006 200 x.cc:1] done\n"
+    older = "E0102 03:00:00.000006 7 pybind.cc:1614] Invalid CUDAPlace(1), must inside [0, 1)\n"
+    log = run(100, 20, end=ERROR) + newest
+    runs = runs_of({"log/workerlog.0": log, "log/workerlog.1": older})
+    assert files_by_run(runs)[-1] == ["0"]

@@ -89,6 +89,79 @@ def test_a_process_that_says_again_how_it_starts_is_another_one() -> None:
     assert len(runs) == 2
 
 
+def opens_card(pid: int, minute: int = 1) -> str:
+    at = f"W0102 03:{minute:02}:07.000006 {pid}"
+    note = f"{at} gpu_resources.cc:61] Please NOTE: device: 0, GPU Compute Capability: 7.0\n"
+    return f"{note}{at} gpu_resources.cc:91] device: 0, cuDNN Version: 8.2.\n"
+
+
+def joins(pid: int, minute: int = 1) -> str:
+    at = f"I0102 03:{minute:02}:06.000006 {pid}"
+    return f"{at} nccl_context.cc:74] init nccl context nranks: 2 local rank: 0 gpu id: 0\n"
+
+
+@pytest.mark.parametrize("before", [joins(200, 2), connects(200, 2)])
+def test_what_another_process_says_before_it_starts_like_the_first_is_of_its_run(
+    before: str,
+) -> None:
+    text = WARNING + opens_card(100) + STEPS + before + opens_card(200, 2) + MORE_STEPS
+    first, second = runs_of({"log/workerlog.0": text + uncaught()})
+    assert not any(event.role == "cause" for _, event in first.ranks[0].events)
+    assert [step.step for step in first.ranks[0].progress] == [0, 1, 2]
+    assert [step.step for step in second.ranks[0].progress] == [3, 4]
+
+
+def test_a_thread_that_was_heard_before_the_last_step_is_no_other_process() -> None:
+    opened = opens_card(100) + joins(200)
+    text = WARNING + opened + STEPS + joins(200, 2) + opens_card(200, 2) + MORE_STEPS
+    assert len(runs_of({"log/workerlog.0": text})) == 1
+
+
+LOADING = "loading annotations into memory...\nDone (t=0.65s)\ncreating index...\nindex created!\n"
+RESULT = " Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = 0.412\n"
+
+
+def test_an_evaluation_that_begins_with_the_words_of_the_file_is_no_run() -> None:
+    text = LOADING + opens_card(100) + STEPS + LOADING + RESULT + MORE_STEPS
+    assert len(runs_of({"log/workerlog.0": text + LOADING + RESULT})) == 1
+
+
+@pytest.mark.parametrize("opened", [opens_card(200, 2), ""])
+def test_a_training_that_begins_with_them_is_one(opened: str) -> None:
+    text = LOADING + opens_card(100) + STEPS + LOADING + opened + STEPS + LOADING + RESULT
+    assert len(runs_of({"log/workerlog.0": text})) == 2
+
+
+def test_what_a_thread_says_last_is_of_the_run_that_ends() -> None:
+    last = "I0102 03:01:50.000006 140 tcp_store.cc:273] receive shutdown event\n"
+    done = WARNING + connects(100) + STEPS + "Training completed.\n" + last
+    text = done + connects(200, 30) + MORE_STEPS
+    first, second = runs_of({"log/workerlog.0": text})
+    assert first.ranks[0].last_time is not None
+    assert second.run.started is not None
+    assert second.run.started > first.ranks[0].last_time + 1000
+
+
+def test_what_cannot_be_imported_made_no_steps_whatever_the_reason() -> None:
+    reason = "ImportError: DLL load failed while importing core_avx: 页面文件太小，无法完成操作。"
+    failed = no_module().replace("ModuleNotFoundError: No module named 'extras'", reason)
+    assert len(runs_of({"log/workerlog.0": WARNING + STEPS + failed})) == 2
+
+
+def test_a_container_that_is_started_again_gives_the_same_pid() -> None:
+    text = WARNING + opens_card(100) + STEPS + uncaught() + opens_card(100, 30) + MORE_STEPS
+    assert len(runs_of({"log/workerlog.0": text})) == 2
+
+
+def test_how_a_child_ended_is_the_last_word_of_its_parent() -> None:
+    message = "SystemError: (Fatal) DataLoader process (pid 140) exited is killed by signal: "
+    last = uncaught(message + "Terminated. (at /paddle/data_loader.cc:188)")
+    text = WARNING + opens_card(100) + STEPS + signal(100) + last + opens_card(200, 3) + MORE_STEPS
+    first, second = runs_of({"log/workerlog.0": text})
+    assert any("DataLoader process" in event.text for _, event in first.ranks[0].events)
+    assert not any("DataLoader process" in event.text for _, event in second.ranks[0].events)
+
+
 def test_a_process_may_connect_again() -> None:
     text = connects(100) + STEPS + connects(100, 2, port=7000) + MORE_STEPS
     assert len(runs_of({"log/workerlog.0": text})) == 1
@@ -218,3 +291,24 @@ def test_a_process_that_a_signal_killed_is_hit_by_no_other_kind() -> None:
     stopped = connects(60) + STEPS + signal(60)
     again = runs_of({"log/workerlog.0": stopped + FAULTHANDLER.format("Segmentation fault")})
     assert len(again) == 1  # it may crash on its way out
+
+
+def test_a_child_that_crashes_ends_no_run_where_its_parent_counts_on_and_speaks() -> None:
+    crash = "Floating point exception (core dumped)\n"
+    told = connects(100) + STEPS + crash + MORE_STEPS
+    assert len(runs_of({"log/workerlog.0": told + connects(100, minute=5)})) == 1
+    assert len(runs_of({"log/workerlog.0": told})) == 2, "nobody knows whose steps follow"
+
+
+def test_what_a_main_program_tries_again_before_its_first_step_is_one_run() -> None:
+    tried = uncaught("TimeoutError: read timed out") + "vocab: attempt failed\n"
+    assert len(runs_of({"log/workerlog.0": WARNING + connects(100) + tried * 3 + STEPS})) == 1
+
+
+def test_a_module_that_it_can_do_without_ends_no_process() -> None:
+    overcome = no_module() + "extras not available, falling back to python\n"
+    assert len(runs_of({"log/workerlog.0": overcome + WARNING + connects(100) + STEPS})) == 1
+
+
+def test_one_that_tells_no_more_did_end() -> None:
+    assert len(runs_of({"log/workerlog.0": no_module() + WARNING + connects(100) + STEPS})) == 2

@@ -11,7 +11,7 @@ from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, SignatureR
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.runs.folders import Log
 from pdtriage.runs.recorded_parts import recorded_parts
-from pdtriage.runs.run_boundaries import split
+from pdtriage.runs.run_boundaries import SAME_START, Span, StartTimes, split
 
 FILE = LogFile("log/workerlog.0", "worker", "log", 0)
 LINE = 80
@@ -67,3 +67,22 @@ def test_what_stands_where_the_first_recorded_run_begins_belongs_to_that_run() -
     [piece] = earlier.pieces
     found = (*piece.events, *piece.progress, *piece.stamps, *piece.echoes)
     assert [it.line for it in found] == [9, 9, 9, 9]
+
+
+@given(st.lists(st.lists(st.integers(0, 300)), min_size=1), st.integers(0, 300))
+def test_when_others_began_is_what_a_log_does_not_tell_of_itself(
+    logs: list[list[int]], moment: int
+) -> None:
+    times = sorted(float(time) for own in logs for time in own)
+    own, others = logs[0], [time for other in logs[1:] for time in other]
+    starts = StartTimes(times, [float(time) for time in own])
+    assert starts.latest == max(others, default=None)
+    assert starts.has_near(moment) == any(abs(moment - it) <= SAME_START for it in others)
+
+
+def test_what_begins_the_next_run_is_not_of_the_one_before() -> None:
+    """The byte at which a span ends is the first of the next, also for a console's blocks."""
+    facts = FileFacts(FILE, bytes=20 * LINE)
+    first, second = Span(facts, 0, 10 * LINE), Span(facts, 10 * LINE)
+    places_held = [(s.holds(10 * LINE - 1), s.holds(10 * LINE)) for s in (first, second)]
+    assert places_held == [(True, False), (False, True)]

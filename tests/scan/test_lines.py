@@ -17,7 +17,7 @@ from pdtriage.scan.lines import (
     tail_of,
 )
 
-from .builders import facts_of, telling
+from .builders import engine, facts_of, telling
 
 TEXTS = st.lists(st.sampled_from([b"", b"a", b"\r", b"a b" * 9, b"\r\n"]), max_size=60)
 
@@ -98,3 +98,13 @@ def test_a_prefix_that_few_lines_have_is_none() -> None:
 def test_nothing_is_told_of_an_end_that_is_blank_for_too_long(blank: bytes) -> None:
     assert tail_of(b"said\n" + blank * (TAIL - 5)) == ("said",)
     assert tail_of(b"said\n" + blank * 2 * TAIL) == ()
+
+
+def test_a_line_that_says_nothing_has_its_prefix_without_the_blank_behind_it() -> None:
+    log = b"[pod/resnet-0/main] first\n[pod/resnet-0/main]\n[pod/resnet-0/main] last\n"
+    prefixes = engine().prefixes
+    assert prefixes.lines_of(log) == ["first", "", "last"]
+    prefix = prefixes.of_log(log)
+    assert tail_of(log, prefix) == ("first", "last")
+    ended = log + b"[pod/resnet-0/main] \n[pod/resnet-0/main]\n"
+    assert last_start(ended, prefix) == last_start(log, prefix) == log.rindex(b"[")

@@ -112,6 +112,30 @@ def test_a_beginning_is_learnt_behind_the_end_of_a_process(piece: int) -> None:
     assert found == [len(missing) + number * run for number in range(3)]
 
 
+DUMP = """\
+----------------------
+Error Message Summary:
+----------------------
+FatalError: `Aborted` is detected by the operating system.
+"""
+RAISED = """\
+    return read(name)
+  File "reader.py", line 7, in read
+    raise FileNotFoundError(name)
+FileNotFoundError: 7.jpg
+
+cannot read a sample, and goes on
+"""
+
+
+@pytest.mark.parametrize(
+    "cut", [DUMP, *(RAISED[RAISED.index(at) :] for at in ("  ", "  F", "FileNotFoundError:"))]
+)
+def test_the_rest_of_a_passage_in_which_a_log_was_cut_is_no_beginning(cut: str) -> None:
+    text = cut + "reading\n" * 50
+    assert facts_of((text + text).encode()).echoes == ()
+
+
 def test_what_stands_once_behind_an_end_is_no_beginning() -> None:
     missing = "python: can't open file 'trian.py': [Errno 2] No such file or directory\n"
     raw = missing + "loading the corpus\nready\n" + "epoch 0 step 1 loss 0.5\n" * 30

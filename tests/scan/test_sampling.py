@@ -62,3 +62,14 @@ def test_a_step_across_the_border_of_what_is_looked_at() -> None:
 def _steps(numbers: object) -> bytes:
     assert hasattr(numbers, "__iter__")
     return b"".join(b"epoch 0 step %d loss 0.5\n" % step + QUIET for step in numbers)
+
+
+def test_steps_and_stamps_behind_the_prefix_of_a_wrapper() -> None:
+    """Also of formats that begin a line; the clock is the wrapper's, the pid the program's."""
+    stamp = b"2024-01-01T00:00:%02d.000000001Z stdout F "
+    said = [b"I0304 05:06:07.000000  77 trainer.cc:8] ready\n"]
+    said += [b"step %3d/100 - loss: 0.5 - acc: 0.5\n" % step for step in range(1, 51)]
+    facts = facts_of(b"".join(stamp % second + line for second, line in enumerate(said)))
+    assert (facts.progress[-1].step, facts.progress[-1].total) == (50, 100)
+    (told,) = facts.stamps
+    assert (told.time, told.pid) == (1704067200.0, 77)

@@ -126,6 +126,25 @@ def test_a_thread_is_told_with_what_it_raised() -> None:
     assert event.fields["thread"] == "Thread-1 (reader)"
 
 
+def test_a_thread_is_told_right_below_what_another_one_has_caught() -> None:
+    facts = facts_of(
+        """\
+        Traceback (most recent call last):
+          File "/srv/push.py", line 41, in push
+            send(data)
+        LookupError: gateway is down
+        Exception in thread Thread-1 (_thread_loop):
+        Traceback (most recent call last):
+          File "/srv/train.py", line 50, in __getitem__
+            raise KeyError("mask")
+        KeyError: 'mask'
+        """
+    )
+    caught, died = telling(facts)
+    assert "thread" not in caught.fields
+    assert died.fields["thread"] == "Thread-1 (_thread_loop)"
+
+
 def test_a_workers_traceback_inside_the_parents_message() -> None:
     facts = facts_of(
         f"""\
@@ -178,6 +197,25 @@ def test_a_header_glued_behind_a_progress_bar() -> None:
     )
     (event,) = telling(facts)
     assert (event.text, event.line) == ("KeyError: 1", 4)
+
+
+@pytest.mark.parametrize(
+    ("before", "ends"),
+    [("Epoch 0:  27%|##   | 3/11", True), ("....", True), ("", True), ("ERROR: ", False)],
+)
+def test_an_exception_nobody_caught_ends_its_process_behind_a_progress_bar_too(
+    before: str, ends: bool
+) -> None:
+    facts = facts_of(
+        f"""\
+        {before}Traceback (most recent call last):
+          File "/srv/train.py", line 40, in <module>
+            train()
+        KeyError: 'mask'
+        """
+    )
+    (event,) = telling(facts)
+    assert bool(event.ends_at) == ends
 
 
 def test_a_syntax_error_has_no_header() -> None:
@@ -294,6 +332,55 @@ def test_a_traceback_that_rich_has_drawn_is_read() -> None:
     assert (event.first_line, event.line) == (1, 9)
 
 
+DRAWN = """\
+    ╭──────────── Traceback (most recent call last) ─────────────╮
+    │ /srv/train.py:31 in main                                   │
+    │                                                            │
+    │ ❱ 31 │   step(batch)                                       │
+    ╰────────────────────────────────────────────────────────────╯
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "signature"),
+    [
+        # broken behind the words by which it is known
+        (
+            "SystemError: (Fatal) DataLoader process (pid 7731) exited is killed by \n"
+            "    signal: Killed. (at /paddle/data_loader.cc:185)",
+            "memory.loader-killed",
+        ),
+        # … and within them
+        (
+            "SystemError: (Fatal) DataLoader process (pid 7731) exited is \n"
+            "    killed by signal: Killed.",
+            "memory.loader-killed",
+        ),
+        # in the midst of a word that is longer than the terminal is wide
+        (
+            "RuntimeError: [/paddle/third_party/gloo/gloo/transport/tcp/pai\n"
+            "    r.cc:584] TIMEOUT self_rank = 0 pair_rank = 1",
+            "comm.gloo-pair-lost",
+        ),
+    ],
+)
+def test_what_rich_has_broken_over_lines_is_known_as_if_it_were_whole(
+    message: str, signature: str
+) -> None:
+    facts = facts_of(f"{DRAWN}    {message}\n    epoch 1 step 3 loss 0.4\n")
+    assert [event.signature for event in telling(facts)] == [signature]
+    (event,) = telling(facts)
+    assert event.line == 6
+    assert "\n" not in event.text
+    assert event.text.endswith(message[-12:])
+
+
+def test_lines_of_a_drawn_message_that_were_not_broken_stay_apart() -> None:
+    text = f"{DRAWN}    ValueError: the batch is empty\n      [Hint: look at it]\n"
+    (event,) = telling(facts_of(text))
+    assert event.text == "ValueError: the batch is empty"
+
+
 def test_the_frame_that_loguru_marks_is_a_frame() -> None:
     facts = facts_of(
         """\
@@ -337,6 +424,28 @@ def test_a_folded_traceback_alone_is_an_exception_too() -> None:
     assert (event.frame.line, event.fields["error_class"]) == (169, "KeyError")
 
 
+def test_a_logger_that_folds_a_traceback_into_its_line_is_not_what_was_raised() -> None:
+    folded = FOLDED.splitlines()[-1].partition("message:\\n")[2]
+    logged = "[2026-03-04 05:06:07,000] [   ERROR] - worker 3 failed: '" + folded
+    (event,) = telling(facts_of(logged + "\n"))
+    assert event.text == "KeyError: 'Car'"
+
+
+def test_a_program_that_cannot_be_opened_is_no_part_of_what_was_raised_before() -> None:
+    raised, missing = telling(
+        facts_of(
+            """
+            Traceback (most recent call last):
+              File "/home/user/job/train.py", line 40, in <module>
+                main()
+            RuntimeError: lost
+            /opt/venv/bin/python: can't open file '/srv/trian.py': [Errno 2] No such file
+            """
+        )
+    )
+    assert raised.ends_at == missing.offset
+
+
 def test_lines_of_ranks_that_torchrun_marks_are_told_apart() -> None:
     facts = facts_of(
         """
@@ -360,3 +469,18 @@ def test_lines_of_ranks_that_torchrun_marks_are_told_apart() -> None:
         1: "code.python",
     }
     assert found[1].frame == Frame("/home/user/train.py", 10, "main")
+
+
+def test_a_logger_that_was_given_it_line_by_line_stands_before_every_line() -> None:
+    body = [
+        "Traceback (most recent call last):",
+        '  File "/srv/train.py", line 31, in main',
+        "    raise ValueError('no rows')",
+        "ValueError: no rows",
+    ]
+    text = "".join(
+        f"[2023-01-02 03:04:05,{n:03}] [   ERROR] - * {line}\n" for n, line in enumerate(body)
+    )
+    (event,) = telling(facts_of(text))
+    assert event.frame == Frame("/srv/train.py", 31, "main")
+    assert event.text.endswith("ValueError: no rows")

@@ -11,9 +11,8 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import zstandard
-
 from pdtriage.sources import SearchResult, Source
+from pdtriage.support.zstd import zstd
 
 Tree = Mapping[str, bytes]
 
@@ -70,7 +69,7 @@ def as_tar(tree: Tree) -> bytes:
 
 
 def zst(content: bytes) -> bytes:
-    return zstandard.ZstdCompressor().compress(content)
+    return zstd().compress(content)
 
 
 COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {

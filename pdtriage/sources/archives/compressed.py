@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol
 
 from pdtriage.sources.limits import Limits
+from pdtriage.support.zstd import zstd
 
 Codec = Literal["gz", "bz2", "xz", "zst", "deflate", "lzma", "held", "utf16"]
 MAGIC = 10
@@ -84,9 +85,7 @@ def pack(pieces: Iterable[bytes], most: int) -> tuple[bytes, bool]:
 
     Log text shrinks to a tenth, faster than a disk would read.
     """
-    import zstandard
-
-    stream = zstandard.ZstdCompressor(level=1).compressobj()
+    stream = zstd().ZstdCompressor(level=1)
     kept: list[bytes] = []
     length = 0
     complete = True
@@ -118,7 +117,8 @@ def _machine(codec: Codec) -> _Machine:
 
         return bz2.BZ2Decompressor()
     if codec in ("zst", "held"):
-        return _Zstandard()
+        machine: _Machine = zstd().ZstdDecompressor()
+        return machine
     import lzma
 
     form = lzma.FORMAT_ALONE if codec == "lzma" else lzma.FORMAT_XZ
@@ -131,9 +131,7 @@ def _errors(codec: Codec) -> tuple[type[Exception], ...]:
     if codec == "bz2":
         return (OSError, ValueError, EOFError)
     if codec in ("zst", "held"):
-        import zstandard
-
-        return (zstandard.ZstdError,)
+        return (zstd().ZstdError,)
     import lzma
 
     return (lzma.LZMAError, EOFError)
@@ -179,49 +177,6 @@ class _Inflate:
         # A full piece may leave output behind in zlib even where no input is left.
         self._full = len(out) >= max_length or bool(self._zlib.unconsumed_tail)
         return out
-
-
-class _Zstandard:
-    """zstandard has no bound on what one call gives, so it is fed in small bites."""
-
-    _BITE = 2048  # at most 64 MB out: a block of 4 bytes can stand for 128 kB
-
-    def __init__(self) -> None:
-        import zstandard
-
-        self._stream = zstandard.ZstdDecompressor().decompressobj()
-        self._input = memoryview(b"")
-        self._output = memoryview(b"")
-
-    @property
-    def eof(self) -> bool:
-        return self._stream.eof and not self._output
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._input and not self._output
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._stream.unused_data + bytes(self._input)
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        if data:
-            self._input = memoryview(bytes(self._input) + data)
-        if self._output:
-            return self._give(max_length)
-        made: list[bytes] = []
-        length = 0
-        while self._input and length < max_length and not self._stream.eof:
-            bite, self._input = self._input[: self._BITE], self._input[self._BITE :]
-            made.append(self._stream.decompress(bite))
-            length += len(made[-1])
-        self._output = memoryview(b"".join(made))
-        return self._give(max_length)
-
-    def _give(self, max_length: int) -> bytes:
-        out, self._output = self._output[:max_length], self._output[max_length:]
-        return bytes(out)
 
 
 def _as_alone(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -11,7 +11,9 @@ from pdtriage.sources.find.rotation import NEWEST, Piece, without_rotation
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 
-ArchiveKind = Literal["zip", "tar", "foreign"]
+_TAIL_HEADER = re.compile(rb"==> ([^\r\n]{1,1000}) <==\r?\n")
+ArchiveKind = Literal["zip", "tar", "headed", "foreign"]
+"""headed: one text with several logs, each below its name."""
 
 
 class NameFacts(NamedTuple):
@@ -68,6 +70,28 @@ def as_worker_log(told: NameFacts) -> NameFacts:
     return told._replace(kind="worker", index=int(launched["index"])) if launched else told
 
 
+def process_of(told: NameFacts) -> tuple[str, int] | None:
+    """What people call the logs of ranks, but for the number, and the number; None for others.
+
+    A name like `rank_3.log` says so only among its likes: `as_log_of_process`.
+    """
+    match = _OF_A_PROCESS.fullmatch(told.stem)
+    if not match:
+        return None
+    return told.stem[: match.start("index")] + told.stem[match.end("index") :], int(match["index"])
+
+
+def as_log_of_process(told: NameFacts) -> NameFacts:
+    """What such a name tells where logs of other ranks lie beside it."""
+    process = process_of(told)
+    return told._replace(kind="worker", index=process[1]) if process else told
+
+
+def is_by_a_launcher(head: bytes) -> bool:
+    """Whether a launcher wrote this beginning, not a process that it started."""
+    return any(literal in head for literal in _OF_LAUNCHERS)
+
+
 def recognise(name: str, head: bytes, folder: str = "", asked: bool = False) -> Recognised | None:
     """What a file is, from its name and its first 64 kB; None for what is no log.
 
@@ -106,7 +130,16 @@ def archive_by_content(packed: bytes, unpacked: bytes) -> ArchiveKind | None:
         return "zip"
     if packed.startswith((b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")):
         return "foreign"
-    return "tar" if _begins_tar(unpacked) else None
+    if _begins_tar(unpacked):
+        return "tar"
+    return "headed" if begins_headed(unpacked) else None
+
+
+def begins_headed(head: bytes) -> bool:
+    """Whether the name of a log stands above it, as `tail` prints it of several files."""
+    found = _TAIL_HEADER.match(head)
+    name = found[1].decode(errors="replace").rpartition("/")[2] if found else ""
+    return bool(name) and read_name(name, "").kind is not None
 
 
 def _begins_tar(head: bytes) -> bool:
@@ -184,12 +217,16 @@ _PROMISING = lazy_compile(
     re.IGNORECASE,
 )
 _UNPRINTABLE = bytes(set(range(1, 32)) - {0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x1B})
-_LITERALS: tuple[bytes, ...] = (
-    # Both launchers, and those of other people that start Paddle.
+_OF_A_PROCESS = lazy_compile(
+    r"(?:[\w.-]{0,80}[._])?(?:worker|trainer|(?:local_?)?rank|proc|process|gpu|card|device)"
+    r"(?:[._-]?log)?[._-]?(?P<index>\d{1,4})(?:[._-]?log)?(?:\.(?:log|txt|out|err|stdout|stderr))?",
+    re.IGNORECASE | re.ASCII,
+)
+_OF_LAUNCHERS: tuple[bytes, ...] = (
+    # Both of Paddle's, and those of other people that start it.
     b"LAUNCH INFO ",
     b"LAUNCH WARNING ",
     b"LAUNCH ERROR ",
-    b"Configuration Arguments",
     b"ABORT!!!",
     b"launch_utils.py",
     b"terminate all the procs",
@@ -197,10 +234,15 @@ _LITERALS: tuple[bytes, ...] = (
     b"launch proc_id:",
     b"Container failed",
     b"usage: launch.py",
-    b"server not ready, wait ",
     b"mpirun noticed",
     b"mpirun has exited",
     b"srun: error:",
+)
+_LITERALS: tuple[bytes, ...] = (
+    *_OF_LAUNCHERS,
+    # Launchers and scripts alike.
+    b"Configuration Arguments",
+    b"server not ready, wait ",
     # Ends of a process, in any of the languages involved.
     b"Traceback (most recent call last)",
     b"Error Message Summary",

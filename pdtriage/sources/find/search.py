@@ -27,9 +27,13 @@ from pdtriage.sources.find.recognise import (
     NameFacts,
     archive_by_content,
     archive_by_name,
+    as_log_of_process,
     as_worker_log,
+    begins_headed,
+    is_by_a_launcher,
     is_text,
     kind_of_text,
+    process_of,
     read_name,
     recognise,
 )
@@ -145,6 +149,7 @@ class _Search:
         if doubtful:
             self._last_resort()
         self._know_by_their_launch()
+        self._know_by_their_likes()
         sources = tuple(self._sources())
         for path in unread_beside(self.unread, sources):
             self.notes.add("unfamiliar", path)
@@ -167,6 +172,36 @@ class _Search:
             if launch and kind == "console" and (beside in self.logs or beside in unread):
                 self.logs[log] = candidate, as_worker_log(told), "worker"
 
+    def _know_by_their_likes(self) -> None:
+        """Logs that people called after the ranks, as `rank_0.log`, `rank_1.log`, …
+
+        There are several in one folder, numbered from 0 or 1, none by the name that a launcher
+        gives to logs of trainers, and no launcher speaks in them: `worker-0.log` may be all of a
+        node. One that says little is known by the others.
+        """
+        by_launcher = {of[0].folder for of in self.logs.values() if of[2] == "worker"}
+        telling = [of[:2] for of in self.logs.values() if of[2] == "console"]
+        silent = [(c, read_name(c.name, c.folder)) for c in self.unread]
+        folders: dict[str, dict[str, dict[int, tuple[Candidate, NameFacts]]]] = {}
+        for candidate, told in [*silent, *telling]:
+            process = process_of(told)
+            if process and candidate.folder not in by_launcher:
+                numbered = folders.setdefault(candidate.folder, {}).setdefault(process[0], {})
+                numbered[process[1]] = candidate, told
+        known = {candidate.path for candidate, _ in telling}
+        for names in folders.values():
+            numbered = next(iter(names.values()))
+            paths = {candidate.path for candidate, _ in numbered.values()}
+            if len(names) > 1 or len(numbered) < 2 or min(numbered) > 1 or not paths & known:
+                continue
+            heads = [self._head(candidate) for candidate, _ in numbered.values()]
+            if not all(map(is_text, heads)) or any(map(is_by_a_launcher, heads)):
+                continue
+            for candidate, told in numbered.values():
+                log = join(candidate.folder, told.stem)
+                self.logs[log] = candidate, as_log_of_process(told), "worker"
+            self.unread = [candidate for candidate in self.unread if candidate.path not in paths]
+
     def _take_if_log(self, candidate: Candidate) -> bool:
         told = read_name(candidate.name, candidate.folder)
         if told.kind is not None:
@@ -177,7 +212,8 @@ class _Search:
             self.unread.append(candidate)
             return False
         head = self._head(candidate)
-        if (by_name or candidate.asked) and self._open_archive(candidate, by_name, head):
+        may_hold_logs = by_name or candidate.asked or begins_headed(head)
+        if may_hold_logs and self._open_archive(candidate, by_name, head):
             return True
         if candidate.asked and self.several and not is_text(head):
             self.notes.add("binary", candidate.path)
@@ -217,6 +253,10 @@ class _Search:
             from pdtriage.sources.archives.zip import zip_members  # few jobs come packed
 
             self.offer(zip_members(candidate, self.limits, self.notes, self.room))
+        elif kind == "headed":
+            from pdtriage.sources.archives.headed import headed_members
+
+            self.offer(headed_members(candidate, self.limits, self.notes, self.room))
         elif kind is None:
             self.notes.add("archive", candidate.path)
         elif not candidate.asked and (candidate.size or 0) > self.limits.unasked_archive:

@@ -1,11 +1,20 @@
-"""Lines that only quote code: what they say has not happened."""
+"""The frames of Python's tracebacks, and lines that only quote code: what these say has not
+happened."""
 
 from __future__ import annotations
 
+import re
+
+from pdtriage.model import Frame
 from pdtriage.scan.lines import Line, Lines
-from pdtriage.scan.tracebacks import FRAME, FRAME_LINE, STEP, depth_of
 from pdtriage.support.lazy_regex import lazy_compile
 
+FRAME = '", line '
+STEP = 2
+"""Code stands so much deeper than the frame it belongs to."""
+FRAME_LINE = lazy_compile(
+    r'^(\s*)(?:> )?File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?\s*$'
+)
 QUOTED_LINES, QUOTED_BYTES = 40, 1 << 13
 """How far above quoted code its frame is looked for."""
 FOREIGN_BELOW_FRAME = 3
@@ -13,6 +22,15 @@ _FRAME_BYTES = FRAME.encode()
 _DRAWN_CODE = lazy_compile(r"^│ +(?:❱ +)?\d+ ")
 _NO_FOREIGN = lazy_compile(r"\s*$|[\w.$]+\s*(?::|$)|.*Traceback \(most recent call last\)")
 """What may be an exception's own line: below it stands its message."""
+
+
+def frame_of(found: re.Match[str]) -> Frame:
+    return Frame(found["file"], int(found["line"][:9]), (found["function"] or "").strip())
+
+
+def depth_of(text: str) -> int:
+    """Of a line's indentation; the margin of an exception group is part of it."""
+    return len(text) - len(text.lstrip(" \t|+"))
 
 
 def is_quoted_source(lines: Lines, line: Line) -> bool:

@@ -1,0 +1,52 @@
+"""Several logs in one text, each below its name, as `tail` prints them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pdtriage
+from pdtriage.sources import Limits, find
+
+from .builders import TRACEBACK, content, paths
+
+TEXT = (
+    b"==> log/workerlog.0 <==\nstep 1\n\n==> log/workerlog.1 <==\n" + TRACEBACK + b"\n"
+    b"==> log/workerlog.0 <==\nstep 2\n"
+)
+
+
+@pytest.mark.parametrize("name", ["all.txt", "mail"])
+def test_each_is_a_log_of_its_own(tmp_path: Path, name: str) -> None:
+    text = tmp_path / name
+    text.write_bytes(TEXT)
+
+    found = find([text])
+
+    assert paths(found) == [f"{name}/log/workerlog.0", f"{name}/log/workerlog.1"]
+    assert [content(source) for source in found.sources] == [b"step 1\nstep 2\n", TRACEBACK]
+
+
+def test_the_rank_is_known_by_the_name_above_its_words(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_bytes(TEXT)
+    cause = pdtriage.analyze(tmp_path).root_causes[0]
+    assert cause.rank == 1
+    assert cause.evidence[0].file.endswith("all.txt/log/workerlog.1")
+
+
+def test_names_of_other_files_make_no_logs(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_bytes(TEXT.replace(b"workerlog", b"poem"))
+    assert paths(find([tmp_path / "all.txt"])) == ["all.txt"]
+
+
+def test_nothing_leads_out_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_bytes(TEXT.replace(b"log/", b"../../etc/"))
+    assert paths(find([tmp_path / "all.txt"]))[0] == "all.txt/etc/workerlog.0"
+
+
+def test_what_is_too_large_to_be_held_is_told(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_bytes(TEXT)
+    found = find([tmp_path / "all.txt"], limits=Limits(in_memory=20))
+    assert not found.sources
+    assert found.notes
