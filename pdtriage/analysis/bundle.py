@@ -18,15 +18,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
-
-import zstandard
 
 import pdtriage
 from pdtriage.analysis.pipeline import job_at
 from pdtriage.masking.secrets import masked_text
-from pdtriage.model import KINDS, EnvBlock, Language, LogFile, Report, Text
+from pdtriage.model import KINDS, CardSample, EnvBlock, Language, LogFile, Report, Text
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.words import VERDICTS
 from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
@@ -35,6 +34,7 @@ from pdtriage.sources import Source
 from pdtriage.sources.chained import pieces_of
 from pdtriage.support.errors import assert_never
 from pdtriage.support.whole_files import whole_file
+from pdtriage.support.zstd import zstd
 
 OWN = "pdtriage"
 MEGABYTE = 1 << 20
@@ -42,7 +42,7 @@ DEFAULT_MEGABYTES = 8
 CLOSING_BYTES = 128 << 10
 """Kept free for the list of what was left out."""
 MOST_TOLD = 400
-ENDINGS = (".tar.zst", ".tzst", ".tar.gz", ".tgz", ".tar")
+ENDINGS = (".tar.zst", ".tzst", ".tar.gz", ".tgz", ".tar", ".zip")
 _FORMATS = (("report.json", "json"), ("report.md", "markdown"), ("report.html", "html"))
 LONGEST = 16_000
 
@@ -55,6 +55,7 @@ class Contents:
     language: Language = "en"
     members: dict[str, bytes] = field(default_factory=dict)
     left_out: list[dict[str, object]] = field(default_factory=list)
+    report: Report | None = None
 
     def add(self, name: str, content: bytes, of: LogFile | None = None) -> None:
         if len(content) > self.room:
@@ -84,7 +85,7 @@ def write_bundle(
     job = job_at(paths, parsers, stdin)
     report = job.report("last", language)
     sources = [piece for source in job.sources.values() for piece in pieces_of(source)]
-    contents = Contents(most_bytes - CLOSING_BYTES, language)
+    contents = Contents(most_bytes - CLOSING_BYTES, language, report=report)
     for name, kind in _FORMATS:
         contents.add(f"{OWN}/{name}", _render(report, kind))
     for source in sorted(sources, key=lambda source: _urgency(source, report)):
@@ -162,10 +163,21 @@ def _reduce(file: LogFile, raw: bytes) -> bytes:
             return masked_text("\n".join(lines) + "\n")[0].encode()
         case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" as scanned:
             raise ValueError(scanned)
-        case "record" | "report" | "gpu" | "other" as kind:
+        case "gpu":
+            return _card_lines(facts.cards).encode()
+        case "record" | "report" | "other" as kind:
             raise ValueError(kind)
         case never:
             return assert_never(never)
+
+
+def _card_lines(samples: Sequence[CardSample]) -> str:
+    """In the form of the log they come from."""
+    lines = ["index,uuid,driver_version", ""]
+    for time, card, busy, used, total in samples:
+        when = datetime.fromtimestamp(time, timezone.utc).strftime("%Y/%m/%d %H:%M:%S")
+        lines.append(f"{card},{busy},{total},{used},{total - used},{when}")
+    return "\n".join([*lines, ""])
 
 
 def _peers(blocks: Sequence[EnvBlock]) -> str:
@@ -230,12 +242,27 @@ def _safe(name: str) -> str:
 
 
 def _pack(contents: Contents, output: Path) -> None:
+    if output.name.lower().endswith(".zip"):
+        _pack_zip(contents, output)
+        return
     with _open_archive(output) as stream, tarfile.open(fileobj=stream, mode="w|") as archive:
         for name, content in contents.members.items():
             member = tarfile.TarInfo(f"pdtriage-bundle/{name}")
             member.size = len(content)
             member.mode = 0o644
             archive.addfile(member, io.BytesIO(content))
+
+
+def _pack_zip(contents: Contents, output: Path) -> None:
+    """For those whose system opens nothing else; without the time, as the others."""
+    import zipfile
+
+    with whole_file(output) as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.members.items():
+            member = zipfile.ZipInfo(f"pdtriage-bundle/{name}")
+            member.external_attr = 0o644 << 16
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(member, content)
 
 
 @contextmanager
@@ -251,7 +278,7 @@ def _open_archive(output: Path) -> Iterator[IO[bytes]]:
             with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:
                 yield cast(IO[bytes], packed)
         else:
-            with zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False) as stream:
+            with zstd().ZstdFile(raw, "w", level=10) as stream:
                 yield cast(IO[bytes], stream)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.analysis.baseline import GoodRun, earlier_success, unproven
 from pdtriage.analysis.pipeline import NoSuchRun, Which
+from pdtriage.hang.stragglers import notes_on_pace, step_courses, stragglers_of
 from pdtriage.knowledge import Knowledge
 from pdtriage.masking.redact import mask_secrets
 from pdtriage.model import (
@@ -15,6 +16,7 @@ from pdtriage.model import (
     Difference,
     JobRow,
     Language,
+    Moment,
     Report,
     Run,
     RunFacts,
@@ -23,12 +25,13 @@ from pdtriage.model import (
     VerdictExplanation,
     VerdictWord,
 )
+from pdtriage.scan.lines import Prefixes
 from pdtriage.support.gc_pause import gc_paused
 from pdtriage.verdict import Judgement, judge, signatures_reported
 from pdtriage.verdict.attempt_comparison import attempts_of, row_of
 from pdtriage.verdict.differences import differences_between, differences_of_ranks
 from pdtriage.verdict.rank_rows import rank_rows
-from pdtriage.verdict.timeline import timeline_of
+from pdtriage.verdict.timeline import timeline_of, with_moments
 
 if TYPE_CHECKING:
     from pdtriage.sources import Source
@@ -73,6 +76,7 @@ class Job:
         good = good or earlier_success(self.runs, self.verdicts, chosen)
         unlike, compared = self._unlike(facts, judgement, good) if good else ((), ())
         rows = self._rows()
+        slow = stragglers_of(step_courses(facts))
         report = Report(
             verdict=judgement.verdict,
             language=language,
@@ -82,12 +86,24 @@ class Job:
             root_causes=judgement.causes,
             victims=judgement.victims,
             ranks=rank_rows(judgement),
-            timeline=timeline_of(facts, judgement, self.knowledge),
-            notes=tuple(dict.fromkeys((*judgement.notes, *facts.notes, *self.notes, *compared))),
+            timeline=self._timeline(facts, judgement),
+            notes=tuple(
+                dict.fromkeys(
+                    (
+                        *judgement.notes,
+                        *notes_on_pace(slow, facts, judgement.verdict),
+                        *facts.notes,
+                        *self.notes,
+                        *compared,
+                    )
+                )
+            ),
+            stragglers=slow,
             baseline=good.baseline if good else None,
             differences=(*unlike, *differences_of_ranks(facts)),
             attempts=attempts_of(rows, rows[chosen]),
             standstill=facts.standstill,
+            cards=facts.cards,
             explanation=self._explanation(facts) if explained else None,
         )
         if self._seams:
@@ -95,6 +111,15 @@ class Job:
 
             report = name_pieces(report, self._seams)
         return mask_secrets(report) if redact else report
+
+    def _timeline(self, facts: RunFacts, judgement: Judgement) -> tuple[Moment, ...]:
+        """With what happened to the cards."""
+        moments = timeline_of(facts, judgement, self.knowledge)
+        if not facts.cards and not facts.card_events:
+            return moments
+        from pdtriage.analysis.cards import card_moments  # few jobs leave such a log
+
+        return with_moments(moments, card_moments(facts))
 
     def _explanation(self, facts: RunFacts) -> VerdictExplanation:
         from pdtriage.verdict.explanation import explain  # few ask for it
@@ -105,6 +130,10 @@ class Job:
     def sources(self) -> dict[str, Source]:
         """By the paths of their files."""
         return {source.file.path: source for source in self._sources}
+
+    @cached_property
+    def _prefixes(self) -> Prefixes:
+        return Prefixes(self.knowledge.prefixes)
 
     def look_for_life(self) -> None:
         """In the logs of every run, the newest first: below errors, and where nothing says how it
@@ -124,8 +153,8 @@ class Job:
             return
         from pdtriage.analysis.ordinary_lines import with_ordinary_lines  # healthy runs have none
 
-        troubles = self.knowledge.troubles
-        self._judge_again(place, with_ordinary_lines(self.runs[place], self.sources, troubles))
+        run, troubles = self.runs[place], self.knowledge.troubles
+        self._judge_again(place, with_ordinary_lines(run, self.sources, troubles, self._prefixes))
 
     def _look_at_the_end(self, place: int) -> None:
         """Its last lines, and whether more come."""
@@ -134,7 +163,7 @@ class Job:
             with_liveness,
         )
 
-        run = with_last_lines(self.runs[place], self.sources)
+        run = with_last_lines(self.runs[place], self.sources, self._prefixes)
         is_newest = place == len(self.runs) - 1
         self._judge_again(place, with_liveness(run, self.sources) if is_newest else run)
 

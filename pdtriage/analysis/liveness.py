@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.model import Rank, RunFacts
-from pdtriage.scan.lines import clean, shorten, visible_part
+from pdtriage.scan.lines import LONGEST, Prefixes
 from pdtriage.sources.chained import pieces_of
 from pdtriage.sources.head_tail import OutOfReachError, stretches_of
+from pdtriage.verdict.good_ends import last_step_in_training
 
 if TYPE_CHECKING:
     from pdtriage.sources import Source
@@ -22,17 +23,18 @@ MOST_RANKS = 1024
 """Of more the last lines of the first ones are read; the others say the same, if anything."""
 
 
-def with_last_lines(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:
+def with_last_lines(run: RunFacts, sources: Mapping[str, Source], prefixes: Prefixes) -> RunFacts:
     """The run with some dozens of lines of each rank: a trainer's last word need not be its last
-    line. What is behind a URL is not asked for again, nor a console on which a launcher speaks."""
+    line. What is behind a URL is not asked for again, nor a console on which a launcher speaks.
+    What a wrapper put before every line (`prefixes`) is not among them."""
     ranks = [
-        rank if rank.mixed and run.launcher else _with_last_lines(rank, sources)
+        rank if rank.mixed and run.launcher else _with_last_lines(rank, sources, prefixes)
         for rank in run.ranks[:MOST_RANKS]
     ]
     return run._replace(ranks=(*ranks, *run.ranks[MOST_RANKS:]))
 
 
-def _with_last_lines(rank: Rank, sources: Mapping[str, Source]) -> Rank:
+def _with_last_lines(rank: Rank, sources: Mapping[str, Source], prefixes: Prefixes) -> Rank:
     file, begin, end = rank.parts[-1] if rank.parts else ("", 0, None)
     source = sources.get(file)
     if source is None:
@@ -44,10 +46,27 @@ def _with_last_lines(rank: Rank, sources: Mapping[str, Source]) -> Rank:
     lines: list[tuple[int, str]] = []
     for part in parts[-1:]:
         offset = part.offset
-        for line in part.content.removesuffix(b"\n").split(b"\n"):
-            lines.append((offset, shorten(clean(visible_part(line)).rstrip())))
-            offset += len(line) + 1
-    return rank._replace(last_lines=tuple(lines[-LAST_LINES:]))
+        raws = part.content.removesuffix(b"\n").split(b"\n")
+        for raw, text in zip(raws, prefixes.lines_of(part.content), strict=True):
+            lines.append((offset, text))
+            offset += len(raw) + 1
+    return rank._replace(
+        last_lines=tuple(lines[-LAST_LINES:]),
+        up_to_last_step=tuple(_up_to_last_step(rank, lines, source, prefixes)),
+    )
+
+
+def _up_to_last_step(
+    rank: Rank, lines: Sequence[tuple[int, str]], source: Source, prefixes: Prefixes
+) -> list[str]:
+    """`lines` are the last ones; where the step stands above them, its own line alone."""
+    step = last_step_in_training(rank)
+    if step is None or not lines:
+        return []
+    if step.offset < lines[0][0]:
+        parts = stretches_of(source, step.offset, step.offset + LONGEST, 2 * LONGEST).parts
+        return prefixes.lines_of(parts[0].content)[:1] if parts else []
+    return [text for offset, text in lines if offset <= step.offset]
 
 
 def with_liveness(run: RunFacts, sources: Mapping[str, Source]) -> RunFacts:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.model import Event, Rank, RunFacts
-from pdtriage.scan.lines import clean, shorten, visible_part
+from pdtriage.scan.lines import Prefixes
 from pdtriage.sources.head_tail import OutOfReachError, stretches_of
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.fingerprint import shape
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 ABOVE, BELOW = 1 << 13, 1 << 15
 """Bytes around an error that are read again."""
-MOST_PLACES = 2
-"""In one log: below the first error, and below the last."""
 MOST_RANKS = 256
 """Of more the first ones are read again; the others hold the same errors, if any."""
 LOOP = 3
@@ -36,21 +34,26 @@ _WORD = lazy_compile(r"\w.*\w")
 
 
 def with_ordinary_lines(
-    run: RunFacts, sources: Mapping[str, Source], troubles: Sequence[Format]
+    run: RunFacts,
+    sources: Mapping[str, Source],
+    troubles: Sequence[Format],
+    prefixes: Prefixes,
 ) -> RunFacts:
     """The run with the lines of its ranks that show that they went on after an error.
 
-    `troubles` are how lines look of one who waits or gives up.
+    `troubles` are how lines look of one who waits or gives up; `prefixes` is what wrappers put
+    before every line.
     """
-    looked = 0
+    looked, found = 0, False
     ranks = list(run.ranks)
     for place, rank in enumerate(ranks):
         errors = [] if rank.mixed or not rank.parts else _errors_in(rank)
         if errors and looked < MOST_RANKS:
             looked += 1
-            lines = _ordinary_lines(rank, errors, sources, troubles)
-            ranks[place] = rank._replace(ordinary=lines)
-    return run._replace(ranks=tuple(ranks)) if looked else run
+            lines = _ordinary_lines(rank, errors, sources, troubles, prefixes)
+            if lines != rank.ordinary:
+                ranks[place], found = rank._replace(ordinary=lines), True
+    return run._replace(ranks=tuple(ranks)) if found else run
 
 
 def _errors_in(rank: Rank) -> list[Event]:
@@ -64,7 +67,11 @@ def _errors_in(rank: Rank) -> list[Event]:
 
 
 def _ordinary_lines(
-    rank: Rank, errors: Sequence[Event], sources: Mapping[str, Source], troubles: Sequence[Format]
+    rank: Rank,
+    errors: Sequence[Event],
+    sources: Mapping[str, Source],
+    troubles: Sequence[Format],
+    prefixes: Prefixes,
 ) -> tuple[int, ...]:
     file, begin, end = rank.parts[-1]
     source = sources.get(file)
@@ -73,7 +80,7 @@ def _ordinary_lines(
     passages = [_passage(event) for path, event in rank.events if path == file]
     found: set[int] = set()
     for error in {event.offset: event for event in (errors[0], errors[-1])}.values():
-        lines = _lines_around(error, source, begin, end)
+        lines = _lines_around(error, source, begin, end, prefixes)
         found.update(ordinary_below(error.line, lines, passages, troubles))
     return tuple(sorted(found))
 
@@ -84,7 +91,7 @@ def _passage(event: Event) -> tuple[int, int]:
 
 
 def _lines_around(
-    error: Event, source: Source, begin: int, end: int | None
+    error: Event, source: Source, begin: int, end: int | None, prefixes: Prefixes
 ) -> list[tuple[int, str]]:
     """Numbered lines above and below it."""
     first, last = max(begin, error.offset - ABOVE), error.offset + BELOW
@@ -97,8 +104,7 @@ def _lines_around(
         return []
     content = parts[0].content
     number = error.line - content.count(b"\n", 0, error.offset - parts[0].offset)
-    lines = content.removesuffix(b"\n").split(b"\n")
-    return [(number + n, shorten(clean(visible_part(line)))) for n, line in enumerate(lines)]
+    return list(enumerate(prefixes.lines_of(content), number))
 
 
 def ordinary_below(
@@ -113,17 +119,20 @@ def ordinary_below(
     """
     told = {number for first, last in passages for number in range(first, last + 1)}
     shapes = {number: shape(text) for number, text in lines if number not in told and _says(text)}
-    usual = Counter(own for number, own in shapes.items() if number < line)
     below = Counter(own for number, own in shapes.items() if number > line)
+    if not below:
+        return []
+    usual = Counter(own for number, own in shapes.items() if number < line)
+    living = {own for own in below if _goes_on(own, usual, below, is_uneasy=False)}
     uneasy = {
         shapes[number]
         for number, text in lines
-        if number in shapes and any(re.search(form.pattern, text) for form in troubles)
+        if shapes.get(number) in living and any(re.search(form.pattern, text) for form in troubles)
     }
     return [
         number
         for number, own in shapes.items()
-        if number > line and _goes_on(own, usual, below, own in uneasy)
+        if number > line and own in living and _goes_on(own, usual, below, own in uneasy)
     ]
 
 

@@ -154,7 +154,7 @@ def _refuse_nothing(found: SearchResult, paths: Sequence[str | Path]) -> None:
             Text(
                 f"{missing}: no such file or folder; give the log folder of the job "
                 "(paddle.distributed.launch writes ./log by default)",
-                f"{missing}：文件或目录不存在；请指定作业的日志目录"
+                f"{missing}：文件或目录不存在；请指定任务的日志目录"
                 "（paddle.distributed.launch 默认写入 ./log）",
             ),
             notes=found.notes,

@@ -46,15 +46,15 @@ class Directory:
 
     @cached_property
     def _by_rank(self) -> dict[tuple[Role, int | None], tuple[Rank, ...]]:
-        return _grouped(self._ranks, lambda rank: (rank.role, rank.rank))
+        return _group_by(self._ranks, lambda rank: (rank.role, rank.rank))
 
     @cached_property
     def _by_endpoint(self) -> dict[str | None, tuple[Rank, ...]]:
-        return _grouped(self._ranks, lambda rank: rank.endpoint)
+        return _group_by(self._ranks, lambda rank: rank.endpoint)
 
     @cached_property
     def _by_host(self) -> dict[str | None, tuple[Rank, ...]]:
-        found = _grouped(self._ranks, lambda rank: rank.host)
+        found = _group_by(self._ranks, lambda rank: rank.host)
         for rank in self._ranks:
             for name in rank.addresses:
                 found[name] = (*found.get(name, ()), rank)
@@ -78,7 +78,7 @@ def accusations_in(readings: Sequence[RankReading]) -> list[Accusation]:
     """Whom the ranks of a run accuse."""
     complaining = [reading for reading in readings if reading.symptoms]
     directory = Directory([reading.rank for reading in readings])
-    return _narrowed([a for reading in complaining for a in _accusations_of(reading, directory)])
+    return _narrow([a for reading in complaining for a in _accusations_of(reading, directory)])
 
 
 def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
@@ -92,7 +92,7 @@ def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
 
 
 def unseen(accusation: Accusation) -> Rank | None:
-    """Whom it names by number, though nothing of that process is here."""
+    """The rank an accusation names by number, of which there is no log here."""
     number = accusation.found.event.fields.get("peer_rank", "")
     if accusation.accused or not number.isdecimal():
         return None
@@ -133,7 +133,7 @@ def _role_of_peer(accuser: RankReading, found: Observation) -> Role:
     return "server" if found.says("peer-is-server") else accuser.rank.role
 
 
-def _narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
+def _narrow(accusations: Sequence[Accusation]) -> list[Accusation]:
     """Of several who may be meant, those who complain themselves are not: they lost somebody."""
     complaining = {a.accuser.rank.key for a in accusations}
     quiet: dict[int, tuple[Rank, ...]] = {}  # whole hosts are accused by whole hosts
@@ -153,7 +153,9 @@ def _narrowed(accusations: Sequence[Accusation]) -> list[Accusation]:
 _Name = TypeVar("_Name", bound=Hashable)
 
 
-def _grouped(ranks: Sequence[Rank], name: Callable[[Rank], _Name]) -> dict[_Name, tuple[Rank, ...]]:
+def _group_by(
+    ranks: Sequence[Rank], name: Callable[[Rank], _Name]
+) -> dict[_Name, tuple[Rank, ...]]:
     groups: dict[_Name, list[Rank]] = {}
     for rank in ranks:
         groups.setdefault(name(rank), []).append(rank)

@@ -90,7 +90,7 @@ def _summary(total: int, compared: Sequence[Run], failed: Sequence[Run], same: b
         return _better_now(total, Text("succeeded", "成功"), failed)
     if last.verdict == "running":
         return _better_now(total, Text("is running", "正在运行"), failed)
-    said = _failed(total, compared, failed, same)
+    said = _failure_text(total, compared, failed, same)
     if last.restart is None:
         return said
     why = last.restart.why
@@ -113,7 +113,9 @@ def _better_now(total: int, how: Text, failed: Sequence[Run]) -> Text:
     )
 
 
-def _failed(total: int, compared: Sequence[Run], failed: Sequence[Run], same: bool | None) -> Text:
+def _failure_text(
+    total: int, compared: Sequence[Run], failed: Sequence[Run], same: bool | None
+) -> Text:
     if len(compared) < total:
         who = Text(
             f"the last {len(compared)} of {total} attempts",

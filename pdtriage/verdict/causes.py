@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
-from pdtriage.knowledge.slots import steps_with, title_with
+from pdtriage.knowledge.slots import quoting, steps_with, title_with
 from pdtriage.model import Cause, Evidence, Frame, Role, Text
 from pdtriage.verdict.confidence import confidence_in, lineup_of, with_reasons
 from pdtriage.verdict.evidence import RunEvidence
@@ -16,12 +16,10 @@ from pdtriage.verdict.suspects import Suspect
 
 MOST_CAUSES = 5
 MOST_EVIDENCE = 6
-TITLE_QUOTE = 90
-"""Characters of a message that a general title carries."""
 
 
 def causes_from(suspects: Sequence[Suspect], evidence: RunEvidence) -> tuple[Cause, ...]:
-    """The most likely first; at most a handful."""
+    """Root causes made of suspects, equal ones folded: the most likely first, at most a handful."""
     shapes = _shapes(suspects)
     lineup = lineup_of(suspects, shapes, evidence)
     groups: dict[tuple[str, str], list[Suspect]] = {}
@@ -40,7 +38,7 @@ def _cause(top: Suspect, group: Sequence[Suspect], evidence: RunEvidence) -> Cau
     """One root cause of a group of equal suspects; `top` is the first of them with its reasons."""
     signature = evidence.signatures[top.signature]
     rank = None if top.is_launchers else top.rank
-    role, ranks = _blamed(top, group)
+    role, ranks = _role_and_ranks(top, group)
     words = _words(top.found) if top.found else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
     frame = frame or top.frame
@@ -60,7 +58,7 @@ def _cause(top: Suspect, group: Sequence[Suspect], evidence: RunEvidence) -> Cau
         evidence=_evidence(top, group),
         frame=frame,
         fields=top.fields,
-        advice=steps_with(signature, values),
+        advice=steps_with(signature, values, values.get("message", "")),
         fingerprint=fingerprint(top.signature, top.category, words, frame),
     )
 
@@ -69,12 +67,13 @@ def _values(top: Suspect, frame: Frame | None) -> dict[str, str]:
     """What the texts of a signature can tell besides what its pattern captured."""
     known = {"host": top.host, "rank": top.rank and top.rank.rank}
     known["code"] = f"{frame.file}:{frame.line}" if frame else None
+    known["message"] = top.found.event.text if top.found else None
     return {name: str(value) for name, value in known.items() if value is not None} | dict(
         top.fields
     )
 
 
-def _blamed(top: Suspect, group: Sequence[Suspect]) -> tuple[Role, tuple[int, ...]]:
+def _role_and_ranks(top: Suspect, group: Sequence[Suspect]) -> tuple[Role, tuple[int, ...]]:
     """Whose fault it is: the role, and all ranks that show the same."""
     if top.is_launchers:
         return "launcher", ()
@@ -93,11 +92,9 @@ def _title(signature: Signature, top: Suspect, values: Mapping[str, str]) -> Tex
     found = top.found
     if signature.id == EXIT_CODE:
         return _title_with_code(signature.title, top)
-    if found is None or not signature.generic:
+    if found is None or not signature.generic or signature.full_title:
         return title_with(signature, values)
-    said = found.event.text.strip().removeprefix("| ")  # the frame drawn around a group's members
-    said = said if len(said) <= TITLE_QUOTE else said[: TITLE_QUOTE - 1].rstrip() + "…"
-    return Text(f"{signature.title.en}: {said}", f"{signature.title.zh}：{said}")
+    return quoting(signature.title, found.event.text)
 
 
 def _title_with_code(title: Text, top: Suspect) -> Text:

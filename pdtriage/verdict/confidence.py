@@ -8,6 +8,7 @@ from pdtriage.model import Confidence
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.life import last_line_about, may_take_effect_later
 from pdtriage.verdict.rank_reading import NEAR, Observation, passage
 from pdtriage.verdict.rules.kernel_log import OOM_KILL
 from pdtriage.verdict.suspects import Suspect
@@ -152,7 +153,32 @@ def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:
     found = suspect.found
     if found is None or suspect.is_launchers:
         return True
-    return found.ends_process or evidence.ended_badly
+    if found.ends_process:
+        return True
+    if not evidence.ended_badly or _lived_to_be_stopped(suspect, found, evidence):
+        return False
+    return not _went_on_below(suspect, found)
+
+
+def _went_on_below(suspect: Suspect, found: Observation) -> bool:
+    """It was caught, and its process had more to say, or ended in another way than by it."""
+    if not found.event.block or may_take_effect_later(found) or suspect.rank is None:
+        return False
+    rank, ending = suspect.rank, suspect.rank.exit
+    if (
+        ending is not None
+        and not ending.stopped
+        and (ending.signal or ending.code not in (None, 1))
+    ):
+        return True
+    return not rank.mixed and rank.last_line > last_line_about(found)
+
+
+def _lived_to_be_stopped(suspect: Suspect, found: Observation, evidence: RunEvidence) -> bool:
+    """It was caught and printed, and its process was alive until SIGTERM came."""
+    if not found.event.block or may_take_effect_later(found):
+        return False
+    return any(r.stopped is not None for r in evidence.readings if r.rank is suspect.rank)
 
 
 def _is_stated(suspect: Suspect, evidence: RunEvidence) -> bool:

@@ -41,15 +41,17 @@ def differences_between(
     """
     shown = {line.place for line in lines}
     return (
-        *_reached(bad, good),
+        *_progress_differences(bad, good),
         *lines,
         *_size(bad, good),
-        *_changed("launcher", {"launcher": bad.started_by}, {"launcher": good.started_by}),
-        *_changed("launcher", {"mode": bad.mode}, {"mode": good.mode}),
-        *_changed("version", bad.versions, good.versions),
+        *_setting_differences(
+            "launcher", {"launcher": bad.started_by}, {"launcher": good.started_by}
+        ),
+        *_setting_differences("launcher", {"mode": bad.mode}, {"mode": good.mode}),
+        *_setting_differences("version", bad.versions, good.versions),
         *_arguments(bad, good),
         *_environment(bad, good),
-        *_printed(bad, good, knowledge, {*told}, shown),
+        *_event_differences(bad, good, knowledge, {*told}, shown),
     )
 
 
@@ -69,7 +71,7 @@ def differences_of_ranks(facts: RunFacts) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def _reached(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
+def _progress_differences(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
     ours, theirs = _furthest(bad.ranks), _furthest(good.ranks)
     if theirs is None or (ours is not None and ours >= theirs):
         return
@@ -156,10 +158,10 @@ def _environment(bad: RunFacts, good: RunFacts) -> Iterator[Difference]:
             if values[0] != values[1]:
                 changes.setdefault((name, *values), []).append(rank)
     for (name, old, new), ranks in changes.items():
-        yield from _changed("environment", {name: new}, {name: old}, _few(ranks))
+        yield from _setting_differences("environment", {name: new}, {name: old}, _few(ranks))
 
 
-def _changed(
+def _setting_differences(
     kind: DifferenceKind, ours: Mapping[str, str], theirs: Mapping[str, str], where: str = ""
 ) -> Iterator[Difference]:
     if not ours or not theirs:
@@ -180,10 +182,10 @@ def _changed(
         )
 
 
-def _printed(
+def _event_differences(
     bad: RunFacts, good: RunFacts, knowledge: Knowledge, told: set[str], shown: set[str | None]
 ) -> Iterator[Difference]:
-    ours, theirs = _spoken(bad), _spoken(good)
+    ours, theirs = _first_events(bad), _first_events(good)
     for kind, only in (("printed", ours.keys() - theirs), ("missing", theirs.keys() - ours)):
         places = ours if kind == "printed" else theirs
         known = {
@@ -205,7 +207,7 @@ def _printed(
                 yield Difference("missing", said, event.text, None, place)
 
 
-def _spoken(facts: RunFacts) -> dict[str, tuple[str, Event]]:
+def _first_events(facts: RunFacts) -> dict[str, tuple[str, Event]]:
     """The first place of every kind of event, causes first."""
     spoken = [pair for rank in facts.ranks for pair in rank.events]
     spoken += facts.launcher

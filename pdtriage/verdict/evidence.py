@@ -11,7 +11,7 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, Rank, RunFacts
 from pdtriage.verdict.accusations import accusations_in, accusers_of
 from pdtriage.verdict.good_ends import finished_together, says_finished, servers_were_ended
-from pdtriage.verdict.life import is_outlived_by_others
+from pdtriage.verdict.life import is_outlived_by_others, was_caught
 from pdtriage.verdict.rank_reading import (
     Observation,
     RankReading,
@@ -30,7 +30,10 @@ class RunEvidence:
         self.facts = facts
         self.signatures = knowledge.signatures
         self._finishes = knowledge.finishes
-        self.readings = _seen_by_others([read_rank(rank, knowledge) for rank in facts.ranks], facts)
+        self._remainders = knowledge.remainders
+        self.readings = _without_what_others_outlived(
+            [read_rank(rank, knowledge) for rank in facts.ranks], facts
+        )
         self.accusations = accusations_in(self.readings)
         self.accusers = accusers_of(self.accusations)
         self.launcher = _observations(facts.launcher, knowledge)
@@ -105,12 +108,12 @@ class RunEvidence:
         if self.interrupted:
             return False
         by_servers = self.facts.mode in ("ps", "ps-heter") and servers_were_ended(self.readings)
-        finished = by_servers or finished_together(doubtful, self._finishes)
+        finished = by_servers or finished_together(doubtful, self._finishes, self._remainders)
         return finished and not self.others_are_missing
 
     def says_finished(self, reading: RankReading) -> bool:
         """By its own words, deeds or steps, and nothing speaks against it."""
-        return says_finished(reading, self._finishes)
+        return says_finished(reading, self._finishes, self._remainders)
 
     @property
     def others_are_missing(self) -> bool:
@@ -134,13 +137,41 @@ class RunEvidence:
         return len(self.readings) == 1 and any(map(_is_between_ranks, events))
 
 
-def _seen_by_others(readings: list[RankReading], facts: RunFacts) -> list[RankReading]:
+def _without_what_others_outlived(
+    readings: list[RankReading], facts: RunFacts
+) -> list[RankReading]:
     """Without what a rank went on after, as steps of those show that wait for it at each step."""
-    if facts.mode in ("ps", "ps-heter", "rpc") or all(r.quiet for r in readings):
+    if all(r.quiet for r in readings):
+        return readings
+    readings = _without_what_was_caught_everywhere(readings)
+    if facts.mode in ("ps", "ps-heter", "rpc"):
         return readings
     workers = [r.rank for r in readings if r.rank.role == "worker" and r.rank.progress]
     waiting = sorted(workers, key=lambda rank: rank.progress[-1].time or 0.0)[-MOST_ASKED:]
     return [_without_outlived(reading, waiting) for reading in readings]
+
+
+def _without_what_was_caught_everywhere(readings: list[RankReading]) -> list[RankReading]:
+    """Without exceptions that one rank printed as others did, who went on after the very same."""
+    # a console may show a rank twice: its output, and the end of its log
+    own = [r for r in readings if not (r.rank.mixed or any("console" in f for f in r.rank.files))]
+    known = {_sameness(f): r.rank.key for r in own for f in r.outlived if f.event.block}
+    if not known:
+        return readings
+    told = []
+    for reading in readings:
+        caught = [
+            found
+            for found in reading.causes
+            if was_caught(found)
+            and known.get(_sameness(found), reading.rank.key) != reading.rank.key
+        ]
+        told.append(without_outlived(reading, caught) if caught else reading)
+    return told
+
+
+def _sameness(found: Observation) -> tuple[object, ...]:
+    return found.signature.id, found.event.frame, found.event.text
 
 
 def _without_outlived(reading: RankReading, waiting: Sequence[Rank]) -> RankReading:

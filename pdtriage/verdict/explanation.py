@@ -21,7 +21,6 @@ from pdtriage.model import (
     VerdictExplanation,
 )
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.verdict import explanation_wording as wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.judgement import Judgement, judge, judge_and_weigh, judgement_on
 from pdtriage.verdict.rank_reading import Observation, RankReading
@@ -32,6 +31,22 @@ MOST_ASIDE = 6
 MOST_LINES = 4
 """Lines of evidence that are left out one after the other."""
 Without = Callable[[str, Event], bool]
+
+BY_CLUSTER = Text("Kubernetes says that its pods completed", "Kubernetes 表明其 pod 均已完成")
+BY_RECORD = Text("the run record says that it completed", "运行记录表明它已完成")
+BY_CONSOLE = Text("the launcher says that it completed", "启动器表明它已完成")
+BY_RANKS = Text("all ranks say or show that they finished", "所有 rank 都表明自己已完成")
+WENT_ON_AFTER = Text("the process went on after it", "此后进程仍在继续")
+FOLLOWS_IN_RANK = Text(
+    "it follows from another event of the same rank", "它由同一 rank 的另一事件引起"
+)
+WITHOUT_RECORD = Text(
+    "without the run record (who ended when, and how)", "没有运行记录（谁在何时如何结束）"
+)
+WITHOUT_CONSOLE = Text("without the launcher's console", "没有启动器的控制台输出")
+WITHOUT_KERNEL = Text("without the kernel's log", "没有内核日志")
+WITHOUT_CLUSTER = Text("without what Kubernetes says", "没有 Kubernetes 提供的信息")
+WITHOUT_OTHERS = Text("without what the other ranks say went wrong", "没有其他 rank 的报错")
 
 
 def explain(facts: RunFacts, knowledge: Knowledge) -> VerdictExplanation:
@@ -47,7 +62,7 @@ def explain(facts: RunFacts, knowledge: Knowledge) -> VerdictExplanation:
     changes = tuple(_changes(counted, knowledge, judgement, [found for found, _ in aside]))
     shown = tuple(SetAside(_line(found), why) for found, why in aside)
     if not spoken:
-        about = wording.nobody_blamed(_good_word(evidence))
+        about = nobody_blamed(_good_word(evidence))
         return VerdictExplanation(None, about, _claim(judgement), set_aside=shown, changes=changes)
     first, *others = spoken
     return VerdictExplanation(
@@ -99,12 +114,12 @@ def _good_word(evidence: RunEvidence) -> Text | None:
         return None
     facts = evidence.facts
     if facts.ended_by_cluster is not None:
-        return wording.BY_CLUSTER
+        return BY_CLUSTER
     if facts.ended_by_record is not None:
-        return wording.BY_RECORD
+        return BY_RECORD
     if any(found.says("completed") for found in evidence.launcher):
-        return wording.BY_CONSOLE
-    return wording.BY_RANKS
+        return BY_CONSOLE
+    return BY_RANKS
 
 
 def _set_aside(evidence: RunEvidence, judgement: Judgement) -> list[tuple[Observation, Text]]:
@@ -119,8 +134,8 @@ def _set_aside(evidence: RunEvidence, judgement: Judgement) -> list[tuple[Observ
 
 
 def _reasons(reading: RankReading) -> Iterator[tuple[Observation, Text]]:
-    yield from ((found, wording.WENT_ON_AFTER) for found in (*reading.outlived, *reading.survived))
-    yield from ((found, wording.FOLLOWS_IN_RANK) for found in reading.explained)
+    yield from ((found, WENT_ON_AFTER) for found in (*reading.outlived, *reading.survived))
+    yield from ((found, FOLLOWS_IN_RANK) for found in reading.explained)
 
 
 def _changes(
@@ -144,15 +159,15 @@ def _alternatives(
 ) -> Iterator[tuple[Text, RunFacts]]:
     for line in judgement.causes[0].evidence[:MOST_LINES] if judgement.causes else ():
         less = _without_events(facts, _is_at(line, facts))
-        yield wording.without_line(line), _without_last_words(less, line)
-    yield wording.WITHOUT_RECORD, _without_record(facts)
-    yield wording.WITHOUT_CONSOLE, _without_console(facts)
-    yield wording.WITHOUT_KERNEL, facts._replace(kernel=())
-    yield wording.WITHOUT_CLUSTER, facts._replace(cluster=(), ended_by_cluster=None)
+        yield without_line(line), _without_last_words(less, line)
+    yield WITHOUT_RECORD, _without_record(facts)
+    yield WITHOUT_CONSOLE, _without_console(facts)
+    yield WITHOUT_KERNEL, facts._replace(kernel=())
+    yield WITHOUT_CLUSTER, facts._replace(cluster=(), ended_by_cluster=None)
     blamed = {rank for cause in judgement.causes for rank in cause.ranks}
-    yield wording.WITHOUT_OTHERS, _without_others(facts, blamed)
+    yield WITHOUT_OTHERS, _without_others(facts, blamed)
     for found in aside[:MOST_LINES]:
-        yield wording.had_it_ended(_line(found)), _ended_with(facts, found)
+        yield had_it_ended(_line(found)), _cut_behind(facts, found)
 
 
 def _is_at(line: Evidence, facts: RunFacts) -> Without:
@@ -185,7 +200,7 @@ def _without_last_words(facts: RunFacts, line: Evidence) -> RunFacts:
     return facts._replace(
         ranks=tuple(
             [
-                rank._replace(tail=(), last_lines=())
+                rank._replace(tail=(), last_lines=(), up_to_last_step=())
                 if line.file in rank.files and rank.last_line == line.line
                 else rank
                 for rank in facts.ranks
@@ -235,7 +250,7 @@ def _harmless(rank: Rank) -> tuple[tuple[str, Event], ...]:
     return tuple([(file, event) for file, event in rank.events if event.role not in bad])
 
 
-def _ended_with(facts: RunFacts, found: Observation) -> RunFacts:
+def _cut_behind(facts: RunFacts, found: Observation) -> RunFacts:
     """As if the log that holds it had ended there."""
     end = max(found.event.last_line, found.event.last_seen, found.event.line)
     return facts._replace(ranks=tuple([_cut(rank, found.file, end) for rank in facts.ranks]))
@@ -256,3 +271,22 @@ def _cut(rank: Rank, file: str, end: int) -> Rank:
 def _line(found: Observation) -> Evidence:
     event = found.event
     return Evidence(found.file, event.line, event.offset, event.text)
+
+
+def nobody_blamed(good: Text | None) -> Text:
+    en, zh = "no rule found anybody to blame", "没有规则找到应负责的进程"
+    return Text(f"{en}; {good.en}", f"{zh}；{good.zh}") if good else Text(en, zh)
+
+
+def without_line(line: Evidence) -> Text:
+    place = _position(line)
+    return Text(f"without {place}", f"没有 {place}")
+
+
+def had_it_ended(line: Evidence) -> Text:
+    place = _position(line)
+    return Text(f"had the log ended with {place}", f"假如日志到 {place} 为止")
+
+
+def _position(line: Evidence) -> str:
+    return f"{line.file}:{line.line}"

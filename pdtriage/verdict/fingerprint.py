@@ -19,11 +19,21 @@ _NUMBER = lazy_compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 _STAMP = lazy_compile(
     r"^[\[\s]*(?:[IWEF]\d{4}|\d{4}[-/]\d\d[-/]\d\d|\d\d/\d\d)[^\]]*?\d\d:\d\d:\d\d[\d.,]*\S*\s*"
 )
+_ZEROS = str.maketrans("123456789", "0" * 9)
 
 
-@lru_cache(maxsize=1024)
 def shape(text: str) -> str:
-    """The words of a message without what changes from run to run; thousands may say the same."""
+    """The words of a message without what changes from run to run.
+
+    Thousands may say the same but for their digits, none of which is left in the end; they only
+    must not begin a number like `0x1f` where none was.
+    """
+    alike = text.translate(_ZEROS)
+    return _shape(text if "0x" in alike else alike)
+
+
+@lru_cache(maxsize=4096)
+def _shape(text: str) -> str:
     text = _STAMP.sub("", text)
     text = _ADDRESS.sub("<addr>", text)
     text = _PATH.sub(lambda m: posixpath.basename(m[0].rstrip("/\\").replace("\\", "/")), text)

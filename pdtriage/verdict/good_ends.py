@@ -5,30 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pdtriage.hang.rhythm import rhythm_of
 from pdtriage.knowledge import Format
+from pdtriage.model import Progress, Rank
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
 LONG_LIFE = 600.0
 """Seconds after which an orderly exit without an error is that of a program that did its work."""
-_LAST_EPOCH = lazy_compile(r"\b[Ee]poch\b\W{0,3}(\d{1,6}) ?/ ?\1\b")
-"""Of epochs that are counted from 1, with their number."""
+SHORT = 60.0
+"""Seconds that may be left at the last step, where nothing tells how often steps are told."""
+_SAYS_MORE = lazy_compile(r"\w")
 
 
-def says_finished(reading: RankReading, finishes: Sequence[Format]) -> bool:
-    """By words, deeds or steps that come last, and nothing speaks against it."""
+def says_finished(
+    reading: RankReading, finishes: Sequence[Format], remainders: Sequence[Format]
+) -> bool:
+    """Whether a rank finished: its last words, deeds or steps say so, and nothing denies it."""
     if not reading.quiet or reading.stopped is not None:
         return False
     return (
         reading.done is not None
         or _tells_its_end(reading, finishes)
-        or _wrapped_up(reading)
+        or _has_wrapped_up(reading)
         or _shut_down(reading)
-        or _came_to_the_last_epoch(reading)
+        or _came_to_the_last_steps(reading, remainders)
     )
 
 
-def finished_together(readings: Sequence[RankReading], finishes: Sequence[Format]) -> bool:
+def finished_together(
+    readings: Sequence[RankReading], finishes: Sequence[Format], remainders: Sequence[Format]
+) -> bool:
     """Every process that tells how far it came says that it has finished, and the rest is silent.
 
     As a rule only the first rank of a job prints anything; it does not get to the end alone.
@@ -38,7 +45,7 @@ def finished_together(readings: Sequence[RankReading], finishes: Sequence[Format
     finished: list[RankReading] = []
     others: list[RankReading] = []
     for reading in readings:
-        (finished if says_finished(reading, finishes) else others).append(reading)
+        (finished if says_finished(reading, finishes, remainders) else others).append(reading)
     telling = any(reading.rank.progress or reading.milestones for reading in finished)
     return bool(finished) and (telling or not others) and all(map(_may_have_ended, others))
 
@@ -82,7 +89,7 @@ def _tells_its_end(reading: RankReading, finishes: Sequence[Format]) -> bool:
     )
 
 
-def _wrapped_up(reading: RankReading) -> bool:
+def _has_wrapped_up(reading: RankReading) -> bool:
     """It did what programs do behind their last step."""
     last_step = reading.rank.progress[-1].line if reading.rank.progress else None
     if last_step is None:
@@ -102,17 +109,49 @@ def _shut_down(reading: RankReading) -> bool:
     return bool(rank.progress or reading.milestones) or lived >= LONG_LIFE
 
 
-def _came_to_the_last_epoch(reading: RankReading) -> bool:
-    """Its last step is of the last epoch, and an evaluation or a saved model follows."""
+def _came_to_the_last_steps(reading: RankReading, remainders: Sequence[Format]) -> bool:
+    """Its last step is of the last epoch, or no more time was left than passes between two that are
+    told; an evaluation or a saved model follows, or there is no further step in that epoch. Where
+    much more than that follows, something else was begun."""
     rank = reading.rank
-    evaluated = {f.event.line for f in reading.milestones}  # an evaluation counts its own steps
-    trained = [step for step in rank.progress if step.line not in evaluated]
-    last_step = trained[-1] if trained else None
-    if last_step is None or not any(f.event.line > last_step.line for f in reading.milestones):
+    step = last_step_in_training(rank)
+    if step is None or not rank.up_to_last_step:
         return False
-    return any(
-        offset == last_step.offset and _LAST_EPOCH.search(line) for offset, line in rank.last_lines
+    *above, line = rank.up_to_last_step
+    after = [f.event.offset for f in reading.milestones if f.event.line > step.line]
+    followed = bool(after and rank.last_lines) and after[-1] >= rank.last_lines[0][0]
+    for form in remainders:
+        if told := re.search(form.pattern, line):
+            return followed and _is_the_last(told, rank)
+    last = rank.progress[-1]
+    for heading in reversed(above if last.step == last.total else ()):
+        for form in remainders:
+            told = re.search(form.pattern, heading)
+            if told and not _SAYS_MORE.search(heading[: told.start()] + heading[told.end() :]):
+                return _is_the_last(told, rank)
+    return False
+
+
+def last_step_in_training(rank: Rank) -> Progress | None:
+    """The last one that is not of an evaluation, which counts steps of its own."""
+    return next(iter(reversed(_steps_in_training(rank))), None)
+
+
+def _steps_in_training(rank: Rank) -> list[Progress]:
+    evaluated = {event.line for _, event in rank.events if "evaluated" in event.says}
+    return [step for step in rank.progress if step.line not in evaluated]
+
+
+def _is_the_last(told: re.Match[str], rank: Rank) -> bool:
+    """By the number of the epoch, else by the time that is left."""
+    groups = told.groupdict()
+    if groups.get("total"):
+        return int(groups["epoch"]) == int(groups["total"])
+    days, hours, minutes, seconds = (
+        int(groups[name] or 0) for name in ("days", "hours", "minutes", "seconds")
     )
+    left = ((24 * days + hours) * 60 + minutes) * 60 + seconds
+    return left <= (rhythm_of(_steps_in_training(rank)) or SHORT)
 
 
 def _may_have_ended(reading: RankReading) -> bool:

@@ -116,9 +116,16 @@ def _with_named_rank(suspect: Suspect, evidence: RunEvidence) -> Suspect:
     rank = suspect.rank
     if not rank or not rank.mixed or not suspect.found or rank.rank in evidence.named:
         return suspect
-    if not evidence.named:
+    if not evidence.named or rank.pids:  # by its pid it is known who speaks there
         return suspect
-    return suspect._replace(named=evidence.named).because(wording.NAMED_BY_LAUNCHER)
+    if any(_speaks_beside(rank, other.rank, evidence.named) for other in evidence.readings):
+        return suspect
+    return suspect.with_named(evidence.named).because(wording.NAMED_BY_LAUNCHER)
+
+
+def _speaks_beside(rank: Rank, other: Rank, named: Sequence[int]) -> bool:
+    """The named one's own words are shown in the same console, told apart from these."""
+    return other.rank in named and not other.mixed and {*other.files} == {*rank.files}
 
 
 def _verdict(evidence: RunEvidence, suspects: Sequence[Suspect]) -> VerdictWord:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pdtriage.knowledge import Format
@@ -38,17 +39,19 @@ LOOKS_FINAL = 5
 """Lines as before below an exception that seems to have ended its process: it was caught."""
 ONE_STEP = 60.0
 """Seconds that a step which was on its way may still take."""
+CRASH_SIGNALS = frozenset({4, 6, 7, 8, 11})
+"""What a process sends itself, or the kernel for what it did; others come from outside."""
 _STAMP = lazy_compile(r"\b\d{1,2}:\d{2}:\d{2}\b")
 _MILESTONES: tuple[Says, ...] = ("evaluated", "model-saved", "wraps-up", "training-done")
 
 
 def end_of(found: Observation) -> int:
-    """The last line it is about."""
+    """The last line that an event is about."""
     return max(found.event.last_line, found.event.last_seen, found.event.line)
 
 
-def last_told(found: Observation) -> int:
-    """The last line that tells of it; what follows the name of an exception may be no message."""
+def last_line_about(found: Observation) -> int:
+    """The last line that surely tells of an event; what follows an exception may be no message."""
     return max(found.event.last_seen, found.event.line)
 
 
@@ -64,8 +67,8 @@ class Rest(NamedTuple):
     milestones: Sequence[Observation] = ()
     trouble: Sequence[int] = ()
     """The last lines of all that looked bad."""
-    ends_well: bool = False
-    """Its last words are that training is done."""
+    finishes: Sequence[Format] = ()
+    """How a line looks that says that training is done."""
     lost_peers: Sequence[int] = ()
     """Where it says that it lost another rank."""
     ends: Sequence[int] = ()
@@ -77,7 +80,7 @@ class Rest(NamedTuple):
 
 
 def is_survived(found: Observation, rest: Rest) -> bool:
-    """The process went on after it."""
+    """Whether the process went on after an error."""
     rank = rest.rank
     if found.category == "numeric.nan" and not _goes_on_by_its_words(found, rest):
         later = steps_after(found, rank.progress)
@@ -86,11 +89,13 @@ def is_survived(found: Observation, rest: Rest) -> bool:
 
 
 def is_outlived(found: Observation, rest: Rest) -> bool:
-    """It went on for longer than anything lasts that was prepared before, or to a good end."""
+    """Whether a process outlived an error: longer than prepared work lasts, or to a good end."""
     rank, milestones = rest.rank, rest.milestones
     if _goes_on_by_its_words(found, rest):
         return True
-    if _was_caught(found) and _ended_otherwise(found, rest):
+    if was_caught(found) and _has_ended_otherwise(found, rest):
+        return True
+    if was_caught(found) and found.event.block and _was_ended_by_a_signal(found, rank):
         return True
     signs = signs_after(found, rank)
     if signs and (signs[-1] - end_of(found) > 2 * PREPARED_STEPS or len(signs) > PREPARED_STEPS):
@@ -119,21 +124,37 @@ def _goes_on_by_its_words(found: Observation, rest: Rest) -> bool:
     if found.ends_process or "thread" in found.event.fields:
         return False
     event, rank = found.event, rest.rank
+    if "overcome" in event.fields:
+        return True
     said = [event.text]
     if event.block:
         said = [*event.after[:1], event.text.partition(": ")[0]]
         if 0 < rank.last_line - end_of(found) <= BELOW:
             said += rank.tail[-1:]
-    return any(re.search(form.pattern, words) for form in rest.recoveries for words in said)
+    return any(_says_one_of(words, tuple(rest.recoveries)) for words in said)
 
 
-def _ended_otherwise(found: Observation, rest: Rest) -> bool:
+@lru_cache(maxsize=4096)
+def _says_one_of(words: str, forms: Sequence[Format]) -> bool:
+    """Remembered: each error is asked several times, and thousands of victims say the same."""
+    return any(re.search(form.pattern, words) for form in forms)
+
+
+def _has_ended_otherwise(found: Observation, rest: Rest) -> bool:
     """Its process came as far as to lose a peer, or raised an exception that nobody caught."""
     if any(line > end_of(found) + 1 for line in rest.lost_peers):
         return True
     if not found.event.block or _is_dying(found, rest):
         return False
     return any(line > end_of(found) for line in rest.ends)
+
+
+def _was_ended_by_a_signal(found: Observation, rank: Rank) -> bool:
+    """Somebody saw its process end by a signal that no exception sends, and not for memory."""
+    ending = rank.exit
+    if ending is None or ending.signal is None or ending.stopped:
+        return False
+    return ending.signal not in CRASH_SIGNALS and not found.category.startswith("memory")
 
 
 def _is_dying(found: Observation, rest: Rest) -> bool:
@@ -145,7 +166,7 @@ def _is_dying(found: Observation, rest: Rest) -> bool:
     return not any(begun < line < found.event.line for line in alive)
 
 
-def _was_caught(found: Observation) -> bool:
+def was_caught(found: Observation) -> bool:
     """By the main thread, outside a reader, so that it is over."""
     if found.ends_process or found.event.role != "cause" or "thread" in found.event.fields:
         return False
@@ -153,17 +174,17 @@ def _was_caught(found: Observation) -> bool:
 
 
 def signs_after(found: Observation, rank: Rank) -> list[int]:
-    """Lines below it that a living process writes: steps, and lines as before."""
+    """Lines below an error that a living process writes: steps, and lines as before."""
     steps = [step.line for step in steps_after(found, rank.progress)]
-    ordinary = [line for line in rank.ordinary if line > last_told(found)]
+    ordinary = [line for line in rank.ordinary if line > last_line_about(found)]
     if found.ends_process and len(ordinary) < LOOKS_FINAL:
         ordinary = []
     return sorted({*steps, *ordinary})
 
 
 def steps_after(found: Observation, progress: Sequence[Progress]) -> list[Progress]:
-    """Steps told below it."""
-    end = last_told(found)
+    """Steps in the log below an error."""
+    end = last_line_about(found)
     return [step for step in progress if step.line > end]
 
 
@@ -190,7 +211,7 @@ def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) 
     """A reader that dies may only end its epoch early: after that a model is saved as ever."""
     if found.category.partition(".")[0] == "data":
         return False
-    end = last_told(found)
+    end = last_line_about(found)
     for sign in milestones:
         least = end + FAREWELL if sign.says("model-saved") else end
         if sign.file == found.file and max(sign.event.line, sign.event.last_seen) > least:
@@ -200,12 +221,13 @@ def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) 
 
 def _came_to_its_end(found: Observation, rest: Rest) -> bool:
     """Below it stands that training is done, and nothing else that looks bad."""
-    below = last_told(found) < rest.rank.last_line
-    return rest.ends_well and below and max(rest.trouble) <= end_of(found)
+    if last_line_about(found) >= rest.rank.last_line or max(rest.trouble) > end_of(found):
+        return False
+    return tells_its_end(rest.rank, rest.finishes)
 
 
 def tells_its_end(rank: Rank, finishes: Sequence[Format]) -> bool:
-    """Its last line says that training is done."""
+    """Whether the last line of a log says that training is done."""
     last = rank.tail[-1] if rank.tail and not rank.mixed else ""
     return bool(last) and any(re.search(form.pattern, last) for form in finishes)
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from itertools import pairwise
-from statistics import median
 
-from pdtriage.model import Progress, Rank, Text
+from pdtriage.hang.rhythm import rhythm_of
+from pdtriage.model import Rank, Text
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
@@ -35,36 +34,17 @@ def still_grows(evidence: RunEvidence) -> bool:
     facts = evidence.facts
     if facts.seen_at is None or facts.writers_gone:
         return False
-    rank = _furthest(_spoken(evidence))
+    rank = _furthest(_readings_with_lines(evidence))
     rhythm = rhythm_of(rank.progress) if rank else None
     if rank is None or rhythm is None:
         return False
-    ages = [facts.seen_at - time for time in _grown_at(evidence)]
+    ages = [facts.seen_at - time for time in _modification_times(evidence)]
     return bool(ages) and min(ages) <= max(PATIENCE * rhythm, LEAST_SILENCE)
-
-
-def rhythm_of(progress: Sequence[Progress]) -> float | None:
-    """Seconds from one line that tells a step to the next, at the pace of the whole log.
-
-    Only some of these lines are known; the last two are neighbours.
-    """
-    paces = [
-        (later.time - earlier.time) / (later.step - earlier.step)
-        for earlier, later in pairwise(progress)
-        if later.time is not None
-        and earlier.time is not None
-        and later.step > earlier.step
-        and later.epoch == earlier.epoch
-        and later.time > earlier.time
-    ]
-    if not paces or progress[-1].step <= progress[-2].step:
-        return None
-    return median(paces) * (progress[-1].step - progress[-2].step)
 
 
 def notes_on_open_end(evidence: RunEvidence) -> tuple[Text, ...]:
     """The sentences a person needs where no log says how the run ended."""
-    spoken = _spoken(evidence)
+    spoken = _readings_with_lines(evidence)
     rank = _furthest(spoken)
     if rank is None or any(r.stopped or r.ended_well or not r.quiet for r in spoken):
         return ()
@@ -81,7 +61,7 @@ def notes_on_open_end(evidence: RunEvidence) -> tuple[Text, ...]:
     return (Text(f"{en}.", f"{zh}。"), wording.WHAT_TELLS_AN_END)
 
 
-def _spoken(evidence: RunEvidence) -> list[RankReading]:
+def _readings_with_lines(evidence: RunEvidence) -> list[RankReading]:
     return [reading for reading in evidence.readings if reading.rank.lines]
 
 
@@ -89,11 +69,11 @@ def _furthest(spoken: Sequence[RankReading]) -> Rank | None:
     return max(spoken, key=lambda r: r.position).rank if spoken else None
 
 
-def _grown_at(evidence: RunEvidence) -> list[float]:
+def _modification_times(evidence: RunEvidence) -> list[float]:
     """When its files changed last; a copy is younger than the lines in it."""
     return [
         rank.modified
-        for rank in (reading.rank for reading in _spoken(evidence))
+        for rank in (reading.rank for reading in _readings_with_lines(evidence))
         if rank.modified is not None
         and rank.last_time is not None
         and _is_one_moment(rank.modified, rank.last_time)
@@ -127,7 +107,7 @@ def _when(time: float) -> Text:
         moment = datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
     except (OverflowError, ValueError, OSError):  # a stamp no calendar holds
         moment = "?"
-    return wording.last_time_told(moment)
+    return wording.last_time_in_logs(moment)
 
 
 def _rhythm(rank: Rank) -> Text | None:
@@ -137,5 +117,5 @@ def _rhythm(rank: Rank) -> Text | None:
 
 def _silence(evidence: RunEvidence) -> Text | None:
     """How long nobody has written; a copy does not tell."""
-    seen, grown = evidence.facts.seen_at, _grown_at(evidence)
+    seen, grown = evidence.facts.seen_at, _modification_times(evidence)
     return wording.silent_for(max(0.0, seen - max(grown))) if seen and grown else None

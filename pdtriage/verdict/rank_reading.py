@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -18,7 +19,6 @@ from pdtriage.verdict.life import (
     is_survived,
     may_take_effect_later,
     milestones_in,
-    tells_its_end,
 )
 
 NEAR = 40
@@ -43,7 +43,7 @@ class Observation(NamedTuple):
 
     @property
     def title(self) -> Text:
-        return title_with(self.signature, self.event.fields)
+        return title_with(self.signature, {**self.event.fields, "message": self.event.text})
 
     @property
     def where(self) -> tuple[str, int]:
@@ -125,6 +125,12 @@ class RankReading(NamedTuple):
         return bool(self.ended or (self.rank.exit and self.rank.exit.code == 0))
 
 
+def has_words_behind_steps(reading: RankReading) -> bool:
+    """It said something after its last step: of an evaluation, say, or that it is done."""
+    steps = reading.rank.progress
+    return bool(steps) and reading.rank.last_line > steps[-1].line
+
+
 _made = maker(RankReading)
 _NOTHING_TOLD = ((), (), (), (), (), (), (), (), None, None, None)
 
@@ -138,7 +144,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         for file, event in rank.events
         if event.signature in knowledge.signatures
     ]
-    stopped = _stopped([f for f in known if f.event.role == "victim"], rank)
+    stopped = _proof_of_stop([f for f in known if f.event.role == "victim"], rank)
     context = tuple([f for f in known if f.event.role == "context" and f.event.category])
     ended = _good_end(known)
     done = _training_done(known, rank)
@@ -152,14 +158,14 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     lost = [f.event.line for f in telling if f.signature.points == "peer"]
     ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
     dying = [f.event.line for f in telling if f.event.final and not f.event.block]
-    ends_well = tells_its_end(rank, knowledge.finishes)
-    recoveries = knowledge.recoveries
-    rest = Rest(rank, milestones, trouble, ends_well, lost, ends, dying, recoveries)
+    finishes, recoveries = knowledge.finishes, knowledge.recoveries
+    rest = Rest(rank, milestones, trouble, finishes, lost, ends, dying, recoveries)
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
-    causes = [f for f in alive if f.event.role == "cause"]
+    inner = tuple([f for f in alive if f.signature.points == "earlier"])
+    causes = [f for f in alive if f.event.role == "cause" and not _is_of_a_handler(f, inner)]
     survived = _without(telling, unsurvived)
 
     def is_over(found: Observation) -> bool:
@@ -167,9 +173,9 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
 
     return RankReading(
         rank,
-        causes=tuple(_first_failure(_after_symptoms(causes, symptoms))),
+        causes=tuple(_first_failure(_after_symptoms(causes, symptoms, _signs_of_life(rest)))),
         symptoms=symptoms,
-        inner=tuple([f for f in alive if f.signature.points == "earlier"]),
+        inner=inner,
         explained=tuple(_without(unsurvived, alive)),
         context=context,
         survived=tuple([f for f in survived if f.event.role == "cause" and not is_over(f)]),
@@ -199,7 +205,7 @@ def _training_done(known: Sequence[Observation], rank: Rank) -> Observation | No
     return None if any(f.where > said[-1].where for f in trouble) else said[-1]
 
 
-def _stopped(said: Sequence[Observation], rank: Rank) -> Observation | None:
+def _proof_of_stop(said: Sequence[Observation], rank: Rank) -> Observation | None:
     """The proof that somebody else stopped it; the best one names who.
 
     A process that stops its readers, or goes on after that, is not stopped itself.
@@ -246,19 +252,19 @@ def _often_enough(found: list[Observation], rank: Rank) -> list[Observation]:
         return found
     counts: dict[tuple[str, str], int] = {}
     for f in found:
-        counts[_repeated(f)] = counts.get(_repeated(f), 0) + f.event.count
+        counts[_repetition_key(f)] = counts.get(_repetition_key(f), 0) + f.event.count
     last_words = " ".join(rank.tail[-LAST_WORDS:])
     kept = []
     for f in found:
         wanted = f.signature.repeats
         if wanted > 2 and not rank.progress and any(w in last_words for w in f.signature.literals):
             wanted = max(2, wanted // 2)
-        if counts[_repeated(f)] >= wanted:
+        if counts[_repetition_key(f)] >= wanted:
             kept.append(f)
     return kept or [f for f in found if _ends_on_nan(f, rank)]
 
 
-def _repeated(found: Observation) -> tuple[str, str]:
+def _repetition_key(found: Observation) -> tuple[str, str]:
     """What has to come again: of several peers each may be late once."""
     fields = found.event.fields
     return found.event.signature, fields.get("peer_addr") or fields.get("peer_rank", "")
@@ -282,7 +288,7 @@ def _not_survived(
     if len(dead) == len(found):
         return dead
     caught = [f for f in _without(found, dead) if f.event.block]
-    dead = [d for d in dead if not _lived_to_catch(d, caught)]
+    dead = [d for d in dead if not _has_lived_to_catch(d, caught)]
     for f in _without(found, dead):
         follows = [] if is_outlived(f) else [d for d in dead if d.where > f.where]
         if any(knowledge.explains(f.event.signature, d.event.signature) for d in follows):
@@ -292,7 +298,7 @@ def _not_survived(
     return _without(found, _without(found, dead))
 
 
-def _lived_to_catch(found: Observation, caught: Sequence[Observation]) -> bool:
+def _has_lived_to_catch(found: Observation, caught: Sequence[Observation]) -> bool:
     """A later exception was survived: so was this one, which ended nothing by itself."""
     if not found.event.block or found.ends_process or may_take_effect_later(found):
         return False
@@ -300,7 +306,7 @@ def _lived_to_catch(found: Observation, caught: Sequence[Observation]) -> bool:
 
 
 def without_outlived(reading: RankReading, outlived: Sequence[Observation]) -> RankReading:
-    """The same where other ranks show that it went on after these."""
+    """A reading without errors that the rank went on after, as other ranks show."""
     return reading._replace(
         causes=tuple(_without([*reading.causes], outlived)),
         symptoms=tuple(_without([*reading.symptoms], outlived)),
@@ -344,8 +350,29 @@ def _before_interruption(found: list[Observation]) -> list[Observation]:
     return _without(found, followed)
 
 
+def _is_of_a_handler(cause: Observation, hints: Sequence[Observation]) -> bool:
+    """It was raised, and says nothing of its own, while a hint at something earlier was handled."""
+    own = cause.event
+    return cause.signature.generic and any(
+        own.block and hint.event.block == own.block and hint.where < cause.where for hint in hints
+    )
+
+
+def _signs_of_life(rest: Rest) -> list[int]:
+    """Lines that only a living process writes."""
+    steps = [step.line for step in rest.rank.progress]
+    return sorted([*steps, *rest.rank.ordinary, *(f.event.line for f in rest.milestones)])
+
+
+def _lived_between(symptom: Observation, cause: Observation, life: Sequence[int]) -> bool:
+    """What a thread met, its process went on after: what ended that later is another matter."""
+    begin = cause.event.first_line or cause.event.line
+    after = bisect_right(life, symptom.event.last_seen)
+    return after < len(life) and life[after] < begin
+
+
 def _after_symptoms(
-    causes: Sequence[Observation], symptoms: Sequence[Observation]
+    causes: Sequence[Observation], symptoms: Sequence[Observation], life: Sequence[int]
 ) -> list[Observation]:
     """A general cause (an abort, a bare exception) right after a symptom only ends it."""
     return [
@@ -359,6 +386,7 @@ def _after_symptoms(
                     (s.event.block and s.event.block == cause.event.block)
                     or 0 <= cause.event.line - s.event.last_seen <= NEAR
                 )
+                and not _lived_between(s, cause, life)
                 for s in symptoms
             )
         )
@@ -379,7 +407,15 @@ def _first_failure(causes: list[Observation]) -> list[Observation]:
     while chosen > 0 and _together(clusters[chosen - 1][-1], clusters[chosen][0], FAR):
         chosen -= 1
     rest = [cause for cluster in clusters[chosen + 1 :] for cause in cluster]
-    first = sorted(clusters[chosen], key=lambda f: (f.signature.generic, _is_group(f), f.where))
+    ended = any(f.ends_process and f.category != "code.crash" for f in clusters[chosen])
+
+    def rank_of(found: Observation) -> tuple[object, ...]:
+        # The main program ended by an exception of its own, and no reader of data had died.
+        is_reader = found.category.startswith("data")
+        aside = ended and not is_reader and "thread" in found.event.fields
+        return found.signature.generic, aside, _is_group(found), found.where
+
+    first = sorted(clusters[chosen], key=rank_of)
     return first + rest
 
 

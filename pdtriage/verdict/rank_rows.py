@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
-from math import inf
+from itertools import chain, islice, pairwise
+from math import inf, isfinite
 
 from pdtriage.model import (
     Event,
@@ -18,8 +18,8 @@ from pdtriage.model import (
     Text,
     VerdictWord,
 )
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.fast_namedtuple import maker
-from pdtriage.verdict import wording
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
@@ -31,14 +31,19 @@ MOST_LANES = 4096
 STARTED = Text("started", "启动")
 FIRST = Text("the first time in its log", "日志中最早的时间")
 
-Lane = tuple[tuple[tuple[float, int], ...], tuple[Moment, ...]]
-"""Some of its steps with their times, and what happened to it."""
-EMPTY_LANE: Lane = ((), ())
+MOST_OF_COURSE = 60
+"""Points of a curve, in a small job."""
+
+Pace = tuple[tuple[float, float], ...]
+Losses = tuple[tuple[float | None, int, float | None], ...]
+Lane = tuple[tuple[tuple[float, int], ...], tuple[Moment, ...], Pace, Losses]
+"""Some of its steps with their times, what happened to it, how fast it went, its losses."""
+EMPTY_LANE: Lane = ((), (), (), ())
 _new_row = maker(RankRow)
 
 
 def rank_rows(judgement: Judgement) -> tuple[RankRow, ...]:
-    """In the order of the readings; made only for the run that is reported on."""
+    """A row of the report for every rank of the run that is reported on."""
     readings, verdict = judgement.readings, judgement.verdict
     guilty = {(cause.role, rank) for cause in judgement.causes for rank in cause.ranks}
     suffered = {(role, rank, local) for rank, role, _, _, _, local in judgement.victims}
@@ -111,7 +116,7 @@ def _lanes_of(readings: Sequence[RankReading], statuses: Sequence[RankStatus]) -
     broken = _first_failure(readings)
     lanes = [EMPTY_LANE] * len(readings)
     for place in _drawn(statuses):
-        lanes[place] = _lane(readings[place], most, broken)
+        lanes[place] = _lane(readings[place], most, min(MOST_OF_COURSE, share), broken)
     return lanes
 
 
@@ -128,7 +133,7 @@ def ending(exit_: Exit) -> Text:
     """How a process ended, by its parent's word."""
     if exit_.signal is None:
         return Text(f"exited with code {exit_.code}", f"以退出码 {exit_.code} 结束")
-    name = wording.signal_name(exit_.signal)
+    name = signal_name(exit_.signal)
     return Text(f"ended by {name}", f"被 {name} 终止")
 
 
@@ -139,13 +144,14 @@ def _first_failure(readings: Sequence[RankReading]) -> float | None:
     return min((e.time for e in failed if e.time is not None), default=None)
 
 
-def _lane(reading: RankReading, most: int, broken: float | None) -> Lane:
+def _lane(reading: RankReading, most: int, points: int, broken: float | None) -> Lane:
     course = _Course(reading.rank, broken)
     samples = _samples(reading.rank.progress, course, most)
     moments = _moments(reading, course)
     if len(moments) > 1:
         moments = [*dict.fromkeys(sorted(moments, key=_order))]
-    return tuple(samples), tuple(moments)
+    steps = reading.rank.progress
+    return tuple(samples), tuple(moments), pace_of(steps, points), losses_of(steps, points)
 
 
 def _order(moment: Moment) -> tuple[bool, float, bool]:
@@ -159,7 +165,7 @@ def _moments(reading: RankReading, course: _Course) -> list[Moment]:
     start, how = (rank.started, STARTED) if rank.started is not None else (rank.first_time, FIRST)
     if start is not None:
         moments.append(Moment(start, rank.rank, "start", how, rank.role))
-    for kind, found in _happened(reading):
+    for kind, found in _events_by_kind(reading):
         time, about = course.time_of(found.event)
         moments.append(Moment(time, rank.rank, kind, _title_of(found), rank.role, about))
     if ended and (ended.code is not None or ended.signal is not None):
@@ -167,7 +173,7 @@ def _moments(reading: RankReading, course: _Course) -> list[Moment]:
     return moments
 
 
-def _happened(reading: RankReading) -> list[tuple[str, Observation]]:
+def _events_by_kind(reading: RankReading) -> list[tuple[str, Observation]]:
     """What was survived, or only supports a cause, is a warning."""
     if not any(reading[1:]):
         return []
@@ -212,6 +218,41 @@ def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tupl
     return placed
 
 
+def pace_of(steps: Sequence[Progress], most: int) -> Pace:
+    """Steps per second between steps whose times are told; where a counter begins anew, nothing."""
+    timed = _evenly([step for step in steps if step.time is not None], most + 1)
+    rates = []
+    for earlier, later in pairwise(timed):
+        took = (later.time or 0.0) - (earlier.time or 0.0)
+        made = later.step - earlier.step
+        if later.epoch == (earlier.epoch or 0) + 1 and later.total == earlier.total:
+            made += earlier.total or 0  # of those that count anew in every epoch
+        if took > 0 and made > 0:
+            rates.append((later.time or 0.0, float(f"{made / took:.4g}")))
+    return tuple(rates)
+
+
+def losses_of(steps: Sequence[Progress], most: int) -> Losses:
+    """The losses that step lines name; the first that is no number any more is among them."""
+    told = [step for step in steps if step.loss is not None]
+    kept = _evenly(told, most - 1)
+    lost = next((step for step in told if not isfinite(step.loss or 0.0)), None)
+    if lost is not None and lost not in kept:
+        kept = sorted([*kept, lost])
+    return tuple(
+        (step.time, step.step, step.loss if step.loss is None or isfinite(step.loss) else None)
+        for step in kept
+    )
+
+
+def _evenly(steps: Sequence[Progress], most: int) -> list[Progress]:
+    """At most so many, the first and the last among them, however few there is room for."""
+    last, most = len(steps) - 1, max(2, most)
+    if last < most:
+        return list(steps)
+    return [steps[last * place // (most - 1)] for place in range(most)]
+
+
 class _Course:
     """Places of one log and when it came there; looked for only where something has no time.
 
@@ -230,10 +271,10 @@ class _Course:
         between two that are."""
         if self._known is None:
             alone = len(self._rank.files) == 1 and not self._rank.mixed
-            self._known = _between(self._recorded()) if alone else {}
+            self._known = _interpolate(self._recorded_times()) if alone else {}
         return self._known
 
-    def _recorded(self) -> dict[int, float | None]:
+    def _recorded_times(self) -> dict[int, float | None]:
         """By offset the time of all that was said, and of the beginning and the end."""
         rank = self._rank
         told = {event.offset: event.time for _, event in rank.events} if rank.events else {}
@@ -246,10 +287,10 @@ class _Course:
                 told[first] = rank.first_time if rank.started is None else rank.started
         last = rank.last_offset
         if last and told.get(last) is None:
-            told[last] = self._ended()
+            told[last] = self._end_time()
         return told
 
-    def _ended(self) -> float | None:
+    def _end_time(self) -> float | None:
         rank = self._rank
         ended = rank.exit.time if rank.exit and rank.exit.time is not None else rank.last_time
         if ended is not None and self._broken is not None and rank.exit and rank.exit.stopped:
@@ -269,7 +310,7 @@ class _Course:
         return known[first if event.offset < first else last], True
 
 
-def _between(told: dict[int, float | None]) -> dict[int, float]:
+def _interpolate(told: dict[int, float | None]) -> dict[int, float]:
     """Places with their times; those without one where they lie between two that have one."""
     known: dict[int, float] = {}
     waiting: list[int] = []

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pdtriage.model import Frame, Rank, Text
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.rank_reading import Observation, RankReading
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class More(TypedDict, total=False):
+        """Fields of `Suspect` that a rule knows besides."""
+
+        certain: bool
+        accusers: tuple[int, ...]
+        position: tuple[int, int]
+        last_words: tuple[Rank, ...]
+        role: str
+        host: str | None
+        fields: Mapping[str, str]
+        first_to_fail: bool
+        told: str
+        frame: Frame | None
+        named: tuple[int, ...]
+
 
 CONSEQUENCES = ("comm.timeout", "comm.peer", "comm.init", "comm.backend", "external.kill")
 """Categories that often only follow from another rank's failure."""
@@ -18,7 +38,11 @@ SIGTERM = 15
 
 
 class Suspect(NamedTuple):
-    """One process, or the launcher, and what speaks against it."""
+    """One process, or the launcher, and what speaks against it.
+
+    Rules make them whole, by the functions below; what other evidence adds to one that is made
+    (`because`, `supported_by`, `explained_by`, `with_named`) gives another one.
+    """
 
     signature: str
     category: str
@@ -51,6 +75,28 @@ class Suspect(NamedTuple):
         """The same with more reasons."""
         certain = self.certain if certain is None else certain
         return self._replace(why=(*self.why, *why), certain=certain)
+
+    def supported_by(self, *lines: Observation) -> Suspect:
+        """The same with lines of others before those that speak of it already."""
+        return self._replace(support=(*lines, *self.support))
+
+    def supported_last_by(self, line: Observation) -> Suspect:
+        """The same with a line that says less than the others."""
+        return self._replace(support=(*self.support, line))
+
+    def explained_by(self, signature: str, category: str, *lines: Observation) -> Suspect:
+        """The same process, of which these lines of others say what became of it."""
+        return self.supported_by(*lines)._replace(signature=signature, category=category)
+
+    def explained_by_line(self, found: Observation) -> Suspect:
+        """The same process, whose own words only follow from what this line tells."""
+        own = [self.found] if self.found else []
+        known = self.explained_by(found.signature.id, found.category, *own)
+        return known._replace(found=found, fields=dict(found.event.fields))
+
+    def with_named(self, ranks: tuple[int, ...]) -> Suspect:
+        """The same; the launcher names these."""
+        return self._replace(named=ranks)
 
     @property
     def is_consequence(self) -> bool:
@@ -115,28 +161,31 @@ class Suspect(NamedTuple):
 
 
 def silent_suspect(
-    signature: str, category: str, rank: Rank | None, support: Iterable[Observation], *why: Text
+    signature: str,
+    category: str,
+    rank: Rank | None,
+    support: Iterable[Observation],
+    *why: Text,
+    **more: Unpack[More],
 ) -> Suspect:
     """One that says nothing itself; `support` are the lines of others about it."""
-    if rank is None:
-        return Suspect(signature, category, support=(*support,), why=why)
-    return Suspect(
-        signature,
-        category,
-        rank,
-        support=(*support,),
-        why=why,
-        last_words=(rank,),
-        role=rank.role,
-        host=rank.host,
-    )
+    known: dict[str, Any] = {}
+    if rank is not None:
+        known = {"last_words": (rank,), "role": rank.role, "host": rank.host}
+    known |= more
+    return Suspect(signature, category, rank, support=(*support,), why=why, **known)
 
 
 def launcher_suspect(
-    signature: str, category: str, support: Iterable[Observation], *why: Text
+    signature: str,
+    category: str,
+    support: Iterable[Observation],
+    *why: Text,
+    **more: Unpack[More],
 ) -> Suspect:
     """The launcher, or whoever called it."""
-    return Suspect(signature, category, support=(*support,), why=why, role="launcher")
+    more.setdefault("role", "launcher")
+    return silent_suspect(signature, category, None, support, *why, **more)
 
 
 def speaking_suspect(
@@ -144,25 +193,17 @@ def speaking_suspect(
     rank: Rank | None,
     support: Iterable[Observation],
     *why: Text,
-    accusers: tuple[int, ...] = (),
-    position: tuple[int, int] = (-1, -1),
-    last_words: tuple[Rank, ...] = (),
+    category: str | None = None,
+    **more: Unpack[More],
 ) -> Suspect:
     """One judged by a single line: of its own log, or what others print about it."""
-    return Suspect(
-        found.event.signature,
-        found.category,
-        rank,
-        found,
-        support=(*support,),
-        why=why,
-        accusers=accusers,
-        position=position,
-        last_words=last_words,
-        role=rank.role if rank else "worker",
-        host=rank.host if rank else None,
-        fields=dict(found.event.fields),
-    )
+    known: dict[str, Any] = {"fields": dict(found.event.fields)}
+    if rank is not None:
+        known |= {"role": rank.role, "host": rank.host}
+    known |= more
+    signature = found.event.signature
+    category = found.category if category is None else category
+    return Suspect(signature, category, rank, found, (*support,), why, **known)
 
 
 def own_suspects(evidence: RunEvidence) -> list[Suspect]:
@@ -203,11 +244,23 @@ def by_own_words(
     )
 
 
-def by_hint(reading: RankReading) -> Suspect:
+def by_hint(
+    reading: RankReading,
+    support: Iterable[Observation] = (),
+    *why: Text,
+    accusers: tuple[int, ...] = (),
+) -> Suspect:
     """A rank that says what broke it and not why: that came earlier, and is not in its log."""
     first, *others = reading.inner
-    rank = reading.rank
-    return speaking_suspect(first, rank, others[:2], position=reading.position, last_words=(rank,))
+    return speaking_suspect(
+        first,
+        reading.rank,
+        [*others[:2], *support],
+        *why,
+        accusers=accusers,
+        position=reading.position,
+        last_words=(reading.rank,),
+    )
 
 
 def _near(primary: Observation, reading: RankReading) -> list[Observation]:

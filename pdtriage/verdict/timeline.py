@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.knowledge.slots import title_with
 from pdtriage.model import Moment, RunFacts, Text
+from pdtriage.verdict.fingerprint import shape
+from pdtriage.verdict.host_clocks import clock_offsets
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import RankReading
 from pdtriage.verdict.rank_rows import ending
 
 MOST = 40
 Place = tuple[str, int]
+Who = tuple[str, int | None]
 OF_A_KIND = 8
 """Of a thousand ranks that say the same, the first few are shown; each has its lane besides."""
 
@@ -32,9 +35,15 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
         if cause.role == "launcher"
         for line in cause.evidence
     }
+    guilty: set[Who] = {
+        (cause.role, rank) for cause in judgement.causes for rank in cause.ranks[:OF_A_KIND]
+    }
+    culprits = _places_of(judgement)
+    offsets = clock_offsets(judgement.readings, culprits)
     for reading in judgement.readings:
         if not reading.quiet or reading.survived or reading.stopped or reading.rank.exit:
-            moments.extend(_seen_of(reading, blamed, launchers))
+            seen = _moments_of(reading, blamed, launchers)
+            moments.extend(_corrected(seen, offsets.get(reading.rank.host or "", 0.0)))
     for _, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
         if signature and "milestone" in signature.says:
@@ -43,14 +52,58 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
                     event.time, None, "launcher", title_with(signature, event.fields), "launcher"
                 )
             )
-    moments = list(dict.fromkeys(moments))
-    guilty: set[tuple[str, int | None]] = {
-        (cause.role, rank) for cause in judgement.causes for rank in cause.ranks[:OF_A_KIND]
+    moments = _with_the_culprit(list(dict.fromkeys(moments)), judgement, culprits)
+    first: set[Who] = {
+        (cause.role, rank) for cause in judgement.causes[:1] for rank in cause.ranks[:OF_A_KIND]
     }
-    return _telling(sorted(moments, key=_order(moments, guilty)), guilty)
+    return _telling(_cause_first(_by_time(moments, guilty), first), guilty)
 
 
-def _seen_of(reading: RankReading, blamed: set[Place], launchers: set[Place]) -> Iterator[Moment]:
+def _places_of(judgement: Judgement) -> list[int]:
+    """Which readings are of those whom the first cause blames."""
+    blamed = {(cause.role, rank) for cause in judgement.causes[:1] for rank in cause.ranks}
+    ranks = [reading.rank for reading in judgement.readings]
+    return [n for n, rank in enumerate(ranks) if (rank.role, rank.rank) in blamed]
+
+
+def _corrected(moments: Iterable[Moment], offset: float) -> Iterator[Moment]:
+    """By the culprit's clock, and marked, where the clock of that host is known to differ."""
+    for moment in moments:
+        is_own = moment.t is not None and moment.role != "launcher"
+        if offset and is_own and moment.t is not None:
+            moment = moment._replace(t=moment.t - offset, about=True)
+        yield moment
+
+
+def _with_the_culprit(
+    moments: list[Moment], judgement: Judgement, culprits: Iterable[int]
+) -> list[Moment]:
+    """Who ended without a word has an end, too: not before its last line."""
+    for place in culprits:
+        rank = judgement.readings[place].rank
+        if not any((m.role, m.rank) == (rank.role, rank.rank) for m in moments):
+            title = judgement.causes[0].title
+            moments.append(Moment(rank.last_time, rank.rank, "error", title, rank.role, True))
+            break
+    return moments
+
+
+def with_moments(timeline: tuple[Moment, ...], more: Iterable[Moment]) -> tuple[Moment, ...]:
+    """With others that somebody else saw, each before the first that is known to be later."""
+    moments = list(timeline)
+    for one in more:
+        later = [
+            place
+            for place, moment in enumerate(moments)
+            if one.t is not None and moment.t is not None and moment.t > one.t
+        ]
+        moments.insert(later[0] if later else len(moments), one)
+    return tuple(moments)
+
+
+def _moments_of(
+    reading: RankReading, blamed: set[Place], launchers: set[Place]
+) -> Iterator[Moment]:
     """What one rank says of its end, and how its parent saw it.
 
     What the report blames is told even where the rank went on after it for a while; what a
@@ -78,20 +131,19 @@ def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) ->
         return tuple(moments)
     guilty = {*guilty, ("launcher", None)}
     chosen = [place for place, m in enumerate(moments) if (m.role, m.rank) in guilty][:MOST]
-    seen: Counter[tuple[str, Text]] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
     for place, moment in enumerate(moments):
         if len(chosen) == MOST:
             break
-        seen[moment.kind, moment.text] += 1
-        if place not in chosen and seen[moment.kind, moment.text] <= OF_A_KIND:
+        alike = moment.kind, shape(moment.text.en)
+        seen[alike] += 1
+        if place not in chosen and seen[alike] <= OF_A_KIND:
             chosen.append(place)
     return tuple(moments[place] for place in sorted(chosen))
 
 
-def _order(
-    moments: list[Moment], guilty: set[tuple[str, int | None]]
-) -> Callable[[Moment], tuple[bool, float, bool, bool]]:
-    """By time; what a rank said without a time stands before its death, where that is known.
+def _by_time(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
+    """In the order of time; what a rank said without one stands before its death, if that is known.
 
     The error of a culprit stands before all that it led to.
     """
@@ -105,7 +157,30 @@ def _order(
         time = first if caused else deaths.get(who) if moment.t is None else moment.t
         return time is None, time or 0.0, moment.t is not None, not caused
 
-    return key
+    return sorted(moments, key=key)
+
+
+def _cause_first(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
+    """With what the culprit did first before all that others say of it.
+
+    Its parent may have seen it later than those who were connected to it, and its own clock may
+    be behind theirs; its time is then theirs, and marked.
+    """
+    effects = [n for n, m in enumerate(moments) if _is_effect(m, guilty)]
+    own = [n for n, m in enumerate(moments) if (m.role, m.rank) in guilty and m.kind != "start"]
+    if not effects or not own or own[0] < effects[0]:
+        return moments
+    cause, effect = moments.pop(own[0]), moments[effects[0]]
+    if effect.t is not None and (cause.t is None or cause.t > effect.t):
+        cause = cause._replace(t=effect.t, about=True)
+    elif effect.t is None:
+        cause = cause._replace(t=None)
+    moments.insert(effects[0], cause)
+    return moments
+
+
+def _is_effect(moment: Moment, guilty: set[Who]) -> bool:
+    return moment.kind in _FALLS and (moment.role, moment.rank) not in guilty
 
 
 _FALLS = ("symptom", "signal", "exit")

@@ -28,10 +28,20 @@ def victims_of(
     victims = []
     for reading in others:
         reason = _reason(reading, launchers.get(id(reading)))
+        if reason == "collateral" and _had_finished(reading, evidence):
+            continue
         if reason is not None:
             role, number, local, _, host = reading.rank[:5]
             victims.append(_made((number, role, host, reason, because_of, local)))
     return tuple(victims)
+
+
+def _had_finished(reading: RankReading, evidence: RunEvidence) -> bool:
+    """It had done all its work, whatever became of the others: it says so, or told its last step
+    (which some count from 0) and not a word after that."""
+    last = reading.rank.progress[-1] if reading.rank.progress else None
+    at_the_end = last is not None and last.total is not None and last.step + 1 >= last.total
+    return evidence.says_finished(reading) or (at_the_end and reading.quiet)
 
 
 def _bystanders(

@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from pdtriage.model import Event, Exit, Text
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.number_spans import spans
 
 MOST_HOSTS = 4
 MOST_SPANS = 16
 """A longer list of ranks says less than how many there are."""
-SIGNAL_NAMES = {
-    1: "SIGHUP",
-    2: "SIGINT",
-    3: "SIGQUIT",
-    4: "SIGILL",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    9: "SIGKILL",
-    11: "SIGSEGV",
-    13: "SIGPIPE",
-    15: "SIGTERM",
-}
-
 DIED_FIRST = Text("the launcher saw it die first", "启动器看到它最先退出")
 FAILED_FIRST = Text("the launcher saw nobody fail before it", "启动器未看到有进程在它之前失败")
-ONLY_PROCESS = Text("it is the only process of the job", "作业只有这一个进程")
+ONLY_PROCESS = Text("it is the only process of the job", "任务只有这一个进程")
 ONLY_LOG = Text("its log is the only one here", "此处只有它的日志")
 LAUNCHER_ITSELF = Text("the launcher itself ended with it", "启动器自身因此退出")
 OWN_ERROR = Text("its own log ends with this error", "其日志以该错误结束")
@@ -42,6 +29,19 @@ SEVERAL_SUSPECTS = Text(
 ONLY_QUIET_ONE = Text(
     "the others lost a peer, and it is the only one whose log is silent about that",
     "其他 rank 都报告失去对端，只有它的日志没有任何相关信息",
+)
+LEFT_BEHIND = Text(
+    "the others had got further and ended, and it stood still for long before it was stopped",
+    "其他 rank 走得更远并已结束，而它在被停止之前早已停滞",
+)
+LAST_WORD_IS_AN_ERROR = Text(
+    "its log ends with an error, and all the others got further",
+    "其日志以一条错误结束，而其他 rank 都走得更远",
+)
+OTHERS_LOST_WORKERS = Text(
+    "loader workers of all the others ended, as they do when a launcher stops a job, and it says "
+    "nothing of that",
+    "其他 rank 的数据子进程都退出了（启动器停止任务时就是这样），而它对此没有任何记录",
 )
 SILENT = Text("its log stops without an error", "其日志没有任何报错就中断了")
 TRACEBACK_MISSING = Text(
@@ -104,8 +104,8 @@ WHAT_TELLS_AN_END = Text(
     "it may still run, have ended or been killed without a word, or hang: `pdtriage watch LOG_DIR` "
     "shows whether the logs grow and who writes them, and a job started with `pdtriage run` "
     "leaves a record of how every process ended (more: `pdtriage explain verdict.cut-short`)",
-    "作业可能仍在运行、已无声结束或被杀死，也可能挂起：`pdtriage watch 日志目录` "
-    "可看出日志是否增长、由谁写入；用 `pdtriage run` 启动的作业会记录每个进程如何结束"
+    "任务可能仍在运行、已无声结束或被杀死，也可能卡住：`pdtriage watch 日志目录` "
+    "可看出日志是否增长、由谁写入；用 `pdtriage run` 启动的任务会记录每个进程如何结束"
     "（更多说明：`pdtriage explain verdict.cut-short`）",
 )
 STOPPED_WITH_PEERS = Text(
@@ -123,7 +123,7 @@ ALL_STOPPED = Text(
 )
 ONLY_VICTIMS = Text(
     "whoever speaks here was stopped with SIGTERM, and not all logs of the job are here",
-    "此处有日志的进程都是被 SIGTERM 终止的，而作业的日志并不齐全",
+    "此处有日志的进程都是被 SIGTERM 终止的，而任务的日志并不齐全",
 )
 NOT_STOPPED = Text(
     "the others were stopped with SIGTERM and it was not: it seems to have ended before",
@@ -136,7 +136,7 @@ NO_SHARED_MEMORY = Text(
 )
 SAID_BY_RUN = Text(
     "`pdtriage run`, which watched the job, says so at the end of its console",
-    "`pdtriage run` 全程监视该作业，并在其控制台末尾如此报告",
+    "`pdtriage run` 全程监视该任务，并在其控制台末尾如此报告",
 )
 
 REPORTED_LIVE = Text(
@@ -146,7 +146,7 @@ REPORTED_LIVE = Text(
 
 
 def answer_is_with(missing: Mapping[str, Collection[int]]) -> Text:
-    """Names the ranks whose logs would tell, by host."""
+    """Tells people on which hosts the logs are that would settle it."""
     hosts = list(missing.items())[:MOST_HOSTS]
     more = " …" if len(missing) > len(hosts) else ""
     en = "; ".join(f"rank{'s' * (len(own) > 1)} {listed(own)} on {host}" for host, own in hosts)
@@ -155,10 +155,6 @@ def answer_is_with(missing: Mapping[str, Collection[int]]) -> Text:
         f"the answer is in the logs of {en}{more}",
         f"原因应在以下日志中：{zh}{more}",
     )
-
-
-def signal_name(number: int) -> str:
-    return SIGNAL_NAMES.get(number, f"signal {number}")
 
 
 def listed(ranks: Iterable[int]) -> str:
@@ -209,8 +205,8 @@ def counted_kill(ending: Exit) -> Text:
     """What the kernel's count of kills for memory says of a SIGKILL."""
     if not ending.for_memory:
         return Text(
-            "the kernel counted no kill for lack of memory: somebody sent it",
-            "内核没有记录因内存不足的杀死：信号是由人或程序发出的",
+            "the kernel counted no kill for lack of memory: somebody sent it, and nobody saw who",
+            "内核没有记录因内存不足的杀死：信号由人或程序发出，但没有看到是谁",
         )
     return Text(
         "the kernel counted a kill for lack of memory in its cgroup then",
@@ -237,7 +233,24 @@ def behind(step: int, others: int) -> Text:
 def stood_still(seconds: float) -> Text:
     return Text(
         f"the job had not moved for {seconds:.0f} s when it was ended",
-        f"作业被结束时已 {seconds:.0f} 秒没有前进",
+        f"任务被结束时已 {seconds:.0f} 秒没有前进",
+    )
+
+
+def at_earlier_collective(own: int, others: int) -> Text:
+    return Text(
+        f"by its watchdog it stands at collective {own} of the group; the others wait at {others}",
+        f"按看门狗的输出，它停在该通信组的第 {own} 次集合通信，其他 rank 已在第 {others} 次等待",
+    )
+
+
+def not_in_collective(operation: str, sequence: int) -> Text:
+    name = f"{operation} (number {sequence})" if operation else f"collective {sequence}"
+    named = f"{operation}（第 {sequence} 次）" if operation else f"第 {sequence} 次集合通信"
+    return Text(
+        f"the watchdogs of all others in its group report that {name} did not finish; its own does "
+        "not",
+        f"同组其他 rank 的看门狗都报告 {named}未完成，只有它没有",
     )
 
 
@@ -263,8 +276,8 @@ def stopped_answering(node: int, host: str | None) -> Text:
     )
 
 
-def outsider(pid: int | None) -> Text:
-    who = f" (pid {pid})" if pid is not None else ""
+def outsider(pid: int | None, program: str = "") -> Text:
+    who = f" (pid {pid}{f', {program}' if program else ''})" if pid is not None else ""
     return Text(
         f"it got SIGTERM from a process that is not the launcher{who}",
         f"它收到的 SIGTERM 并非来自启动器{who}",
@@ -321,7 +334,7 @@ def failed_on_way_out(ended: Event, saved: Event | None) -> Text:
     return Text(f"{en}; the last model was saved: {place}", f"{zh}；最后保存的模型：{place}")
 
 
-def last_time_told(moment: str) -> Text:
+def last_time_in_logs(moment: str) -> Text:
     return Text(f"the last time they tell is {moment}", f"其中最后的时间是 {moment}")
 
 

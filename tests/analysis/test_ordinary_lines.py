@@ -94,3 +94,13 @@ def test_words_of_trouble_that_come_again_and_again_are_ordinary() -> None:
     around = numbered(*rates[:2], "KeyError: 1", *rates[2:])
     assert ordinary_below(3, around, [(3, 3)], TROUBLES) == [4, 5, 6, 7]
     assert ordinary_below(3, around[1:], [(3, 3)], TROUBLES) == []
+
+
+def test_a_stack_behind_the_prefix_of_a_wrapper_is_a_stack(tmp_path: Path) -> None:
+    stack = "".join(f"  frame {n} of reader.so\n" for n in range(9))
+    wrapped = [
+        "".join(f"[pod/job-{rank}/main] {line}" for line in text.splitlines(keepends=True))
+        for rank, text in enumerate((written("JSON", 0, 9), written("JSON", 0, 4) + DISK + stack))
+    ]
+    (cause,) = report_on(tmp_path, *wrapped).root_causes
+    assert (cause.category, cause.rank) == ("storage.disk", 1)

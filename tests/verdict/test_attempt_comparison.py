@@ -125,8 +125,8 @@ def test_a_folder_of_paddles_launcher_is_compared_without_a_record() -> None:
     assert [r.verdict for r in recovers.runs] == ["failed", "succeeded"]
     assert recovers.attempts is not None
     assert recovers.attempts.summary.en == (
-        "attempt 2 succeeded; 1 attempt failed before (An uncaught Python exception: "
-        "RuntimeError: lost connection…)"
+        "attempt 2 succeeded; 1 attempt failed before (RuntimeError: lost connection to the "
+        "feature store)"
     )
 
 

@@ -10,6 +10,7 @@ from pdtriage.model import Cause
 from .builders import DISK, judged, waited
 
 PADDLE = "/opt/py/lib/python3.9/site-packages/paddle"
+POD_FAILED = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
 ENDED = "double free or corruption (!prev)\n"
 
 
@@ -82,17 +83,18 @@ def test_words_that_say_what_happened_prove_it(text: str, category: str) -> None
         ),
     ],
 )  # fmt: skip
-def test_where_something_was_said_is_likely_at_most(text: str, category: str) -> None:
+@pytest.mark.parametrize("console", ["", POD_FAILED], ids=["unseen", "seen"])
+def test_where_something_was_said_is_likely_at_most(text: str, category: str, console: str) -> None:
+    """Also where somebody saw that the job failed, and so who it was is sure."""
     for texts in [(text,), (text, text)]:
-        cause = cause_of(*texts)
+        cause = judged(*texts, console=console).causes[0]
         assert (cause.category, cause.confidence) == (category, "likely")
 
 
 def test_what_was_only_printed_last_may_be_harmless() -> None:
     """A handler printed it, and nobody saw how the processes ended."""
     assert cause_of(DISK, DISK).confidence == "likely"
-    console = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
-    assert judged(DISK, DISK, console=console).causes[0].confidence == "proven"
+    assert judged(DISK, DISK, console=POD_FAILED).causes[0].confidence == "proven"
 
 
 def test_a_folder_alone_makes_no_data_error() -> None:
@@ -117,8 +119,7 @@ def test_another_line_of_the_rank_may_state_what_a_frame_suggests() -> None:
     worker = "ValueError: DataLoader worker(1) caught ValueError with message:\n" + raised(
         f"{PADDLE}/io/dataloader/worker.py in _worker_loop", "t.py in read", error="ValueError: big"
     )
-    console = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
-    assert judged(worker, console=console).causes[0].confidence == "proven"
+    assert judged(worker, console=POD_FAILED).causes[0].confidence == "proven"
 
 
 def test_what_came_after_the_end_of_a_process_is_of_a_later_one() -> None:

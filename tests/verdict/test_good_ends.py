@@ -69,6 +69,48 @@ def test_an_evaluation_behind_the_last_epoch_ends_a_training(tmp_path: Path) -> 
     assert pdtriage.analyze(folder).verdict == "succeeded"
 
 
+EVALUATED = "[03/18 09:59:00] ppdet.engine INFO: Best test bbox ap is 0.374.\n"
+
+
+def detection(epoch: int, left: str) -> str:
+    """Ten steps of an epoch whose number alone does not say how many there will be."""
+    line = "[03/18 09:{:02}:{:02}] ppdet.engine INFO: Epoch: [{}] [{}/10] loss: 1.5 eta: {}\n"
+    return "".join(
+        line.format(epoch, 5 * n, epoch, n, left if n == 9 else "1:00:00") for n in range(10)
+    )
+
+
+@pytest.mark.parametrize(
+    ("left", "verdict"),
+    [("0:00:04", "succeeded"), ("0:01:00", "unknown"), ("3 days, 0:00:04", "unknown")],
+)
+def test_an_evaluation_when_no_time_was_left_ends_a_training(
+    left: str, verdict: str, tmp_path: Path
+) -> None:
+    training = detection(0, "1:00:00") + detection(1, left)
+    folder = written(tmp_path, workerlog_0=training, workerlog_1=QUIET)
+    assert pdtriage.analyze(folder).verdict == "unknown"
+    written(tmp_path, workerlog_0=training + 9 * FILLER + EVALUATED)
+    assert pdtriage.analyze(folder).verdict == verdict
+    written(tmp_path, workerlog_0=training + EVALUATED + 9 * FILLER)
+    assert pdtriage.analyze(folder).verdict == "unknown"  # something else was begun
+    written(tmp_path, workerlog_0=training + EVALUATED + detection(2, "1:00:00"))
+    assert pdtriage.analyze(folder).verdict == "unknown"
+
+
+def test_the_last_step_below_the_heading_of_the_last_epoch(tmp_path: Path) -> None:
+    def epoch(number: int, steps: int = 4) -> str:
+        lines = [f"step {n}/4 - loss: 0.5 - acc: 0.5 - 12ms/step\n" for n in range(1, steps + 1)]
+        return f"Epoch {number}/3\n" + "".join(lines)
+
+    folder = written(tmp_path, workerlog_0=epoch(1) + epoch(2))
+    assert pdtriage.analyze(folder).verdict == "unknown"
+    written(tmp_path, workerlog_0=epoch(1) + epoch(2) + epoch(3, 3))
+    assert pdtriage.analyze(folder).verdict == "unknown"
+    written(tmp_path, workerlog_0=epoch(1) + epoch(2) + epoch(3))
+    assert pdtriage.analyze(folder).verdict == "succeeded"
+
+
 @pytest.mark.parametrize("last", [WRAPPED_UP, DESTROYED], ids=["export", "destructor"])
 def test_deeds_behind_the_last_step_are_an_end(last: str) -> None:
     assert judged(STEPS + last, QUIET).verdict == "succeeded"

@@ -44,7 +44,9 @@ def test_what_is_made_of_tuples_has_every_field_in_its_place() -> None:
     assert quiet.rank == Rank(*quiet.rank)
     row = rank_rows(found)[0]
     assert row == RankRow(
-        *(0, "worker", HOST, 0, None, ("log/workerlog.0",), "victim"), last_step=1
+        *(0, "worker", HOST, 0, None, ("log/workerlog.0",), "victim"),
+        last_step=1,
+        losses=((None, 0, 1.5), (None, 1, 1.4)),
     )
 
 
@@ -386,3 +388,12 @@ def test_one_step_after_an_error_is_enough_to_have_survived_it() -> None:
     (cause,) = judged(log, STEPS, console=console).causes
     assert (cause.rank, cause.category) == (0, "code.python")
     assert cause.why[0].en == "it made 1 more step after the error and then stopped"
+
+
+def test_who_told_its_last_step_is_no_victim_of_one_that_failed_before() -> None:
+    """Ranks that do not meet: two went on to their end when the third had failed."""
+    steps = "".join(f"epoch: 0, step: {step}/20, loss: 0.5\n" for step in range(20))
+    half = "".join(f"epoch: 0, step: {step}/20, loss: 0.5\n" for step in range(12))
+    found = judged(steps, half, half + ERROR)
+    assert [cause.ranks for cause in found.causes] == [(2,)]
+    assert [victim.rank for victim in found.victims] == [1]

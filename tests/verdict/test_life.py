@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .builders import ERROR, STEPS, judged, judged_files, summary
+from .builders import ERROR, STEPS, death, judged, judged_files, recorded, summary
 
 DONE = "Training completed. \n"
 AFTER = (
@@ -105,3 +105,36 @@ def test_the_table_of_torchrun_names_who_failed_first(code: int, category: str) 
     found = judged_files({"console.log": STEPS + TABLE.format(code=code)})
     assert (found.verdict, found.causes[0].ranks) == ("failed", (1,))
     assert found.causes[0].category == category
+
+
+CAUGHT = (
+    'Traceback (most recent call last):\n  File "t.py", line 9, in train\n    read()\n'
+    "ValueError: bad entry in the cache: 'width'\n"
+)
+
+
+@pytest.mark.parametrize("signal", [9, 14, 15])
+def test_who_ended_by_a_signal_did_not_end_by_what_it_had_caught(signal: int) -> None:
+    (cause,) = judged("ready\n", CAUGHT, records=[recorded(death(0, 1, None, signal))]).causes
+    assert (cause.rank, cause.category) == (1, "external.kill")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "signal", "category", "confidence"),
+    [
+        (CAUGHT, 1, None, "code.python", "proven"),
+        # more was to be said, or it ended in a way of its own
+        (CAUGHT + "entry dropped\n", 1, None, "code.python", "likely"),
+        (CAUGHT, 3, None, "code.python", "likely"),
+        # that may be its own, on the way out
+        (CAUGHT, None, 6, "code.python", "likely"),
+        # nobody caught it: whoever ended the process then only ended what was left of it
+        (CAUGHT.replace("in train", "in <module>"), None, 9, "code.python", "proven"),
+    ],
+)
+def test_what_was_caught_proves_an_end_that_looks_like_it_only(
+    text: str, code: int | None, signal: int | None, category: str, confidence: str
+) -> None:
+    found = judged("ready\n", text, records=[recorded(death(0, 1, code, signal))])
+    (cause,) = found.causes
+    assert (cause.rank, cause.category, cause.confidence) == (1, category, confidence)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pdtriage.verdict import Judgement
+from pdtriage.verdict import Judgement, judge
 
-from .builders import DISK, ERROR, judged, lost, summary
+from ..scan.builders import engine
+from .builders import DISK, ERROR, STEPS, judged, last_run, logs, lost, summary, waited
 
 FULL = "2023-01-15 10:00:00 ERROR cannot write cache: [Errno 28] No space left on device\n"
 """A mere line: nothing says that the process ended with it."""
@@ -14,6 +15,7 @@ EVALUATED = "2023-01-15 10:00:09 INFO [EVAL] #Images: 380 mIoU: 0.7640 Acc: 0.86
 SAVED = "2023-01-15 10:00:09 INFO Save checkpoint: output/unet\n"
 DONE = "2023-01-15 10:00:09 INFO Training finished\n"
 QUIET = "loading\n"
+POD_FAILED = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
 
 
 def ordinary(lines: int, last: str = "10:30:00") -> str:
@@ -190,3 +192,75 @@ def test_two_exceptions_in_a_row_are_two() -> None:
     caught = ERROR + DISK + "going on without a cache\n"
     found = judged(QUIET + caught, QUIET + lost(1, 0))
     assert [(c.category, c.ranks) for c in found.causes] == [("unknown", (0,))]
+
+
+@pytest.mark.parametrize(("more", "culprit"), [(32, 0), (33, None)])
+def test_a_queue_holds_so_many_steps_that_a_dead_reader_had_prepared(
+    more: int, culprit: int | None
+) -> None:
+    """Whoever goes on for longer than its queue lasts has outlived the thread that died."""
+    above = STEPS + "Exception in thread Thread-1:\n" + ERROR
+    first = above.count("\n") + 1
+    after = "".join(f"batch {number} is done\n" for number in range(more))
+    facts = last_run({**logs(above + after, STEPS), "console.log": POD_FAILED})
+    zero, one = facts.ranks
+    went_on = facts._replace(ranks=(zero._replace(ordinary=(*range(first, first + more),)), one))
+    (cause,) = judge(went_on, engine().knowledge).causes
+    assert cause.rank == culprit
+
+
+@pytest.mark.parametrize(
+    ("loss", "category"), [("1.2", "unknown"), ("nan", "numeric.nan"), ("", "numeric.nan")]
+)
+def test_a_single_loss_that_is_a_number_again_clears_those_that_were_none(
+    loss: str, category: str
+) -> None:
+    """Steps alone do not: they are made with spoilt parameters, too."""
+    spoilt = "epoch 0 step 2 loss nan\nepoch 0 step 3 loss nan\n"
+    after = f"epoch 0 step 4 loss {loss}\n" if loss else "epoch 0 step 4\n"
+    (cause,) = judged(STEPS + spoilt + after, STEPS, console=POD_FAILED).causes
+    assert cause.category == category
+
+
+@pytest.mark.parametrize(("more", "category"), [(4, "storage.disk"), (5, "unknown")])
+def test_an_exception_of_the_main_program_was_caught_where_lines_go_on_as_before(
+    more: int, category: str
+) -> None:
+    """A few may come of threads and of what tidies up; more than these write no ended process."""
+    above = STEPS + DISK.replace("in f\n", "in <module>\n")
+    first = above.count("\n") + 1
+    after = "".join(f"batch {number} is done\n" for number in range(more))
+    facts = last_run({**logs(above + after, STEPS), "console.log": POD_FAILED})
+    zero, one = facts.ranks
+    went_on = facts._replace(ranks=(zero._replace(ordinary=(*range(first, first + more),)), one))
+    (cause,) = judge(went_on, engine().knowledge).causes
+    assert cause.category == category
+
+
+def test_what_a_thread_met_before_more_steps_does_not_hide_what_was_raised_later() -> None:
+    thread = ERROR.replace("KeyError: 1", "ConnectionRefusedError: [Errno 111] Connection refused")
+    own = ERROR.replace("in f", "in <module>").replace("KeyError: 1", "ValueError: 3")
+    text = "Exception in thread heartbeat:\n" + thread + STEPS + own
+    (cause,) = judged(QUIET, text).causes
+    assert (cause.rank, cause.title.en) == (1, "ValueError: 3")
+
+
+def test_who_aborts_after_waiting_for_another_is_no_cause_though_python_tells_of_it() -> None:
+    abort = "Fatal Python error: Aborted\n\nCurrent thread 0x7f (most recent call first):\n"
+    reader = ERROR.replace("KeyError: 1", "OSError: [Errno 5] Input/output error: 'a.rec'")
+    found = judged(STEPS + waited("-1") + abort, "Exception in thread Thread-1:\n" + reader + STEPS)
+    assert [(cause.rank, cause.category) for cause in found.causes] == [(1, "data.io")]
+
+
+@pytest.mark.parametrize(
+    ("logged", "blames"),
+    [("sample 5 has no annotation, ignored", []), ("cannot read sample 5", ["code.python"])],
+)
+def test_the_words_a_logger_was_given_with_an_exception(logged: str, blames: list[str]) -> None:
+    text = STEPS + f"2023-01-15 10:00:00 ERROR {logged}\n" + ERROR
+    assert blamed(judged(STEPS, text)) == blames
+
+
+def test_a_column_that_is_called_after_nan_is_no_loss() -> None:
+    text = "".join(f"iter {n}: loss nan_count=0 grad 0.5\n" for n in range(9))
+    assert blamed(judged(text, STEPS)) == []

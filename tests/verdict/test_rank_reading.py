@@ -12,7 +12,7 @@ SCENARIOS = Path(__file__).parents[1] / "fixtures" / "scenarios"
 
 def test_a_member_of_an_exception_group_says_more_than_its_head() -> None:
     cause = pdtriage.analyze(SCENARIOS / "exception-group").root_causes[0]
-    assert cause.title.en.endswith("exception: ValueError: shard 2 has no manifest")
+    assert cause.title.en.endswith("ValueError: shard 2 has no manifest")
     assert cause.frame is not None
     assert cause.frame.function == "fetch"
 

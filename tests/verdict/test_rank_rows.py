@@ -48,7 +48,7 @@ def test_start_steps_error_and_exit_by_the_word_of_the_parent() -> None:
     row = lived(log, recorded(len(log), 100.0))
     assert [(m.kind, m.text.en) for m in row.moments] == [
         ("start", "started"),
-        ("error", "An uncaught Python exception"),
+        ("error", "KeyError: 1"),
         ("exit", "exited with code 1"),
     ]
     start, error, end = row.moments

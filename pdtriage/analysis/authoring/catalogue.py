@@ -10,11 +10,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pdtriage.knowledge.explain import Category, categories
+from pdtriage.knowledge.categories import Category, categories
 from pdtriage.knowledge.load import load_knowledge
 from pdtriage.knowledge.retry import sentence
 from pdtriage.knowledge.signature import Knowledge, Signature
-from pdtriage.knowledge.slots import general
+from pdtriage.knowledge.slots import general, general_steps
 from pdtriage.model import LANGUAGES, Language, SignatureRole, Text
 
 GENERATED = "<!-- Written by `make docs` from parsers/; change it there. -->"
@@ -50,12 +50,12 @@ def write(knowledge: Knowledge, folder: Path) -> None:
 
 def _index(knowledge: Knowledge, language: Language) -> str:
     other: Language = "zh" if language == "en" else "en"
-    heading = Text("What pdtriage recognises", "pdtriage 能识别的失败").in_(language)
+    heading = Text("What pdtriage recognises", "故障手册：pdtriage 能识别的失败").in_(language)
     switch = Text("[English](../en/README.md)", "[中文](../zh/README.md)").in_(other)
     columns = Text("| category | what happened | signatures |", "| 类别 | 发生了什么 | 特征数 |")
     lines = [GENERATED, "", f"# {heading}", "", switch, "", columns.in_(language), "|---|---|---:|"]
     for category in categories().values():
-        count = len(_listed(knowledge, category))
+        count = len(_signatures_in(knowledge, category))
         title = category.title.in_(language)
         lines.append(f"| [`{category.id}`]({category.id}.md) | {title} | {count} |")
     return "\n".join(lines) + "\n"
@@ -76,14 +76,14 @@ def _page(category: Category, knowledge: Knowledge, language: Language) -> str:
         *_steps(category.advice, language),
         *_restart(sentence(None, category.id, knowledge), language),
     ]
-    for signature in _listed(knowledge, category):
+    for signature in _signatures_in(knowledge, category):
         lines += _entry(signature, language)
         if signature.retry not in (None, category.retry):
             lines += _restart(sentence(signature, category.id, knowledge), language)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _listed(knowledge: Knowledge, category: Category) -> list[Signature]:
+def _signatures_in(knowledge: Knowledge, category: Category) -> list[Signature]:
     """Causes before symptoms, otherwise in the order of the files."""
     order = list(ROLES)
     found = [
@@ -103,7 +103,7 @@ def _entry(signature: Signature, language: Language) -> list[str]:
         lines += [*_fenced(signature.samples[0]), ""]
     if signature.confirm:
         lines += _confirm(general(signature.confirm), language)
-    return lines + _steps([general(step) for step in signature.advice], language)
+    return lines + _steps(general_steps(signature), language)
 
 
 def _confirm(text: Text, language: Language) -> list[str]:

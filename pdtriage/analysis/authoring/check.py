@@ -29,6 +29,7 @@ else:
 SAMPLES, MISSES = 2, 1
 BLAMING = frozenset({"cause", "symptom", "victim"})
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
+_GROUPS = re.compile(r"\(\?P<(\w+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def check(
     knowledge was read from (default: the shipped one), looked through for ids given twice.
     """
     folders = [shipped_folder()] if folders is None else folders
-    problems = [*_given_twice(folders)]
+    problems = [*_duplicate_ids(folders)]
     sound: dict[str, Signature] = {}
     for signature in knowledge.signatures.values():
         broken = list(_unreadable(signature))
@@ -60,7 +61,10 @@ def check(
             sound[signature.id] = signature
     wrong: set[Format] = set()
     scanned = (*knowledge.prefixes, *knowledge.clocks, *knowledge.counters)
-    searched = (*knowledge.finishes, *knowledge.recoveries, *knowledge.troubles)
+    searched = (
+        *(*knowledge.finishes, *knowledge.remainders),
+        *(*knowledge.recoveries, *knowledge.troubles),
+    )
     for form in (*scanned, *searched):
         if found := list(_format(form)):
             problems += found
@@ -76,7 +80,7 @@ def check(
     return problems
 
 
-def _given_twice(folders: Sequence[Path]) -> Iterator[Problem]:
+def _duplicate_ids(folders: Sequence[Path]) -> Iterator[Problem]:
     """Inside one folder; a later folder may replace what an earlier one says."""
     for folder in folders:
         seen: dict[str, str] = {}
@@ -141,7 +145,7 @@ def _wording(signature: Signature) -> Iterator[Problem]:
             name,
             Text(
                 f"retry says nothing for a {signature.role}: it never ends a job",
-                f"retry 对 {signature.role} 没有意义：它不会导致作业结束",
+                f"retry 对 {signature.role} 没有意义：它不会导致任务结束",
             ),
         )
     yield from _empty_slots(signature)
@@ -151,18 +155,22 @@ def _wording(signature: Signature) -> Iterator[Problem]:
         signature.meaning,
         signature.confirm,
         *signature.advice,
+        *(step for case in signature.cases for step in case.advice),
     ):
-        if text is not None and not _translated(text):
+        if text is not None and not _is_translated(text):
             yield Problem(name, Text(f"is not translated: {text.en!r}", f"没有翻译：{text.en!r}"))
 
 
 def _empty_slots(signature: Signature) -> Iterator[Problem]:
     """What no pattern captures is never filled in."""
-    captured = set(re.findall(r"\(\?P<(\w+)>", signature.pattern or "")).union(ALWAYS)
+    captured = set(_GROUPS.findall(signature.pattern or "")).union(ALWAYS)
     if signature.trigger == "verdict":
         captured.update(OF_A_DEATH)
     texts = (signature.full_title, signature.confirm, *signature.advice)
-    for name in sorted(slots_in(*texts) - captured):
+    asked = slots_in(*texts) - captured
+    for case in signature.cases:
+        asked |= slots_in(*case.advice) - captured - set(_GROUPS.findall(case.pattern))
+    for name in sorted(asked):
         yield Problem(
             signature.id,
             Text(
@@ -170,6 +178,15 @@ def _empty_slots(signature: Signature) -> Iterator[Problem]:
                 f"{{{name}}} 永远为空：pattern 没有捕获 {name}",
             ),
         )
+    for text in (*texts, *(step for case in signature.cases for step in case.advice)):
+        if text and slots_in(Text(text.en, "")) != slots_in(Text("", text.zh)):
+            yield Problem(
+                signature.id,
+                Text(
+                    f"the languages have different slots: {text.en!r}",
+                    f"两种语言的占位符不同：{text.zh!r}",
+                ),
+            )
     if slots_in(signature.title, signature.meaning):
         yield Problem(
             signature.id,
@@ -182,9 +199,11 @@ def _empty_slots(signature: Signature) -> Iterator[Problem]:
         yield Problem(signature.id, Text("full_title has no slot", "full_title 中没有 {…}"))
 
 
-def _translated(text: Text) -> bool:
-    """English in `en`, Chinese in `zh`; a bare command may be the same in both."""
+def _is_translated(text: Text) -> bool:
+    """English in `en`, Chinese in `zh`; a bare command or value may be the same in both."""
     if text.en == text.zh:
+        if text.en == "{message}":
+            return True
         return text.en[:1].islower() and not _CHINESE.search(text.en)
     return not _CHINESE.search(text.en) and bool(_CHINESE.search(text.zh))
 
@@ -268,7 +287,7 @@ def _samples(knowledge: Knowledge) -> Iterator[Problem]:
             found = _events(text, engine, kind)
             if signature.role == "noise":
                 yield from _not_silenced(signature, text, found)
-            for line, claimants in _disputed(found):
+            for line, claimants in _disputed_lines(found):
                 disputes.setdefault(claimants, line)
     for claimants, line in disputes.items():
         yield Problem(
@@ -280,7 +299,7 @@ def _samples(knowledge: Knowledge) -> Iterator[Problem]:
         )
 
 
-def _disputed(events: Iterable[Event]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _disputed_lines(events: Iterable[Event]) -> Iterator[tuple[str, tuple[str, ...]]]:
     by_line: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         if event.role == "cause":
@@ -311,7 +330,7 @@ def _healthy(knowledge: Knowledge, paths: Sequence[Path]) -> Iterator[Problem]:
     for source in find([str(path) for path in paths]).sources:
         facts = scan(source.file, source.chunks(), engine)
         for event in facts.events:
-            if event.role in BLAMING and not _survived(event, facts, knowledge):
+            if event.role in BLAMING and not _is_harmless(event, facts, knowledge):
                 yield Problem(
                     f"{source.file.path}:{event.line}",
                     Text(
@@ -321,7 +340,7 @@ def _healthy(knowledge: Knowledge, paths: Sequence[Path]) -> Iterator[Problem]:
                 )
 
 
-def _survived(event: Event, facts: FileFacts, knowledge: Knowledge) -> bool:
+def _is_harmless(event: Event, facts: FileFacts, knowledge: Knowledge) -> bool:
     """Said too seldom to mean anything, or followed by progress: no verdict would name it."""
     seldom = event.count < knowledge.signatures[event.signature].repeats
     return seldom or any(step.line > event.last_seen for step in facts.progress)

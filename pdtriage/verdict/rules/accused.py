@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pdtriage.model import Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import RankKey, unseen
-from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
 from pdtriage.verdict.rank_reading import Observation, RankReading
-from pdtriage.verdict.rules.deaths import LOST_LOG, SILENT, by_exit, with_memory, without_words
+from pdtriage.verdict.rules.collectives import HANG, did_not_arrive
+from pdtriage.verdict.rules.deaths import (
+    LOST_LOG,
+    SILENT,
+    by_exit,
+    names_exception,
+    with_memory,
+    without_words,
+)
 from pdtriage.verdict.rules.rule import Rule, complaints, doubtful_success
 from pdtriage.verdict.suspects import Suspect, by_hint, silent_suspect, speaking_suspect
 
-HANG = "verdict.hang"
+if TYPE_CHECKING:
+    from pdtriage.verdict.suspects import More
+
 OUTSIDER = "verdict.outsider"
 
 
 def lost_peers(evidence: RunEvidence) -> list[Suspect]:
-    """Accused by name, or left over when everybody else complains; silent themselves."""
-    lost = _accused_and_silent(evidence) or _left_over(evidence)
+    """Accused by name, missing in a collective, or left over when everybody else complains."""
+    lost = _accused_and_silent(evidence) or did_not_arrive(evidence) or _left_over(evidence)
     return [with_memory(suspect, evidence.kernel) for suspect in lost]
 
 
@@ -37,7 +48,7 @@ def unnamed_peer(evidence: RunEvidence) -> list[Suspect]:
     others = [f for f in best.accuser.symptoms if f is not best.found][:3]
     support = [*others, *best.accuser.explained[:2]]
     why = wording.accused_address(best.address) if best.address else wording.NOBODY_NAMED
-    return [speaking_suspect(best.found, known, support, why)._replace(host=None)]
+    return [speaking_suspect(best.found, known, support, why, host=None)]
 
 
 def servers_lost(evidence: RunEvidence) -> list[Suspect]:
@@ -64,10 +75,38 @@ def _accused_and_silent(evidence: RunEvidence) -> list[Suspect]:
         timed_out = all(f.category == "comm.timeout" for f in words[key])
         if key in accusing or reading.causes or (timed_out and reading.waited_in):
             continue  # who was stopped while it waited as well is not the one they waited for
-        suspect = _of_accused(reading, words[key])
-        why = (wording.accused_by(ranks), *suspect.why)
-        suspects.append(suspect._replace(accusers=ranks, why=why, position=reading.position))
+        if _was_stopped_for_another(reading, evidence):
+            continue
+        suspects.append(_of_accused(reading, words[key], wording.accused_by(ranks), ranks))
     return sorted(suspects, key=lambda s: (-len(s.accusers), s.order, s.position))
+
+
+def _was_stopped_for_another(reading: RankReading, evidence: RunEvidence) -> bool:
+    """The launcher stopped it, which it does when somebody has failed, and one here just ended.
+
+    Where it is not clear who sent the signal, that one's last word has to be an exception.
+    """
+    if reading.stopped is None:
+        return False
+    for node in by_node(evidence.readings).values():
+        if all(other is not reading for other in node):
+            continue
+        here = [other for other in node if other.sender is not None]
+        by_launcher = reading.sender in launcher_pids(evidence.facts, here)
+        return any(
+            by_launcher or names_exception(other.rank)
+            for other in node
+            if other is not reading and _just_ended(other)
+        )
+    return False
+
+
+def _just_ended(reading: RankReading) -> bool:
+    """It was not stopped, lost nobody and says nothing of an end."""
+    rank = reading.rank
+    if reading.stopped or reading.ended or not reading.quiet or rank.role != "worker":
+        return False
+    return bool(rank.lines) and not (rank.exit and (rank.exit.stopped or rank.exit.code == 0))
 
 
 def _left_over(evidence: RunEvidence) -> list[Suspect]:
@@ -88,9 +127,7 @@ def _left_over(evidence: RunEvidence) -> list[Suspect]:
     quiet = [r for r in quiet if r.position == least]
     if len(quiet) != 1 or len(readings) < 2:
         return []
-    suspect = _of_accused(quiet[0], [a.found for a in accusations])
-    why = (wording.ONLY_QUIET_ONE, *suspect.why)
-    return [suspect._replace(why=why, position=quiet[0].position)]
+    return [_of_accused(quiet[0], [a.found for a in accusations], wording.ONLY_QUIET_ONE)]
 
 
 def _may_be_missing(reading: RankReading, addresses: Sequence[str], waited: bool) -> bool:
@@ -108,31 +145,45 @@ def _may_be_at(address: str, host: str | None) -> bool:
     return host in address if host else address.lstrip("[").startswith(("127.", "::1", "localhost"))
 
 
-def _of_accused(reading: RankReading, words: list[Observation]) -> Suspect:
+def _of_accused(
+    reading: RankReading,
+    words: list[Observation],
+    missed: Text,
+    accusers: tuple[int, ...] = (),
+) -> Suspect:
     """What became of a rank that others miss; `words` are theirs."""
     rank, ending = reading.rank, reading.rank.exit
+    known: More = {"accusers": accusers, "position": reading.position}
     if reading.inner:  # not silent: it says what broke it, though not why that happened
-        suspect = by_hint(reading)
-        return suspect._replace(support=(*suspect.support, *words))
+        return by_hint(reading, words, missed, accusers=accusers)
     if ending and not ending.stopped and (ending.code, ending.signal) != (None, None):
-        return by_exit(rank, words)
+        return by_exit(rank, words, missed, **known)
     if reading.stopped is not None:
-        if not any(f.category == "comm.timeout" for f in words):
-            if ending and ending.stopped and ending.order:  # its parent saw others fail before
-                why = wording.STOPPED_AFTER_OTHERS
-                return silent_suspect(SILENT, "unknown", rank, words, why)
-            why = wording.STOPPED_BEFORE_OTHERS
-            support = [reading.stopped, *words]
-            return silent_suspect(OUTSIDER, "external.kill", rank, support, why)
-        # it was still there when the others gave up waiting for it
-        return silent_suspect(HANG, "comm.timeout", rank, [*words, reading.stopped])
+        return _of_stopped(reading, reading.stopped, words, missed, known)
     if not rank.files:
-        return silent_suspect(LOST_LOG, words[0].category, rank, words, wording.LOG_MISSING)
+        category, why = words[0].category, wording.LOG_MISSING
+        return silent_suspect(LOST_LOG, category, rank, words, missed, why, **known)
     if all(f.category == "comm.timeout" for f in words):
         # nobody saw a connection break: it may be gone, or just not come
-        return silent_suspect(HANG, "comm.timeout", rank, words, wording.SILENT)
+        why = wording.SILENT
+        return silent_suspect(HANG, "comm.timeout", rank, words, missed, why, **known)
     category = "ps.server" if rank.role == "server" else "unknown"
-    return without_words(SILENT, category, rank, words, wording.SILENT)
+    return without_words(SILENT, category, rank, words, missed, wording.SILENT, **known)
+
+
+def _of_stopped(
+    reading: RankReading, stop: Observation, words: list[Observation], missed: Text, known: More
+) -> Suspect:
+    """What it means that others miss a rank that was stopped."""
+    rank, ending = reading.rank, reading.rank.exit
+    if any(f.category == "comm.timeout" for f in words):
+        # it was still there when the others gave up waiting for it
+        return silent_suspect(HANG, "comm.timeout", rank, [*words, stop], missed, **known)
+    if ending and ending.stopped and ending.order:  # its parent saw others fail before
+        why = wording.STOPPED_AFTER_OTHERS
+        return silent_suspect(SILENT, "unknown", rank, words, missed, why, **known)
+    support, why = [stop, *words], wording.STOPPED_BEFORE_OTHERS
+    return silent_suspect(OUTSIDER, "external.kill", rank, support, missed, why, **known)
 
 
 RULES = (
@@ -160,7 +211,11 @@ RULES = (
             "stopped-with-peers": Text(
                 "ranks that a launcher stopped, or died with, are missed for that",
                 "被启动器停止或随之退出的 rank，因此才被其他 rank 找不到",
-            )
+            ),
+            "stood-still": Text(
+                "stacks show who did not come; whose connection broke may have given up waiting",
+                "调用栈显示谁没有到达；断开连接的可能只是放弃等待的 rank",
+            ),
         },
     ),
     Rule(

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pdtriage.model import Exit, Rank, Text
+from pdtriage.model import SENDER_PROGRAM, Exit, Rank, Text
+from pdtriage.support.exit_codes import signal_name
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence, by_node
-from pdtriage.verdict.last_words import names_exception
+from pdtriage.verdict.life import CRASH_SIGNALS
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.kernel_log import OOM_KILL
 from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.suspects import Suspect, silent_suspect, strong_suspects
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pdtriage.verdict.suspects import More
 
 BUS_ERROR = "verdict.bus-error"
 EXIT_CODE = "verdict.exit-code"
@@ -20,7 +28,11 @@ LOST_LOG = "verdict.lost-log"
 SILENT = "verdict.silent"
 BARE_EXCEPTION = "verdict.bare-exception"
 SIGBUS = 7
-CRASH_SIGNALS = frozenset({4, 6, SIGBUS, 8, 11})
+_NAME = r"(?:[a-z_]\w{0,60}\.){0,6}[A-Za-z_]\w{0,60}(?:Error|Exception)"
+_LEVEL = r"(?:\[?(?:FATAL|CRITICAL)\]?[: -]{1,3})?"
+_ALONE = lazy_compile(rf"^{_LEVEL}(?:{_NAME}|(?:\w{{1,60}}\.){{0,6}}Exception)(?::\s*\S|\s*$)")
+_WITHIN = lazy_compile(rf"(?:^|[\s:=\"'(\[]){_NAME}(?:[:(]\s*\S|[\"')\]]?\s*$)")
+"""As a program tells it that catches everything: `giving up: ValueError: no such key`."""
 
 
 def first_death(evidence: RunEvidence) -> list[Suspect]:
@@ -51,8 +63,12 @@ def first_to_die(readings: Sequence[RankReading]) -> Suspect | None:
     if not quiet:
         return None
     first = min(quiet, key=_time_of_death)
-    suspect = by_exit(first.rank, first.symptoms, position=first.position)
-    suspect = suspect._replace(first_to_fail=True)
+    known: More = {"position": first.position, "first_to_fail": True}
+    suspect = by_exit(first.rank, first.symptoms, **known)
+    if first.stopped is not None and first.sender not in (None, *first.rank.pids):
+        # no launcher had sent it anything by then
+        program = first.stopped.event.fields.get(SENDER_PROGRAM, "")
+        suspect = suspect.because(wording.outsider(first.sender, program))
     return suspect.because(wording.DIED_FIRST if suspect.order == 0 else wording.FAILED_FIRST)
 
 
@@ -121,42 +137,44 @@ def _time_of_death(reading: RankReading) -> tuple[float, tuple[str, int, int, st
 
 
 def without_words(
-    signature: str, category: str, rank: Rank, support: Sequence[Observation], why: Text
+    signature: str,
+    category: str,
+    rank: Rank,
+    support: Sequence[Observation],
+    *why: Text,
+    **more: Unpack[More],
 ) -> Suspect:
     """One whose log tells no cause; but its last line may name what it had caught."""
     if names_exception(rank):
-        why = wording.TRACEBACK_MISSING
-        return silent_suspect(BARE_EXCEPTION, "code.python", rank, support, why)
-    return silent_suspect(signature, category, rank, support, why)
+        signature, category = BARE_EXCEPTION, "code.python"
+        why = (*why[:-1], wording.TRACEBACK_MISSING)
+    return silent_suspect(signature, category, rank, support, *why, **more)
 
 
 def by_exit(
-    rank: Rank, support: Sequence[Observation] = (), *, position: tuple[int, int] = (-1, -1)
+    rank: Rank, support: Sequence[Observation] = (), *why: Text, **more: Unpack[More]
 ) -> Suspect:
-    """A process judged by its exit status alone."""
+    """A process judged by its exit status alone; `why` it is suspected comes first."""
     ending = rank.exit
     assert ending is not None
-    fields = {}
     if ending.signal is not None:
-        suspect = silent_suspect(*_ended_by(ending), rank, support)
-        suspect = suspect.because(wording.ended_by_signal(ending.signal))
-        fields["signal"] = wording.signal_name(ending.signal)
+        why = (*why, wording.ended_by_signal(ending.signal))
+        fields = {"signal": signal_name(ending.signal)}
         if ending.for_memory is not None:
-            suspect = suspect.because(wording.counted_kill(ending))
+            why = (*why, wording.counted_kill(ending))
             fields |= _memory_fields(ending)
-    elif ending.code == 0 and rank.role == "server":
-        why = wording.ENDED_EARLY
-        suspect = silent_suspect("verdict.server-left", "ps.server", rank, support, why)
-    elif ending.code == 0:
-        why = wording.ENDED_EARLY
-        suspect = silent_suspect("verdict.early-exit", "comm.peer", rank, support, why)
-    else:
-        suspect = silent_suspect(EXIT_CODE, "unknown", rank, support)
-        if ending.code is not None:
-            why = wording.ended_with_code(ending.code)
-            suspect = without_words(EXIT_CODE, "unknown", rank, support, why)
-            fields["exit_code"] = str(ending.code)
-    return suspect._replace(fields=fields, position=position)
+        more["fields"] = fields
+        return silent_suspect(*_ended_by(ending), rank, support, *why, **more)
+    if ending.code == 0:
+        server = rank.role == "server"
+        signature = "verdict.server-left" if server else "verdict.early-exit"
+        category = "ps.server" if server else "comm.peer"
+        return silent_suspect(signature, category, rank, support, *why, wording.ENDED_EARLY, **more)
+    if ending.code is None:
+        return silent_suspect(EXIT_CODE, "unknown", rank, support, *why, **more)
+    why = (*why, wording.ended_with_code(ending.code))
+    more["fields"] = {"exit_code": str(ending.code)}
+    return without_words(EXIT_CODE, "unknown", rank, support, *why, **more)
 
 
 def _ended_by(ending: Exit) -> tuple[str, str]:
@@ -184,9 +202,8 @@ def with_memory(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
     memory = [f for f in kernel if f.category == "memory.host" and f.event.role == "cause"]
     if not memory or suspect.signature not in (SILENT, KILLED):
         return suspect
-    return suspect._replace(
-        signature=OOM_KILL, category="memory.host", support=(*memory[:2], *suspect.support)
-    ).because(wording.KERNEL_KILLED_SOMEBODY)
+    explained = suspect.explained_by(OOM_KILL, "memory.host", *memory[:2])
+    return explained.because(wording.KERNEL_KILLED_SOMEBODY)
 
 
 def named_by_console(evidence: RunEvidence) -> list[Suspect]:
@@ -199,13 +216,30 @@ def named_by_console(evidence: RunEvidence) -> list[Suspect]:
             continue
         if reading.stopped is not None and ending.code is None and ending.signal is None:
             continue
+        position = reading.position
         if ending.signal is not None or ending.code:
-            suspect = by_exit(rank, words)
+            suspect = by_exit(rank, words, position=position)
         else:
-            suspect = silent_suspect(LOST_LOG, "unknown", rank, words)
+            suspect = silent_suspect(LOST_LOG, "unknown", rank, words, position=position)
         why = [wording.NAMED_BY_LAUNCHER, *([] if rank.files else [wording.LOG_MISSING])]
-        suspects.append(suspect._replace(position=reading.position).because(*why))
+        suspects.append(suspect.because(*why))
     return suspects
+
+
+def is_bare_exception(rank: Rank) -> bool:
+    """Whether the last line of a log is an exception as Python prints it."""
+    return _is_unread(rank) and bool(_ALONE.match(rank.tail[-1]))
+
+
+def names_exception(rank: Rank) -> bool:
+    """Whether the last line of a log tells of an exception, in whatever words."""
+    return _is_unread(rank) and bool(_WITHIN.search(rank.tail[-1]))
+
+
+def _is_unread(rank: Rank) -> bool:
+    """It was not read with all that belongs to it."""
+    read = any(max(event.line, event.last_line) >= rank.last_line for _, event in rank.events)
+    return bool(rank.tail) and not read
 
 
 RULES = (

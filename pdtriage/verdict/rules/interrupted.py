@@ -53,7 +53,7 @@ def _words_of_a_stop(evidence: RunEvidence) -> list[Suspect]:
     support = [reading.stopped for reading in evidence.readings if reading.stopped][:1]
     elsewhere = evidence.facts.stopped_elsewhere
     why = wording.stopped_elsewhere(elsewhere[0]) if elsewhere else wording.RECORDED_STOP
-    return [launcher_suspect(INTERRUPTED, "external.kill", support, why)._replace(certain=True)]
+    return [launcher_suspect(INTERRUPTED, "external.kill", support, why, certain=True)]
 
 
 def _printed_stop(evidence: RunEvidence) -> list[Suspect]:
@@ -130,7 +130,7 @@ RULES = (
         {
             "hosts-order": Text(
                 "who numbers nodes in two ways stops the job because it does not begin",
-                "节点编号不一致时，作业无法开始，才被人停止",
+                "节点编号不一致时，任务无法开始，才被人停止",
             )
         },
     ),

@@ -43,10 +43,9 @@ def faults(evidence: RunEvidence) -> list[Suspect]:
     pid = found.event.fields.get("pid")
     ranks = [r.rank for r in evidence.readings if pid and pid in map(str, r.rank.pids)][:1]
     rank = ranks[0] if ranks else None
-    suspect = speaking_suspect(found, rank, (), wording.KERNEL_TELLS, last_words=tuple(ranks))
-    if not rank:
-        suspect = suspect._replace(role="launcher" if evidence.readings else "unknown")
-    return [suspect]
+    why, nobody = wording.KERNEL_TELLS, "launcher" if evidence.readings else "unknown"
+    role = rank.role if rank else nobody
+    return [speaking_suspect(found, rank, (), why, last_words=tuple(ranks), role=role)]
 
 
 def _may_hit_training(found: Observation) -> bool:
@@ -67,13 +66,7 @@ def with_hardware(suspect: Suspect, kernel: Sequence[Observation]) -> Suspect:
     then = next((f for f in broken if _about_then(f.event, own.event)), None)
     if then is None:
         return suspect
-    return suspect._replace(
-        signature=then.signature.id,
-        category=then.category,
-        found=then,
-        support=(own, *suspect.support),
-        fields=dict(then.event.fields),
-    ).because(wording.KERNEL_TELLS)
+    return suspect.explained_by_line(then).because(wording.KERNEL_TELLS)
 
 
 def _about_then(event: Event, other: Event) -> bool:

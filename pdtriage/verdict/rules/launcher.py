@@ -52,10 +52,13 @@ def _by_console(found: Observation, evidence: RunEvidence) -> Suspect:
     nobody = number is None and rank is None
     # a script's words, shown by the console
     named = evidence.named if nobody and found.event.frame is not None else ()
-    suspect = speaking_suspect(found, rank, (), *_signal_received(found))
-    return suspect._replace(
+    return speaking_suspect(
+        found,
+        rank,
+        (),
+        *_signal_received(found),
         role="worker" if number is not None or named else "launcher",
-        host=fields.get("host") or suspect.host,
+        host=fields.get("host") or (rank.host if rank else None),
         fields=fields,
         named=named,
     )
@@ -94,12 +97,17 @@ def own_report(evidence: RunEvidence) -> list[Suspect]:
         named = [launcher_suspect(known.id, known.category, ())]
     host = heads[0].event.fields.get("host") if heads else None
     return [
-        suspect._replace(
-            signature=known.id,
-            category=known.category,
-            host=suspect.host or host,
+        Suspect(
+            known.id,
+            known.category,
+            suspect.rank,
             support=(*heads, *verdicts, *suspect.support),
             why=(wording.SAID_BY_RUN,),
+            position=suspect.position,
+            last_words=suspect.last_words,
+            role=suspect.role,
+            host=suspect.host or host,
+            fields=suspect.fields,
         )
         for suspect in named
     ]
@@ -150,18 +158,18 @@ RULES = (
         "failed-somehow",
         Text(
             "the launcher says that the job failed, and nothing says why",
-            "启动器说作业失败，但没有任何原因",
+            "启动器说任务失败，但没有任何原因",
         ),
         console,
         failed_somehow,
         {
             "not-stopped": Text(
                 "who was not stopped with the others is a name; a failed job is none",
-                "没有与其他 rank 一起被停止的那个是具体的名字，“作业失败”不是",
+                "没有与其他 rank 一起被停止的那个是具体的名字，“任务失败”不是",
             ),
             "stuck": Text(
                 "that somebody saw it stand says more than that the job failed",
-                "有人看到它停滞，比“作业失败”更能说明问题",
+                "有人看到它卡住，比“任务失败”更能说明问题",
             ),
         },
     ),

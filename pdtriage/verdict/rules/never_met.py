@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.model import Event, Text
+from pdtriage.model import Event, Rank, Text
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
@@ -96,7 +96,7 @@ def _same_rank_by_their_word(evidence: RunEvidence) -> list[Suspect]:
         mine, theirs = reading.rank.files[0], other.rank.files[0]
         if other is not reading and mine.rpartition("/")[0] != theirs.rpartition("/")[0]:
             why = wording.same_rank(int(numbers[0]), theirs, mine)
-            return [_clash(why, [])._replace(last_words=(other.rank, reading.rank))]
+            return [_clash(why, [], last_words=(other.rank, reading.rank))]
     return []
 
 
@@ -104,8 +104,9 @@ def _tells_rank(event: Event) -> bool:
     return "own-rank" in event.says and event.fields.get("self_rank", "").isdecimal()
 
 
-def _clash(why: Text, support: list[Observation]) -> Suspect:
-    return launcher_suspect("verdict.rank-clash", "config.launch", support, why)
+def _clash(why: Text, support: list[Observation], last_words: tuple[Rank, ...] = ()) -> Suspect:
+    signature, category = "verdict.rank-clash", "config.launch"
+    return launcher_suspect(signature, category, support, why, last_words=last_words)
 
 
 RULES = (

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Rank, Text
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
-from pdtriage.verdict.last_words import is_bare_exception, names_exception
 from pdtriage.verdict.life import may_take_effect_later, steps_after
-from pdtriage.verdict.rank_reading import Observation, RankReading
-from pdtriage.verdict.rules.deaths import BARE_EXCEPTION, first_to_fail
+from pdtriage.verdict.rank_reading import Observation, RankReading, has_words_behind_steps
+from pdtriage.verdict.rules.deaths import (
+    BARE_EXCEPTION,
+    SILENT,
+    first_to_fail,
+    is_bare_exception,
+    named_by_console,
+    names_exception,
+    without_words,
+)
 from pdtriage.verdict.rules.kernel_log import killed_for_memory, with_hardware
 from pdtriage.verdict.rules.launcher import cause_of_launcher
 from pdtriage.verdict.rules.pod_ends import ended_by_cluster, with_words_of_their_own
@@ -20,6 +28,7 @@ from pdtriage.verdict.rules.rule import (
     no_success,
     no_success_and_over,
 )
+from pdtriage.verdict.rules.stopped import stopped_by_outsiders
 from pdtriage.verdict.suspects import (
     Suspect,
     by_hint,
@@ -29,13 +38,17 @@ from pdtriage.verdict.suspects import (
     strong_suspects,
 )
 
+_SAYS_FATAL = lazy_compile(r"^[^\"'(]{0,60}?\b(?:CRITICAL|FATAL|critical|fatal)\b")
+_SAYS_ERROR = lazy_compile(r"^(?:[^\"'(]{0,60}?\bERROR\b|(?:fatal )?[Ee]rror\s?:)")
+
 
 def own_causes(evidence: RunEvidence) -> list[Suspect]:
     """Ranks with a cause of their own, beside those that the kernel or the cluster ended."""
     strong = strong_suspects(evidence)
-    if not strong or _lived_on(evidence, strong):
+    if not strong or _lived_on(evidence, strong) or _lived_to_be_stopped(evidence, strong):
         return []
-    strong = _without_bystanders(_without_good_exits(strong, evidence))
+    strong = _without_bystanders(_without_good_exits(strong, evidence), evidence)
+    strong = [suspect for suspect in strong if not _is_hearsay_only(suspect, evidence)]
     killed = killed_for_memory(evidence)
     named = {suspect.rank.key for suspect in killed if suspect.rank}
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
@@ -57,14 +70,41 @@ def _without_good_exits(strong: list[Suspect], evidence: RunEvidence) -> list[Su
     ]
 
 
-def _without_bystanders(strong: list[Suspect]) -> list[Suspect]:
-    """Where a parent saw one fail: without those it stopped alive after something they had caught.
+def _without_bystanders(strong: list[Suspect], evidence: RunEvidence) -> list[Suspect]:
+    """Where one failed by itself: without those who had caught something, or lost a thread, and
+    were alive until they were stopped.
 
-    What a reader or another thread met may have stopped a process all the same.
+    What a reader met may have stopped a process all the same.
     """
-    if not any(suspect.order == 0 and not suspect.was_stopped for suspect in strong):
+    stopped = {reading.rank.key for reading in evidence.readings if reading.stopped}
+
+    def was_stopped(suspect: Suspect) -> bool:
+        return suspect.was_stopped or (suspect.rank is not None and suspect.rank.key in stopped)
+
+    failed = [suspect for suspect in strong if not was_stopped(suspect)]
+    uncaught = any(suspect.found and suspect.found.ends_process for suspect in failed)
+    if not uncaught and not any(suspect.order == 0 for suspect in failed):
         return strong
-    return [s for s in strong if not (s.was_stopped and s.found and _was_caught(s.found))]
+    return [
+        suspect
+        for suspect in strong
+        if not (was_stopped(suspect) and suspect.found and _is_over(suspect.found, uncaught))
+    ]
+
+
+def _is_over(found: Observation, uncaught: bool) -> bool:
+    """`uncaught` says that another one ended by an exception that nobody caught."""
+    if _was_caught(found):
+        return True
+    return uncaught and "thread" in found.event.fields and not found.category.startswith("data")
+
+
+def _is_hearsay_only(suspect: Suspect, evidence: RunEvidence) -> bool:
+    """The console shows what it caught, and the launcher names others as failed."""
+    rank, found = suspect.rank, suspect.found
+    if rank is None or found is None or not (rank.mixed and rank.pids):
+        return False
+    return bool(evidence.named) and rank.rank not in evidence.named and _was_caught(found)
 
 
 def _was_caught(found: Observation) -> bool:
@@ -85,6 +125,14 @@ def _lived_on(evidence: RunEvidence, strong: Sequence[Suspect]) -> bool:
     return gone.was_killed or not any(suspect.is_clear for suspect in strong)
 
 
+def _lived_to_be_stopped(evidence: RunEvidence, strong: Sequence[Suspect]) -> bool:
+    """All have caught an error and lived on until they were stopped, one of them by a stranger."""
+    if len(strong) < len(evidence.readings) or not all(r.stopped for r in evidence.readings):
+        return False
+    caught = all(suspect.found and _was_caught(suspect.found) for suspect in strong)
+    return caught and bool(stopped_by_outsiders(evidence))
+
+
 def survived_errors(evidence: RunEvidence) -> list[Suspect]:
     """Ranks that went on for a few steps after an error and then stopped for good.
 
@@ -98,6 +146,9 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
     if not went_on or (stop and stop.category == "external.kill"):
         return []
     accused = {rank.key for accusation in evidence.accusations for rank in accusation.accused}
+    # who waits for somebody in turn is no end of the chain
+    accused -= {accusation.accuser.rank.key for accusation in evidence.accusations}
+    accused -= {r.rank.key for r in evidence.readings if r.primary and _is_of_a_connection(r)}
     suspects = [
         _by_survived_error(reading, evidence)
         for reading in went_on
@@ -110,6 +161,12 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
     return [] if gone.was_killed else [s for s in suspects if s.rank is gone.rank]
 
 
+def _is_of_a_connection(reading: RankReading) -> bool:
+    """It ended because of what another one did, or did not."""
+    families = [(f.category.partition(".")[0], f.signature.generic) for f in reading.causes]
+    return all(family == "comm" or generic for family, generic in families)
+
+
 def _by_survived_error(reading: RankReading, evidence: RunEvidence) -> Suspect:
     first = min(reading.survived, key=lambda f: (f.signature.generic, f.event.line))
     others = [f for f in reading.survived if f is not first][:2]
@@ -119,7 +176,11 @@ def _by_survived_error(reading: RankReading, evidence: RunEvidence) -> Suspect:
 
 def consequences(evidence: RunEvidence) -> list[Suspect]:
     """Ranks whose own cause may follow from another one's failure, where no other is known."""
-    return [suspect for suspect in own_suspects(evidence) if not _only_follows(suspect, evidence)]
+    return [
+        suspect
+        for suspect in own_suspects(evidence)
+        if not (_only_follows(suspect, evidence) or _is_hearsay_only(suspect, evidence))
+    ]
 
 
 def _only_follows(suspect: Suspect, evidence: RunEvidence) -> bool:
@@ -146,7 +207,29 @@ def _only_follows(suspect: Suspect, evidence: RunEvidence) -> bool:
 def hints(evidence: RunEvidence) -> list[Suspect]:
     """Ranks with a symptom that points at an earlier event which is not in the log."""
     hinting = [r for r in evidence.readings if r.inner and not _points_at_a_lost_peer(r)]
+    if hinting and (gone := _gone_before(hinting, evidence)):
+        return gone
     return sorted(map(by_hint, hinting), key=Suspect.strength)
+
+
+def _gone_before(hinting: Sequence[RankReading], evidence: RunEvidence) -> list[Suspect]:
+    """Who had ended when loader workers of the others ended, too, as a launcher's stop ends them.
+
+    Killed, by the word of the launcher; or the only one that does not say such a thing.
+    """
+    keys = {reading.rank.key for reading in hinting}
+    killed = [s for s in named_by_console(evidence) if s.was_killed and s.rank]
+    if killed and not any(s.rank and s.rank.key in keys for s in killed):
+        return killed
+    others = [r for r in evidence.readings if r.rank.key not in keys]
+    left = others[0] if len(others) == 1 and len(hinting) > 1 else None
+    if left is None or not left.quiet or not left.rank.lines or left.stopped or left.ended_well:
+        return []
+    if len({r.inner[0].event.signature for r in hinting}) > 1:
+        return []
+    words = [reading.inner[0] for reading in hinting[:2]]
+    why, position = wording.OTHERS_LOST_WORKERS, left.position
+    return [without_words(SILENT, "unknown", left.rank, words, why, position=position)]
 
 
 def _points_at_a_lost_peer(reading: RankReading) -> bool:
@@ -157,15 +240,51 @@ def _points_at_a_lost_peer(reading: RankReading) -> bool:
 
 def bare_exceptions(evidence: RunEvidence) -> list[Suspect]:
     """Who copied a log may have left the traceback behind and kept the line below it."""
-    return [
+    ended = [r for r in evidence.readings if r.quiet and not (r.stopped or r.ended)]
+    raised = [
         silent_suspect(
-            BARE_EXCEPTION, "code.python", reading.rank, (), wording.TRACEBACK_MISSING
-        )._replace(position=reading.position)
-        for reading in evidence.readings
-        if reading.quiet
-        and not (reading.stopped or reading.ended)
-        and _tells_an_exception(reading.rank, evidence)
+            BARE_EXCEPTION,
+            "code.python",
+            reading.rank,
+            (),
+            wording.TRACEBACK_MISSING,
+            position=reading.position,
+        )
+        for reading in ended
+        if _tells_an_exception(reading.rank, evidence)
     ]
+    return raised or [
+        silent_suspect(
+            SILENT,
+            "unknown",
+            reading.rank,
+            (),
+            wording.LAST_WORD_IS_AN_ERROR,
+            position=reading.position,
+        )
+        for reading in ended
+        if _ends_in_an_error(reading, evidence)
+    ]
+
+
+def _ends_in_an_error(reading: RankReading, evidence: RunEvidence) -> bool:
+    """Its last line is a program's farewell, and everybody else got further.
+
+    What is fatal is one; of a mere error all others have to say that they are done.
+    """
+    last = reading.rank.tail[-1] if reading.rank.tail and not reading.rank.mixed else ""
+    others = [r for r in evidence.readings if r is not reading]
+    if not others or not all(r.rank.lines and r.quiet and not r.stopped for r in others):
+        return False
+    if _SAYS_FATAL.match(last) and all(_came_as_far(r, reading) for r in others):
+        return True
+    done = all(map(evidence.says_finished, others)) and not evidence.says_finished(reading)
+    return done and bool(_SAYS_ERROR.match(last) or _SAYS_FATAL.match(last))
+
+
+def _came_as_far(other: RankReading, reading: RankReading) -> bool:
+    """And had something to say behind its last step."""
+    return other.position >= reading.position and has_words_behind_steps(other)
 
 
 def _tells_an_exception(rank: Rank, evidence: RunEvidence) -> bool:
@@ -246,8 +365,8 @@ RULES = (
     Rule(
         "bare-exception",
         Text(
-            "its log ends with an exception without a traceback",
-            "其日志以一个没有 traceback 的异常结束",
+            "its log ends with an exception without a traceback, or with a fatal word",
+            "其日志以没有 traceback 的异常或致命错误结束",
         ),
         no_success_and_over,
         bare_exceptions,

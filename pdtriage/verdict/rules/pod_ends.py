@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pdtriage.model import Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.life import CRASH_SIGNALS
 from pdtriage.verdict.rank_reading import Observation
-from pdtriage.verdict.rules.deaths import BUS_ERROR, CRASH_SIGNALS, by_exit
+from pdtriage.verdict.rules.deaths import BUS_ERROR, by_exit
 from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.suspects import SIGKILL, Suspect, speaking_suspect
 
@@ -30,15 +31,18 @@ def ended_by_cluster(evidence: RunEvidence) -> list[Suspect]:
     suspects = []
     for pod, (found, *more) in by_pod.items():
         rank = _rank_of(pod, evidence)
-        suspect = speaking_suspect(
-            found,
-            rank,
-            more[:2],
-            wording.cluster_says(found.event.fields),
-            accusers=evidence.accusers.get(rank.key, ()) if rank else (),
-            last_words=(rank,) if rank else (),
+        suspects.append(
+            speaking_suspect(
+                found,
+                rank,
+                more[:2],
+                wording.cluster_says(found.event.fields),
+                accusers=evidence.accusers.get(rank.key, ()) if rank else (),
+                last_words=(rank,) if rank else (),
+                category=found.signature.category or "",
+                host=pod,
+            )
         )
-        suspects.append(suspect._replace(category=found.signature.category or "", host=pod))
     return sorted(suspects, key=Suspect.strength)
 
 
@@ -58,11 +62,11 @@ def with_words_of_their_own(ended: Sequence[Suspect], strong: Sequence[Suspect])
             believed.append(suspect)
         elif spoken.category == suspect.category or suspect.category == "memory.host":
             words = [f for f in (spoken.found, *spoken.support) if f]
-            believed.append(suspect._replace(support=(*words, *suspect.support)))
+            believed.append(suspect.supported_by(*words))
             others.pop(id(spoken), None)
         elif suspect.found:
-            others[id(spoken)] = spoken._replace(support=(*spoken.support, suspect.found))
-    return [*(s._replace(certain=not others) for s in believed), *others.values()]
+            others[id(spoken)] = spoken.supported_last_by(suspect.found)
+    return [*(s.because(certain=not others) for s in believed), *others.values()]
 
 
 def ended_with_error(evidence: RunEvidence) -> list[Suspect]:
@@ -93,12 +97,10 @@ def with_mounts(suspects: Sequence[Suspect], cluster: Sequence[Observation]) -> 
 def _with_mounts(suspect: Suspect, lacking: Observation | None) -> Suspect:
     if lacking is None:
         return suspect
-    if suspect.signature == BUS_ERROR:
-        suspect = suspect._replace(signature=lacking.signature.id, category="memory.shm")
-    if suspect.category != "memory.shm":
+    if suspect.category != "memory.shm":  # as that of a bus error is
         return suspect
-    suspect = suspect._replace(support=(lacking, *suspect.support))
-    return suspect.because(wording.NO_SHARED_MEMORY)
+    told = lacking.signature.id if suspect.signature == BUS_ERROR else suspect.signature
+    return suspect.explained_by(told, "memory.shm", lacking).because(wording.NO_SHARED_MEMORY)
 
 
 def _rank_of(pod: str, evidence: RunEvidence) -> Rank | None:

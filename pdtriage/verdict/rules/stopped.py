@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from pdtriage.model import Rank, Text, Vanished
+from pdtriage.model import SENDER_PROGRAM, Rank, Text, Vanished
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import Accusation, RankKey
 from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
+from pdtriage.verdict.life import CRASH_SIGNALS
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.accused import OUTSIDER, awaited_peers
 from pdtriage.verdict.rules.deaths import SILENT
 from pdtriage.verdict.rules.launcher import cause_of_launcher
 from pdtriage.verdict.rules.rule import Rule, console, no_success
-from pdtriage.verdict.rules.waiting import fell_behind, never_joined, stood_still
+from pdtriage.verdict.rules.waiting import (
+    awaited_for_long,
+    fell_behind,
+    never_joined,
+    stood_still,
+)
 from pdtriage.verdict.suspects import Suspect, launcher_suspect, silent_suspect
 
+if TYPE_CHECKING:
+    from pdtriage.verdict.suspects import More
+
 INTERRUPTED = "verdict.interrupted"
+LAUNCHER_GONE = "verdict.launcher-gone"
+CRASHED = "verdict.crash"
+UNREACHABLE = "verdict.node-unreachable"
 MOST_NAMED = 4
 """Launchers that vanished; of more the rest goes without saying."""
 
@@ -34,7 +48,8 @@ def stopped_by_outsiders(evidence: RunEvidence) -> list[Suspect]:
             if _was_stopped_by_its_node(reading):
                 continue
             if launchers and reading.stopped and reading.sender not in own:
-                why = wording.outsider(reading.sender)
+                program = reading.stopped.event.fields.get(SENDER_PROGRAM, "")
+                why = wording.outsider(reading.sender, program)
                 support = [reading.stopped]
                 suspects.append(
                     silent_suspect(OUTSIDER, "external.kill", reading.rank, support, why)
@@ -79,21 +94,24 @@ def launcher_gone(evidence: RunEvidence) -> list[Suspect]:
     ]
     furthest = sorted(here, key=lambda r: r.position)[-1:]
     why = [_vanished(gone) for gone in facts.vanished[:MOST_NAMED]]
-    suspect = launcher_suspect("verdict.launcher-gone", "external.kill", (), *why)
-    return [
-        suspect._replace(
-            host=facts.vanished[0].host,
-            last_words=tuple(r.rank for r in furthest),
-            first_to_fail=True,
-        )
-    ]
+    number = facts.vanished[0].signal
+    more: More = {
+        "host": facts.vanished[0].host,
+        "last_words": tuple(r.rank for r in furthest),
+        "first_to_fail": True,
+    }
+    if number is not None:
+        more["fields"] = {"signal": signal_name(number)}
+    if number in CRASH_SIGNALS:
+        return [launcher_suspect(CRASHED, "code.crash", (), *why, **more)]
+    return [launcher_suspect(LAUNCHER_GONE, "external.kill", (), *why, **more)]
 
 
 def _lost_nodes(evidence: RunEvidence) -> list[Suspect]:
     """Nodes that fell silent, and then ranks of other nodes lost theirs, and nobody else's."""
     hosts = {node.rank: node.host for node in evidence.facts.nodes}
     lost = [(node, hosts.get(node)) for node in evidence.facts.unanswered]
-    if not lost or not evidence.accusations or _lost_the_meeting_place(evidence):
+    if not lost or not evidence.accusations or _lost_the_master(evidence):
         return []
     accusing = {accusation.accuser.rank.key for accusation in evidence.accusations}
     for accused in (rank for a in evidence.accusations for rank in a.accused[:1]):
@@ -103,11 +121,13 @@ def _lost_nodes(evidence: RunEvidence) -> list[Suspect]:
             return []
     found = [accusation.found for accusation in evidence.accusations[:2]]
     why = [wording.stopped_answering(node, host) for node, host in lost[:MOST_NAMED]]
-    suspect = launcher_suspect("verdict.launcher-gone", "external.kill", found, *why)
-    return [suspect._replace(host=lost[0][1], first_to_fail=True)]
+    # The kernel of a machine that is up closes what its processes leave behind.
+    closed = any(a.found.category != "comm.timeout" for a in evidence.accusations)
+    gone = (LAUNCHER_GONE, "external.kill") if closed else (UNREACHABLE, "comm.timeout")
+    return [launcher_suspect(*gone, found, *why, host=lost[0][1], first_to_fail=True)]
 
 
-def _lost_the_meeting_place(evidence: RunEvidence) -> bool:
+def _lost_the_master(evidence: RunEvidence) -> bool:
     """Nodes under Paddle's launcher meet at its master on the first one, which ends with it."""
     return evidence.facts.started_by == "paddle" and 0 in evidence.facts.unanswered
 
@@ -131,6 +151,12 @@ def reason_to_stop(evidence: RunEvidence) -> list[Suspect]:
 def _vanished(gone: Vanished) -> Text:
     where = "" if gone.node is None else f" of node {gone.node}"
     zh = "" if gone.node is None else f"节点 {gone.node} 的"
+    if gone.signal is not None:
+        name = signal_name(gone.signal)
+        return Text(
+            f"Paddle's launcher{where} (pid {gone.pid}) was ended by {name} before any rank failed",
+            f"{zh} Paddle 启动器（pid {gone.pid}）被 {name} 终止，此前没有 rank 失败".lstrip(),
+        )
     return Text(
         f"the launcher{where} (pid {gone.pid}) vanished without ending the run",
         f"{zh}启动器（pid {gone.pid}）未结束运行就消失了",
@@ -150,6 +176,8 @@ def stopped_with_their_peers(evidence: RunEvidence) -> list[Suspect]:
         return []
     if not all(r.rank.key in stopped or r.rank.key in broke for r in evidence.readings):
         return []
+    if hung := awaited_for_long(evidence):
+        return hung
     support = [*_stops(evidence)[:1], *(a.found for a in evidence.accusations[:2])]
     why = wording.STOPPED_WITH_PEERS
     return [launcher_suspect(INTERRUPTED, "external.kill", support, why)]
@@ -223,8 +251,8 @@ def _ended_before_others(evidence: RunEvidence) -> list[Suspect]:
         if not gone.rank.files or not gone.quiet or gone.ended or gone.rank.exit:
             continue
         why = wording.NOT_STOPPED
-        suspect = silent_suspect(SILENT, "unknown", gone.rank, stopped[:2], why)
-        return [suspect._replace(position=gone.position)]
+        support, position = stopped[:2], gone.position
+        return [silent_suspect(SILENT, "unknown", gone.rank, support, why, position=position)]
     return []
 
 
@@ -267,7 +295,7 @@ RULES = (
         {
             "never-met": Text(
                 "who ends a job by hand that never came together only lost patience",
-                "手动结束一个始终没有会合的作业，只是因为等不下去",
+                "手动结束一个始终没有会合的任务，只是因为等不下去",
             )
         },
     ),
@@ -305,7 +333,7 @@ RULES = (
         {
             "unnamed-peer": Text(
                 "who lost a peer before it was stopped says why the job was stopped",
-                "被停止之前就失去对端的 rank，说明了作业为何被停止",
+                "被停止之前就失去对端的 rank，说明了任务为何被停止",
             )
         },
     ),

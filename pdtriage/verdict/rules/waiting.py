@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pdtriage.hang.places import StackFold, fold_of, place_of
-from pdtriage.hang.words import summary_of
-from pdtriage.model import Standstill, Text
+from pdtriage.hang.places import StackFold, call_site_of, fold_of
+from pdtriage.hang.rhythm import OF_USUAL, HangLimits, rhythm_of
+from pdtriage.hang.stack_words import summary_of
+from pdtriage.model import Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
-from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE, rhythm_of
-from pdtriage.verdict.rank_reading import Observation, RankReading
-from pdtriage.verdict.rules.accused import HANG
+from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE
+from pdtriage.verdict.rank_reading import Observation, RankReading, has_words_behind_steps
+from pdtriage.verdict.rules.collectives import HANG
 from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.suspects import Suspect, silent_suspect
+
+if TYPE_CHECKING:
+    from pdtriage.verdict.suspects import More
 
 STUCK = "verdict.stuck"
 AMONG_ALL = frozenset(
@@ -23,6 +28,8 @@ AMONG_ALL = frozenset(
 """Operations that begin when everybody has met."""
 MISSED_STEPS, LEAST_STILL = 20, 4.0
 """Steps, and seconds, without a sign of life: longer than any rank is merely busy between two."""
+STOP_LINES = 4
+"""What Paddle prints above the words that a process was stopped, where there is no stack."""
 SAME_SECOND = 2.0
 """Seconds since 1970 are told without fractions."""
 
@@ -32,7 +39,12 @@ def elsewhere(evidence: RunEvidence) -> list[Suspect]:
 
     No two of these speak of one run: they ask for one rank, for two, and for more that complain.
     """
-    return fell_behind(evidence) or _odd_one_out(evidence) or _out_of_step(evidence)
+    return (
+        fell_behind(evidence)
+        or _left_behind(evidence)
+        or _odd_one_out(evidence)
+        or _out_of_step(evidence)
+    )
 
 
 def stood_still(evidence: RunEvidence) -> list[Suspect]:
@@ -41,29 +53,41 @@ def stood_still(evidence: RunEvidence) -> list[Suspect]:
     if taken is None or not taken.is_hang:
         return []
     fold = fold_of(taken)
-    seen = wording.stood_still(taken.still or 0.0)
+    seen, summary = wording.stood_still(taken.still or 0.0), summary_of(taken, fold)
     by_rank = {(r.rank.role, r.rank.rank): r for r in evidence.readings}
     odd = [(stack, by_rank.get((stack.role, stack.rank))) for stack in fold.odd]  # type: ignore[arg-type]
     suspects = []
     for stack, reading in odd:
         if reading is None:
             continue
-        suspect = silent_suspect(HANG, "hang", reading.rank, (), seen, summary_of(taken, fold))
-        frame = place_of(stack).frame
-        suspects.append(suspect._replace(position=reading.position, frame=frame))
+        known: More = {"position": reading.position, "frame": call_site_of(stack).frame}
+        suspects.append(silent_suspect(HANG, "hang", reading.rank, (), seen, summary, **known))
     for rank in fold.missing:
         if (reading := by_rank.get(("worker", rank))) is not None:
-            summary = summary_of(taken, fold)
-            suspect = silent_suspect(HANG, "hang", reading.rank, (), seen, summary)
-            suspects.append(suspect._replace(first_to_fail=True))
+            suspects.append(
+                silent_suspect(HANG, "hang", reading.rank, (), seen, summary, first_to_fail=True)
+            )
     if suspects or fell_behind(evidence):
         return suspects
-    suspect = silent_suspect(STUCK, "hang", None, (), seen, *_summary(taken, fold))
-    return [suspect._replace(role="worker")]
+    lost = _lost_node(fold, evidence)
+    why = [wording.stopped_answering(*lost)] if lost else []
+    why += [seen, summary] if fold.groups else [seen]
+    return [silent_suspect(STUCK, "hang", None, (), *why, host=lost[1] if lost else None)]
 
 
-def _summary(taken: Standstill, fold: StackFold) -> list[Text]:
-    return [summary_of(taken, fold)] if fold.groups else []
+def _lost_node(fold: StackFold, evidence: RunEvidence) -> tuple[int, str | None] | None:
+    """All here wait for others, and a node does not answer any more: then for that one."""
+    lost = evidence.facts.unanswered
+    waiting = bool(fold.groups) and all(group.where.collective for group in fold.groups)
+    if len(lost) != 1 or not waiting or evidence.facts.started_by != "pdtriage":
+        return None  # Paddle's launcher takes the meeting place with it
+    known = (node.host for node in evidence.facts.nodes if node.rank == lost[0])
+    return lost[0], next(known, None)
+
+
+def awaited_by_stacks(evidence: RunEvidence) -> list[Suspect]:
+    """Whom the others waited for by stacks taken before: those gave up later and ended by that."""
+    return [suspect for suspect in stood_still(evidence) if suspect.rank is not None]
 
 
 def fell_behind(evidence: RunEvidence) -> list[Suspect]:
@@ -84,8 +108,35 @@ def fell_behind(evidence: RunEvidence) -> list[Suspect]:
     told = wording.STOOD_STILL if in_step else wording.behind(slow.position[1], least[1])
     why.append(told)
     support = [slow.stopped] if slow.stopped else []
-    suspect = silent_suspect(HANG, "hang", slow.rank, support, *why)
-    return [suspect._replace(position=slow.position)]
+    return [silent_suspect(HANG, "hang", slow.rank, support, *why, position=slow.position)]
+
+
+def _left_behind(evidence: RunEvidence) -> list[Suspect]:
+    """The one that was stopped, long after its last sign of life, where all others had got further
+    and just ended: those may well have been done."""
+    stopped = [r for r in evidence.readings if r.stopped and r.quiet and not r.waited_in]
+    others = [r for r in evidence.readings if not r.stopped and r.rank.lines]
+    if len(stopped) != 1 or not others or len(others) + 1 < len(evidence.readings):
+        return []
+    slow = stopped[0]
+    if not all(r.quiet and r.position >= slow.position for r in others):
+        return []
+    further = all(r.position > slow.position or has_words_behind_steps(r) for r in others)
+    stop, steps = slow.stopped, slow.rank.progress
+    if not further or stop is None or not steps or not _stood_still(evidence):
+        return []
+    if (stop.event.first_line or stop.event.line) - steps[-1].line > STOP_LINES:
+        return []
+    why, position = wording.LEFT_BEHIND, slow.position
+    return [silent_suspect(HANG, "hang", slow.rank, [stop], why, position=position)]
+
+
+def awaited_for_long(evidence: RunEvidence) -> list[Suspect]:
+    """The same where the job had stood still for longer than an evaluation or a checkpoint takes:
+    who stopped it then did so because of that."""
+    if not _stood_still(evidence, OF_USUAL, HangLimits().floor):
+        return []
+    return fell_behind(evidence)
 
 
 def never_joined(evidence: RunEvidence) -> list[Suspect]:
@@ -117,14 +168,16 @@ def _was_stopped_in_motion(evidence: RunEvidence) -> bool:
     return silence <= max(PATIENCE * _slowest_rhythm(evidence), LEAST_SILENCE)
 
 
-def _stood_still(evidence: RunEvidence) -> bool:
-    """Many steps could have been made between the last sign of life and the stop."""
+def _stood_still(
+    evidence: RunEvidence, steps: float = MISSED_STEPS, least: float = LEAST_STILL
+) -> bool:
+    """So many steps could have been made between the last sign of life and the stop."""
     silence = _silence_before_stop(evidence)
     rhythm = _slowest_rhythm(evidence)
     if silence is None or not rhythm:
         return False
     since = silence % ZONE  # a log's clock may be of another zone
-    return max(MISSED_STEPS * rhythm, LEAST_STILL) < since < ZONE - SAME_SECOND
+    return max(steps * rhythm, least) < since < ZONE - SAME_SECOND
 
 
 def _silence_before_stop(evidence: RunEvidence) -> float | None:
@@ -156,9 +209,9 @@ def _odd_one_out(evidence: RunEvidence) -> list[Suspect]:
     if len(places) != 2 or len(alone) != 1 or len(waited) < 3:
         return []
     odd = alone[0]
-    support, why = [odd.symptoms[-1]], wording.ELSEWHERE
-    suspect = silent_suspect("verdict.odd-one-out", "config.rank", odd.rank, support, why)
-    return [suspect._replace(position=odd.position)]
+    support, why, position = [odd.symptoms[-1]], wording.ELSEWHERE, odd.position
+    signature, category = "verdict.odd-one-out", "config.rank"
+    return [silent_suspect(signature, category, odd.rank, support, why, position=position)]
 
 
 def _out_of_step(evidence: RunEvidence) -> list[Suspect]:
@@ -177,8 +230,14 @@ def _out_of_step(evidence: RunEvidence) -> list[Suspect]:
         return []
     why = wording.IN_TWO_PLACES
     return [
-        silent_suspect("verdict.out-of-step", "config.rank", reading.rank, support, why)._replace(
-            position=reading.position, last_words=()
+        silent_suspect(
+            "verdict.out-of-step",
+            "config.rank",
+            reading.rank,
+            support,
+            why,
+            position=reading.position,
+            last_words=(),
         )
         for reading, support in zip(waited, (last, last[1:]), strict=True)
     ]
@@ -200,8 +259,8 @@ def stuck(evidence: RunEvidence) -> list[Suspect]:
     started = any(r.rank.progress for r in spoken)
     why = _why_stuck(pictures) if started else wording.STUCK_AT_START
     rank = spoken[0].rank if len(spoken) == 1 else None
-    suspect = silent_suspect(STUCK, "hang", rank, pictures[:1], why)
-    return [suspect._replace(role="worker", last_words=tuple(r.rank for r in spoken[:2]))]
+    known: More = {"role": "worker", "last_words": tuple(r.rank for r in spoken[:2])}
+    return [silent_suspect(STUCK, "hang", rank, pictures[:1], why, **known)]
 
 
 def _just_stop(spoken: Sequence[RankReading], evidence: RunEvidence) -> bool:
@@ -218,6 +277,21 @@ def _why_stuck(pictures: Sequence[Observation]) -> Text:
 
 RULES = (
     Rule(
+        "stood-still",
+        Text(
+            "stacks taken while the job stood still show that the others waited for it",
+            "任务卡住时取得的调用栈显示，其他 rank 在等待它",
+        ),
+        no_success,
+        awaited_by_stacks,
+        {
+            "launcher-gone": Text(
+                "a node that vanished is a reason for the others to stand still",
+                "节点消失会使其他节点卡住",
+            )
+        },
+    ),
+    Rule(
         "elsewhere",
         Text("it was not where the others waited", "它不在其他 rank 等待的位置"),
         no_success,
@@ -231,12 +305,12 @@ RULES = (
     ),
     Rule(
         "stuck",
-        Text("somebody looked at the job while it stood still", "有人在作业停滞时查看过它"),
+        Text("somebody looked at the job while it stood still", "有人在任务卡住时查看过它"),
         no_success,
         stuck,
         {
             "kernel-fault": Text(
-                "a broken machine is a reason to stand still", "机器故障是停滞的原因"
+                "a broken machine is a reason to stand still", "机器故障是卡住的原因"
             )
         },
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pdtriage.model import CATEGORIES, Event, Exit, LiveCause, Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
@@ -16,6 +18,9 @@ from pdtriage.verdict.suspects import (
     speaking_suspect,
 )
 
+if TYPE_CHECKING:
+    from pdtriage.verdict.suspects import More
+
 
 def logs_were_lost(evidence: RunEvidence) -> bool:
     """A rank whose log was read when the run had ended has none here."""
@@ -29,12 +34,12 @@ def logs_were_lost(evidence: RunEvidence) -> bool:
 
 
 def reported_live(evidence: RunEvidence) -> list[Suspect]:
-    """Whom it blamed; by words of their own, where those are here."""
+    """Whom `pdtriage run` blamed when the run ended; by their own words, where those are here."""
     live = evidence.facts.live
     causes = [cause for cause in live.causes if _is_known(cause, evidence)] if live else []
     if not causes:
         return []
-    blamed = _blamed(causes[0], evidence)
+    blamed = _blamed_readings(causes[0], evidence)
     keys = {reading.rank.key for reading in blamed}
     own = [s for s in own_suspects(evidence) if s.rank and s.rank.key in keys]
     if own and (own[0].signature == causes[0].signature or not own[0].is_consequence):
@@ -47,7 +52,7 @@ def _is_known(cause: LiveCause, evidence: RunEvidence) -> bool:
     return known is not None and cause.category in CATEGORIES
 
 
-def _blamed(cause: LiveCause, evidence: RunEvidence) -> list[RankReading]:
+def _blamed_readings(cause: LiveCause, evidence: RunEvidence) -> list[RankReading]:
     return [
         r for r in evidence.readings if r.rank.role == cause.role and r.rank.rank in cause.ranks
     ]
@@ -64,20 +69,20 @@ def _by_report(cause: LiveCause, reading: RankReading, evidence: RunEvidence) ->
         )
         for file, line, offset, words in cause.evidence
     ]
+    known: More = {
+        "told": cause.confidence or "guess",
+        "accusers": evidence.accusers.get(rank.key, ()),
+        "position": reading.position,
+    }
     if not lines or signature.trigger == "verdict":
-        told = () if rank.files else lines
-        suspect = silent_suspect(signature.id, cause.category, rank, told, why)
-    elif _ended_otherwise(cause, rank):
-        suspect = by_exit(rank).because(why)
-    else:
-        suspect = speaking_suspect(lines[0], rank, lines[1:], why)
-    accusers = evidence.accusers.get(rank.key, ())
-    return suspect._replace(
-        told=cause.confidence or "guess", accusers=accusers, position=reading.position
-    )
+        lines = [] if rank.files else lines
+        return silent_suspect(signature.id, cause.category, rank, lines, why, **known)
+    if _has_ended_otherwise(cause, rank):
+        return by_exit(rank, **known).because(why)
+    return speaking_suspect(lines[0], rank, lines[1:], why, **known)
 
 
-def _ended_otherwise(cause: LiveCause, rank: Rank) -> bool:
+def _has_ended_otherwise(cause: LiveCause, rank: Rank) -> bool:
     """Python ends with 1 of an exception that nobody caught: it went on to end by itself. Nor does
     SIGKILL come from anything but lack of memory."""
     ending = rank.exit or Exit()

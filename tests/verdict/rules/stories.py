@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pdtriage.model import LiveCause, LiveReport, RunFacts
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 
+from ...hang.test_places import in_collective, in_own_code, taken
 from ...runs.builders import runs_of
 from ..builders import (
     DISK,
@@ -19,6 +20,7 @@ from ..builders import (
     last_run,
     logs,
     lost,
+    process,
     raised_at,
     recorded,
     stopped,
@@ -194,8 +196,9 @@ def a_console_of_an_earlier_try_with_more_nodes_lies_beside_the_logs() -> RunFac
 
 
 @yields("interruption", to="never-met")
-def somebody_loses_patience_with_a_job_whose_nodes_never_came() -> RunFacts:
-    return last_run({"console.log": job_of(2) + WAITING + SIGNAL})
+def mpirun_ends_one_of_two_launchers_that_wait_for_different_numbers_of_nodes() -> RunFacts:
+    killed = "noticed that process rank 0 with PID 7 on node n1 exited on signal 15 (Terminated).\n"
+    return last_run({"a/console.log": job_of(2) + "mpirun " + killed, "b/console.log": job_of(3)})
 
 
 @yields("launcher-gone", to="interruption")
@@ -220,6 +223,28 @@ def the_guardian_of_a_killed_launcher_stops_a_rank_that_the_other_node_misses() 
 @yields("lost-peer", to="stopped-with-peers")
 def a_launcher_stops_one_rank_and_the_next_one_breaks_before_its_turn() -> RunFacts:
     return last_run(logs(STEPS + stopped(70, 60), STEPS + lost(1, 0)))
+
+
+@yields("stood-still", to="launcher-gone")
+def a_node_vanishes_from_a_job_that_its_other_node_sees_stand_still() -> RunFacts:
+    still = taken(in_collective(0), in_own_code(1), still=70.0, limit=60.0)
+    left = DeathRecord(0, "worker", 0, 0, 70, 2.0, 2.0, None, 15, False, True)
+    records = [
+        ("n0", node(0, 5, left, "failed")._replace(standstill=still)),
+        ("n1", node(1, 6, None, "launcher-killed")._replace(guardian_pid=7)),
+    ]
+    return runs_of({"n0/workerlog.0": STEPS, "n1/workerlog.0": STEPS}, records)[-1]
+
+
+@yields("lost-peer", to="stood-still")
+def one_gives_up_waiting_without_a_word_and_another_one_misses_it() -> RunFacts:
+    still = taken(in_collective(0), in_collective(1), in_own_code(2), still=70.0, limit=60.0)
+    record = recorded()._replace(
+        world_size=3, processes=tuple(map(process, range(3))), standstill=still
+    )
+    files = {f"log/workerlog.{rank}": STEPS for rank in range(3)}
+    files["log/workerlog.0"] += raised_at(7, lost(0, 1))
+    return last_run(files, record)
 
 
 @yields("pod-exit", to="lost-peer")

@@ -38,10 +38,18 @@ def test_edges_lead_to_rules_and_say_why() -> None:
 
 
 def test_every_rule_is_in_the_documentation() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "verdict.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[3] / "docs"
     for language in LANGUAGES:
+        path = docs / "verdict.md" if language == "en" else docs / language / "verdict.md"
+        page = path.read_text(encoding="utf-8")
         rows = [f"| `{rule.name}` | {rule.about.in_(language)} |" for rule in RULES]
         assert "\n".join(rows) in page
+
+
+def test_rules_make_suspects_whole() -> None:
+    """What other evidence adds to one has a name, and is a method of `Suspect`."""
+    rules = Path(__file__).parents[3] / "pdtriage" / "verdict" / "rules"
+    assert [path.name for path in rules.glob("*.py") if "._replace(" in path.read_text()] == []
 
 
 @each_story
@@ -49,7 +57,9 @@ def test_without_the_edge_another_one_would_be_blamed(edge: tuple[str, str]) -> 
     yielding, other = edge
     evidence = evidence_of(edge)
     first, second = BY_NAME[other].find(evidence), BY_NAME[yielding].find(evidence)
-    assert names(suspects_of(evidence)) == names(first) != names(second)
+    deciding = next(rule for rule in RULES if rule.needs(evidence) and rule.find(evidence))
+    assert deciding.name == other
+    assert names(first) != names(second)
     assert names(suspects_of(evidence, without(edge))) == names(second)
 
 

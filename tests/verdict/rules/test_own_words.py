@@ -10,7 +10,18 @@ from pdtriage.verdict import judge
 
 from ...runs.builders import environment, runs_of
 from ...scan.builders import engine
-from ..builders import DISK, ERROR, STACK, STEPS, death, judged, recorded
+from ..builders import (
+    DISK,
+    ERROR,
+    STACK,
+    STEPS,
+    death,
+    glog,
+    judged,
+    recorded,
+    summary,
+    waited,
+)
 
 CONTAINER = (
     "LAUNCH ERROR 2023-01-15 10:00:00,000 Container failed !!!\n"
@@ -144,3 +155,136 @@ def test_a_program_that_catches_everything_tells_its_exception_in_its_last_line(
     (cause,) = judged(given_up, STEPS, console=CONTAINER).causes
     assert (cause.category, cause.ranks, cause.confidence) == ("code.python", (0,), "guess")
     assert judged(given_up, STEPS).causes == ()
+
+
+def test_what_all_have_caught_is_no_cause_where_a_stranger_stopped_one() -> None:
+    caught = glog(1) + ERROR + "loss 1.5\n"
+    first = caught + summary(11, 99)
+    others = [caught + summary(pid, 7) for pid in (12, 13)]
+    (cause,) = judged(first, *others).causes
+    assert (cause.category, cause.ranks) == ("external.kill", (0,))
+
+
+def test_what_was_caught_before_sigterm_came_proves_nothing() -> None:
+    caught = glog(1) + ERROR + "loss 1.5\n"
+    texts = [caught + summary(pid, 7) for pid in (11, 12)]
+    assert [cause.confidence for cause in judged(*texts).causes] in ([], ["likely"])
+
+
+def test_who_waits_for_somebody_in_turn_is_no_end_of_the_chain() -> None:
+    """Rank 0 waited for 1, which waited; the reader of rank 2 had died, a step before."""
+    reader = "Exception in thread Thread-1 (_thread_loop):\n" + DISK
+    texts = (STEPS + waited("1"), STEPS + waited("-1"), STEPS + reader + STEPS + summary(13, 7))
+    (cause,) = judged(*texts).causes
+    assert (cause.category, cause.ranks) == ("storage.disk", (2,))
+
+
+FATAL = "[2026-11-18 04:28:48,718] [CRITICAL] train.py:54 - depth must be even\n"
+BARE = "error: vocabulary file has 3 columns, expected 2\n"
+BEHIND = "eval epoch 0 acc 0.25\n"
+DONE = "2023-01-15 10:00:09 INFO Training finished\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "others"), [(FATAL, BEHIND), (BARE, DONE), (FATAL, DONE)], ids=str.split
+)
+def test_a_log_that_ends_with_an_error_while_the_others_got_further(last: str, others: str) -> None:
+    found = judged(STEPS + others, STEPS + last)
+    assert (found.verdict, [(c.rank, c.confidence) for c in found.causes]) == (
+        "failed",
+        [(1, "guess")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "others"),
+    [
+        (BARE, BEHIND),
+        (FATAL, ""),
+        (FATAL + "retried\n", DONE),
+        ("all said: error: none\n", DONE),
+        ("metrics (CRITICAL) are fine\n", DONE),
+    ],
+)
+def test_an_error_at_the_end_is_no_end_where_nothing_else_says_so(last: str, others: str) -> None:
+    assert judged(STEPS + others, STEPS + last).causes == ()
+
+
+def raised(where: str, words: str, last: str = "") -> str:
+    frame = f'  File "{last}", line 7, in call\n    return ask()\n' if last else ""
+    top = 'Traceback (most recent call last):\n  File "/srv/t.py", line 1, in <module>\n'
+    return f"{top}    {where}\n{frame}{words}\n"
+
+
+RESET = "ConnectionResetError: [Errno 104] Connection reset by peer"
+CLIENT = "/usr/lib/python3.11/http/client.py"
+MEETING = "/env/site-packages/paddle/distributed/launch/utils/kv_client.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "rank", "category"),
+    [
+        # the program says so itself, or a client of a service that it asked
+        (raised("raise ConnectionResetError(104, 'reset by peer')", RESET), 1, "code.python"),
+        (raised("tell(loss)", RESET, CLIENT), 1, "code.python"),
+        # the kernel says so of a socket, which may be that of another rank
+        (raised("data = link.recv(4)", RESET), 0, "unknown"),
+        (raised("meet()", RESET, MEETING), 0, "unknown"),
+    ],
+    ids=["raised", "client", "socket", "paddle"],
+)
+def test_what_the_program_raises_by_itself_is_no_lost_peer(
+    text: str, rank: int, category: str
+) -> None:
+    found = judged(STEPS, STEPS + text)
+    assert [(cause.rank, cause.category) for cause in found.causes] == [(rank, category)]
+
+
+def test_a_thread_that_died_everywhere_is_no_cause_beside_an_exception_that_nobody_caught() -> None:
+    thread = (
+        "Exception in thread metrics:\nTraceback (most recent call last):\n"
+        '  File "/usr/lib/python3.11/threading.py", line 975, in run\n    self._target()\n'
+        '  File "/srv/t.py", line 9, in push\n    raise ValueError("no gateway")\n'
+        "ValueError: no gateway\n"
+    )
+    end = raised("write()", "OSError: [Errno 27] File too large")
+    found = judged(thread + end, thread + summary(71, 50), thread + summary(72, 50))
+    assert [(c.rank, c.ranks, c.category) for c in found.causes] == [(0, (0,), "storage.disk")]
+
+
+def test_a_reader_that_died_is_named_though_another_is_missed_who_only_waited() -> None:
+    reader = (
+        "Exception in thread Thread-1 (_thread_loop):\nTraceback (most recent call last):\n"
+        '  File "/env/site-packages/paddle/io/dataloader/fetcher.py", line 77, in fetch\n    x()\n'
+        '  File "/srv/t.py", line 9, in __getitem__\n    y()\nKeyError: 7\n'
+    )
+    abort = (
+        "terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
+        "  what():  [enforce fail at /paddle/gloo/transport/tcp/pair.cc:1195] ex_ == nullptr. \n"
+    )
+    found = judged(STEPS + abort, STEPS + waited("0"), reader + STEPS, STEPS + waited("-1"))
+    assert [cause.rank for cause in found.causes] == [2]
+
+
+def test_what_others_went_on_after_did_not_end_a_rank_that_caught_the_very_same() -> None:
+    caught = (
+        'Traceback (most recent call last):\n  File "/srv/t.py", line 9, in load\n    x()\n'
+        "KeyError: 'thumbnail'\n"
+    )
+    end = raised("import_it()", "ModuleNotFoundError: No module named 'vision'")
+    found = judged(caught + end, caught + STEPS, caught)
+    assert [(c.rank, c.ranks) for c in found.causes] == [(0, (0,))]
+
+
+def test_what_breaks_while_a_hint_is_handled_is_no_cause() -> None:
+    handled = (
+        'Traceback (most recent call last):\n  File "/srv/t.py", line 1, in <module>\n    train()\n'
+        '  File "/env/site-packages/paddle/io/dataloader/dataloader_iter.py", line 852, in next\n'
+        "    read()\nSystemError: (Fatal) Blocking queue is killed because the data reader raises "
+        "an exception.\n\nDuring handling of the above exception, another exception occurred:\n\n"
+        'Traceback (most recent call last):\n  File "/srv/t.py", line 3, in <module>\n    tidy()\n'
+        "FileNotFoundError: [Errno 2] No such file or directory: '/tmp/no/such/rank0.lock'\n"
+    )
+    (cause,) = judged(STEPS + handled, STEPS).causes
+    assert (cause.rank, cause.category) == (0, "data.worker")
+    assert cause.confidence != "proven"

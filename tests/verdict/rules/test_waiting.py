@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pdtriage.model import Node
 from pdtriage.verdict import judge
 
+from ...hang.test_places import TRAIN, in_collective, in_own_code, taken
 from ...runs.builders import runs_of
 from ...scan.builders import engine
 from ..builders import (
@@ -15,7 +17,9 @@ from ..builders import (
     death,
     glog,
     judged,
+    last_run,
     lost,
+    process,
     raised_at,
     recorded,
     summary,
@@ -24,6 +28,44 @@ from ..builders import (
 
 LAUNCHER = 50
 UNREADABLE = ERROR.replace("KeyError: 1", "OSError: [Errno 5] Input/output error: '/data/7'")
+
+
+def stamped(steps: int) -> str:
+    """Two steps a second, stamped with whole seconds, from 2023-01-02 03:00:00 UTC on."""
+    return "".join(
+        f"[2023-01-02 03:00:{step // 2:02d}] epoch 0 step {step} loss 1.5\n"
+        for step in range(steps)
+    )
+
+
+def stopped_after(seconds: int, pid: int) -> str:
+    """What Paddle's handler prints, so many seconds after the first step."""
+    line = f"  [TimeInfo: *** Aborted at {1672628400 + seconds} (unix time) try it ***]\n"
+    first, second, rest = summary(pid, LAUNCHER).partition("  [SignalInfo")
+    return first + line + second + rest
+
+
+ALL_REDUCE = (
+    "\n--------------------------------------\nC++ Traceback (most recent call last):\n"
+    "--------------------------------------\n"
+    "0   paddle::distributed::ProcessGroupGloo::AllReduce(phi::DenseTensor*)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict", "rank"), [(400, "hung", 1), (70, "interrupted", None)]
+)
+def test_a_job_that_stood_still_for_long_was_stopped_because_of_that(
+    seconds: int, verdict: str, rank: int | None
+) -> None:
+    """A launcher stops its ranks in turn, and the last one loses a connection before its own."""
+    found = judged(
+        glog(70) + stamped(40) + ALL_REDUCE + stopped_after(seconds, 70),
+        glog(71) + stamped(40) + stopped_after(seconds, 71),
+        glog(72) + stamped(40) + lost(2, 1) + stopped_after(seconds, 72),
+    )
+    assert found.verdict == verdict
+    assert [cause.rank for cause in found.causes] == [rank]
 
 
 def test_in_a_ring_the_one_who_does_not_wait_is_missing() -> None:
@@ -212,3 +254,131 @@ def test_a_launcher_that_saw_all_run_is_no_proof_that_they_hang() -> None:
     assert (found.verdict, found.causes) == ("unknown", ())
     found = judged(STEPS + STACK, STEPS, console="launch proc_id:71 idx:0\n")
     assert (found.verdict, found.causes[0].signature) == ("hung", "verdict.stuck")
+
+
+@pytest.mark.parametrize("moved_on", [False, True])
+def test_ranks_that_give_up_waiting_in_the_end_do_not_hide_who_stood_still(moved_on: bool) -> None:
+    still = taken(
+        in_collective(0),
+        in_own_code(1, TRAIN, 20),
+        in_collective(2),
+        still=29.0,
+        limit=8.0,
+        moved_on=moved_on,
+    )
+    deaths = (
+        death(0, 0, 1, None),
+        death(1, 2, 1, None),
+        death(2, 1, None, 15)._replace(stopped=True),
+    )
+    record = recorded(*deaths)._replace(
+        world_size=3, processes=tuple(map(process, range(3))), standstill=still
+    )
+    gave_up = STEPS + raised_at(14, waited("-1"))
+    found = judged(gave_up, STEPS + summary(71, 60), gave_up, records=[record])
+    (cause,) = found.causes
+    assert (found.verdict, cause.rank) == ("failed" if moved_on else "hung", 1)
+    assert cause.confidence == ("guess" if moved_on else "likely")
+    assert (cause.frame is None) is moved_on
+    if cause.frame is not None:
+        assert (cause.frame.file, cause.frame.line) == (TRAIN, 20)
+    assert {victim.rank for victim in found.victims} == {0, 2}
+
+
+def test_an_error_of_its_own_says_more_than_stacks_of_before() -> None:
+    still = taken(in_collective(0), in_own_code(1), still=29.0, limit=8.0)
+    record = recorded(death(0, 1, 1, None))._replace(standstill=still)
+    (cause,) = judged(STEPS, STEPS + UNREADABLE, records=[record]).causes
+    assert (cause.rank, cause.category) == (1, "data.io")
+
+
+@pytest.mark.parametrize("waiting", [True, False], ids=["all wait", "one does not"])
+def test_ranks_that_all_wait_wait_for_the_node_that_answers_no_more(waiting: bool) -> None:
+    second = in_collective(1) if waiting else in_own_code(1)
+    still = taken(in_collective(0), second, still=29.0, limit=8.0)
+    deaths = [death(rank, rank, None, 15)._replace(stopped=True) for rank in (0, 1)]
+    record = recorded(*deaths)._replace(
+        world_size=3,
+        nnodes=2,
+        processes=tuple(map(process, range(2))),
+        standstill=still,
+        reason="interrupted",
+        interrupted_by=2,
+    )
+    files = {f"log/workerlog.{rank}": STEPS + summary(71 + rank, 60) for rank in (0, 1)}
+    nodes = (Node(0, "10.0.0.1"), Node(1, "10.0.0.2"))
+    run = last_run(files, record)._replace(unanswered=(1,), nodes=nodes)
+    found = judge(run, engine().knowledge)
+    (cause,) = found.causes
+    assert found.verdict == "hung"
+    assert (cause.rank, cause.host) == ((None, "10.0.0.2") if waiting else (1, cause.host))
+
+
+def overdue(rank: int, number: int, group: str = "0,1,2,3", operation: str = "ALLREDUCE") -> str:
+    return (
+        f"W0301 09:10:11.000000 50{rank} comm_task_manager.cc:144] "
+        f"Find timeout start but not finish task:group_key:default_pg0,group_ranks:[{group}],"
+        f"global_rank:{rank},local_rank:{rank},"
+        f"comm_count:{number},op:{operation},started:1,completed:0,numel:4096,nranks:4\n"
+    )
+
+
+def test_who_stands_at_an_earlier_collective_did_not_arrive() -> None:
+    """Every rank's watchdog complains, also that of the one they wait for."""
+    numbers = (881, 881, 880, 881)
+    found = judged(*(STEPS + overdue(rank, number) for rank, number in enumerate(numbers)))
+    assert [cause.ranks for cause in found.causes] == [(2,)]
+    assert found.causes[0].category == "comm.timeout"
+    assert "880" in found.causes[0].why[0].en
+
+
+def test_whose_watchdog_is_silent_did_not_arrive() -> None:
+    texts = [STEPS if rank == 1 else STEPS + overdue(rank, 881) for rank in range(4)]
+    found = judged(*texts)
+    assert [cause.ranks for cause in found.causes] == [(1,)]
+    assert "ALLREDUCE (number 881)" in found.causes[0].why[0].en
+
+
+def test_groups_are_not_mixed_up() -> None:
+    """Two ranks wait for each other in a group of their own: neither is behind the others."""
+    texts = [
+        *(STEPS + overdue(rank, 40, "0,1", "SEND") for rank in (0, 1)),
+        *(STEPS + overdue(rank, 881, "2,3") for rank in (2, 3)),
+    ]
+    assert not any(len(cause.ranks) == 1 for cause in judged(*texts).causes)
+
+
+def timed(last: str, *more: str) -> str:
+    steps = [f"2023-01-15 10:00:{n:02},000 INFO epoch 0 step {n} loss 1.5\n" for n in range(9)]
+    return "".join([*steps, *(f"2023-01-15 10:00:{last},000 INFO {line}\n" for line in more)])
+
+
+def stopped_at(seconds: int) -> str:
+    """1673776800 is 10:00:00 of that day."""
+    at = f'  [TimeInfo: *** Aborted at {1673776800 + seconds} (unix time) try "date" ***]\n'
+    text = summary(70, LAUNCHER)
+    return text.replace("  [SignalInfo", at + "  [SignalInfo")
+
+
+def test_who_stood_still_while_the_others_ended_is_named_and_not_they() -> None:
+    texts = timed("09") + stopped_at(200), timed("09", "eval acc 0.25")
+    found = judged(*texts)
+    (cause,) = found.causes
+    assert (found.verdict, cause.rank, cause.category) == ("hung", 0, "hang")
+    assert cause.confidence == "guess"
+
+
+@pytest.mark.parametrize(
+    ("stop", "more"),
+    [
+        # it was stopped in the midst of its work
+        (10, ("eval acc 0.25",)),
+        # the other one got no further
+        (200, ()),
+    ],
+)
+def test_who_just_ended_is_named_where_nobody_stood_still_or_got_further(
+    stop: int, more: tuple[str, ...]
+) -> None:
+    found = judged(timed("09") + stopped_at(stop), timed("09", *more))
+    assert [(cause.rank, cause.category) for cause in found.causes] == [(1, "unknown")]

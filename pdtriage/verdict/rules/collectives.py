@@ -1,0 +1,86 @@
+"""Who did not come to a collective, by what the watchdogs of the others say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdtriage.support.fast_namedtuple import NamedTuple
+from pdtriage.support.language import Text
+from pdtriage.verdict import wording
+from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.rank_reading import Observation, RankReading
+from pdtriage.verdict.suspects import Suspect, silent_suspect
+
+HANG = "verdict.hang"
+
+
+class _Overdue(NamedTuple):
+    """A collective of a group that one rank waits in, by its own watchdog."""
+
+    reading: RankReading
+    found: Observation
+    sequence: int
+
+
+def did_not_arrive(evidence: RunEvidence) -> list[Suspect]:
+    """The one rank of a group that stands at an earlier collective than all others, or the only one
+    whose watchdog has nothing to complain of."""
+    groups: dict[frozenset[int], list[_Overdue]] = {}
+    for reading in evidence.readings:
+        overdue = _overdue(reading)
+        if overdue is not None:
+            groups.setdefault(_members(overdue.found), []).append(overdue)
+    for members, waiting in groups.items():
+        suspects = _behind(waiting) or _missing(members, waiting, evidence)
+        if suspects:
+            return suspects
+    return []
+
+
+def _behind(waiting: Sequence[_Overdue]) -> list[Suspect]:
+    """Collectives are numbered in their order: who is at a lower number has not come to where the
+    others wait. These have to be two at least, at one number."""
+    last = min(waiting, key=lambda one: one.sequence)
+    others = {one.sequence for one in waiting if one is not last}
+    if len(waiting) < 3 or len(others) != 1 or last.sequence in others:
+        return []
+    why = wording.at_earlier_collective(last.sequence, others.pop())
+    return [_suspect(last.reading, [last.found], why)]
+
+
+def _missing(
+    members: frozenset[int], waiting: Sequence[_Overdue], evidence: RunEvidence
+) -> list[Suspect]:
+    """All but one wait in the same collective of a group that the last one belongs to."""
+    ranks = {one.reading.rank.rank for one in waiting}
+    absent = members - ranks
+    if len(absent) != 1 or len(waiting) < 2 or len({one.sequence for one in waiting}) > 1:
+        return []
+    (number,) = absent
+    for reading in evidence.readings:
+        rank = reading.rank
+        ended = rank.exit is not None and not rank.exit.stopped
+        if (rank.role, rank.rank) == ("worker", number) and reading.quiet and not ended:
+            fields = waiting[0].found.event.fields
+            why = wording.not_in_collective(fields.get("operator", ""), waiting[0].sequence)
+            return [_suspect(reading, [one.found for one in waiting[:2]], why)]
+    return []
+
+
+def _suspect(reading: RankReading, support: Sequence[Observation], why: Text) -> Suspect:
+    position = reading.position
+    return silent_suspect(HANG, "comm.timeout", reading.rank, support, why, position=position)
+
+
+def _overdue(reading: RankReading) -> _Overdue | None:
+    """The first its watchdog told of: what came later waits for that."""
+    for found in reading.symptoms:
+        number = found.event.fields.get("sequence", "")
+        if number.isdecimal() and _members(found):
+            return _Overdue(reading, found, int(number))
+    return None
+
+
+def _members(found: Observation) -> frozenset[int]:
+    words = found.event.fields.get("ranks", "").replace(" ", "").split(",")
+    return frozenset(int(word) for word in words if word.isdecimal())
