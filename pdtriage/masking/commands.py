@@ -45,7 +45,7 @@ _MYSQL_QUOTED = lazy_compile(rf"\b{_MYSQL}\b{_BETWEEN}-p['\"](?P<secret>[^'\"\s,
 _MYSQL_APART = lazy_compile(
     rf"\b{_MYSQL}\b{_BETWEEN}-p[ \t]{{1,8}}['\"]?(?P<secret>[^\s'\"-][^\s'\"]*)"
 )
-_USER = r"""['"]?[^\s:'"@/]{0,100}:(?P<secret>(?<![\s])[^\s'"]+)"""
+_USER = r"""['"]?[^\s:'"@/]{0,100}:(?!//)(?P<secret>(?<![\s])[^\s'"]+)"""
 _USER_OPTION = lazy_compile(
     rf"""(?<=[\s'"])(?:--user|--proxy-user|--http-user|--auth){_THEN}{_USER}"""
 )
@@ -83,6 +83,9 @@ _PASS_WORD = lazy_compile(
 _PGPASS = lazy_compile(
     r"^[\w.*-]{1,200}:(?:5432|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<secret>\S+)$", re.M
 )
+_DIGEST = lazy_compile(
+    r"\b(?:addauth|setAcl)\b[^\n]{0,120}?\bdigest[ \t:]{1,8}[\w.-]{1,64}:(?P<secret>[^\s'\":]+)"
+)
 _SMB = r"""['"]?[^\s%'"]{1,100}%(?P<secret>[^\s'"]+)"""
 _LFTP = r"""['"]?[^\s,'"]{1,100},(?P<secret>[^\s'"]+)"""
 
@@ -93,7 +96,7 @@ _CALL = lazy_compile(
     r"""\((?P<arguments>[^()\n]{1,600})"""
 )
 _LOGIN = lazy_compile(
-    r"""\b(?P<callable>(?:\w{1,40}\.){1,3}(?:login|connect|authenticate|auth))\((?P<arguments>[^()\n]{1,600})"""
+    r"""(?P<callable>(?:\b(?:\w{1,40}\.){1,3}|(?<=\))\.)(?:login|connect|authenticate|auth))\((?P<arguments>[^()\n]{1,600})"""
 )
 _ARGUMENT = lazy_compile(
     r"""(?P<keyword>\b\w{1,40}\s{0,2}=\s{0,2})?[bruf]?(?:'(?P<one>[^'\n]*)'|"(?P<two>[^"\n]*)"|(?P<bare>[\w+/=.:-]+))"""
@@ -147,6 +150,18 @@ def _mask_calls(pattern: re.Pattern[str], first: int) -> Substitute:
     return _substitute
 
 
+_FILE_SYSTEM = lazy_compile(  # client.init('afs://…', user, password)
+    r"""\(['"](?:afs|hdfs)://[^'"\n]{1,200}['"],\s{0,8}['"][^'"\n]{1,100}['"],\s{0,8}"""
+    r"""['"](?P<secret>[^'"\n]+)(?=['"])"""
+)
+_UGI_OPTION = lazy_compile(
+    rf"""(?<![\w-])--?[\w.-]{{0,40}}ugi{_THEN}['"]?[\w.@/-]{{1,80}},(?P<secret>[^\s'",]{{3,}})"""
+)
+_EXPECT = lazy_compile(
+    r"""\bexpect\b[^\n]{0,40}?(?:assword|assphrase)[^\n]{0,20}?\bsend[ \t]{1,8}(?:--[ \t]{1,8})?"""
+    r"""['"](?P<secret>[^'"\n\\]+)""",
+    re.I,
+)
 _ORACLE = lazy_compile(r"(?:\bsqlplus[ \t]{1,8}|:thin:)[\w.]{1,64}/(?P<secret>[^\s'\"@/]+)(?=@)")
 _HERE_STRING = lazy_compile(
     r"\b(?:kinit|sudo|passwd|su|login|chpasswd)\b[^\n|;]{0,80}?<<<"
@@ -184,6 +199,10 @@ COMMANDS: tuple[Rule, ...] = (
         ("ossutil", "obsutil", "coscmd", "bcecmd"),
         _after(r"(?:ossutil64|ossutil|obsutil|coscmd|bcecmd)[ \t]{1,8}config", "-i|-a"),
     ),
+    (("openssl",), _after(r"openssl[ \t]{1,8}enc", "-k")),
+    (("afs://", "hdfs://"), groups_of(_FILE_SYSTEM, _is_word_of_a_command)),
+    (("ugi",), groups_of(_UGI_OPTION, _is_word_of_a_command)),
+    (("expect",), groups_of(_EXPECT, _is_word_of_a_command)),
     (("echo",), groups_of(_PIPED, _is_word_of_a_command)),
     (
         ("wandb", "mc ", "aws ", "htpasswd", "rabbitmqctl"),
@@ -194,6 +213,7 @@ COMMANDS: tuple[Rule, ...] = (
     (("auth",), groups_of(_AUTH_COMMAND, lambda found: is_drawn(found["secret"], 6))),
     (("pass",), groups_of(_PASS_WORD, _is_word_of_a_command)),
     (("sqlplus", ":thin:"), groups_of(_ORACLE, _is_word_of_a_command)),
+    (("addauth", "setacl"), groups_of(_DIGEST, _is_word_of_a_command)),
     (("<<<",), groups_of(_HERE_STRING, _is_word_of_a_command)),
     ((":5432:", ":*:"), groups_of(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),

@@ -10,6 +10,7 @@ from pdtriage.masking.value import (
     is_code,
     is_drawn,
     is_mixed,
+    is_name,
     is_number,
     is_path,
     is_placeholder,
@@ -28,15 +29,17 @@ _SECRET_ENDS: tuple[str, ...] = (  # in small letters, what each of these ends w
     *("key", "keyid", "key_id", "key-id", "secretid", "secret_id", "secret-id", "bduss"),
     *("ak", "sk"),
 )
-_UNQUOTED = r"""[^\s'",;&)\]}]+"""
+_UNQUOTED = r"""[^\s'",;&)\]}，。；、）]+"""
 SECRET_VALUE = (
     r"""(?P<secret>(?<=\\')[^'\\\n]+|(?<=\\")[^"\\\n]+"""  # JSON within JSON
     r"""|(?<=')(?:[^'\\\n]|\\.)+|(?<=")(?:[^"\\\n]|\\.)+"""
     rf"""|{_UNQUOTED}(?:[,;&)\]}}]+(?![A-Za-z_][\w.-]{{0,40}}['"]?\s*[=:]){_UNQUOTED})*)"""
 )
 """A comma within an unquoted value is part of it unless another name follows."""
+_SET = "配置|设置|设定|重置|修改|更改|更新|设|改"
 _NAMED = lazy_compile(
-    rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:_bfess)?\\?['"]?\]?\s*(?:=>|->|[:=：＝]|为|是)\s*"""
+    rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:_bfess)?\\?['"]?\]?\s*(?:=>|->|[:=：＝]|已?(?:{_SET})?(?:为|成)|是)\s*"""
+    r"""(?P<call>[A-Za-z_][\w.]{0,40}\((?=[bruf]{0,2}['"]))?"""
     r"""(?:[bruf]{0,2}\\?(?=['"]))?(?P<quote>['"]?))""" + SECRET_VALUE,
     re.IGNORECASE,
 )
@@ -57,7 +60,7 @@ _ELEMENT = lazy_compile(
 )
 _KEY_NAME = lazy_compile(
     r"""(?P<keep>(?P<name>(?:key|auth|sas|sig|sign|signature|session(?:[_-]?id)?|webhook|"""
-    r"""client-key-data|client-certificate-data|passcode|pass|salt|seed_phrase))['"]?\]?\s*[:=：]\s*"""
+    r"""client-key-data|client-certificate-data|passcode|pass|salt|seed_phrase))['"]?\]?\s*(?:[:=：]|为|是)\s*"""
     r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~!@#$%^*-]{6,})""",
     re.I,
 )
@@ -67,7 +70,8 @@ _KEY_ENDS = (
     *("salt", "seed_phrase"),
 )
 _FLAG = lazy_compile(
-    rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:\s+|['"],\s*)(?P<quote>['"]?))""" + SECRET_VALUE,
+    rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:\s+|['"],\s*|\x00|\\x00|\\0)(?P<quote>['"]?))"""
+    + SECRET_VALUE,
     re.IGNORECASE,
 )
 _NAME_CHARACTERS = ascii_letters + digits + "_.-"
@@ -76,6 +80,9 @@ _FLAG_ENDS = (
     *(before + name for before in digits + "_.-" for name in ("ak", "sk")),  # no letter
 )
 _DASHES = lazy_compile(r"--?\w")
+_AFTER_NUL = lazy_compile(
+    r"(?:x00|0)--?\w"
+)  # of a command line as the kernel keeps and repr shows it
 _HARMLESS_NAME = lazy_compile(
     r"(?<![a-z])"
     r"(?:pad|eos|bos|unk|unknown|cls|sep|mask|start|end|begin|stop|special|additional|image|audio|"
@@ -100,8 +107,9 @@ _LOGIN_PASS = lazy_compile(
     r"es|http|basic|auth|svc|account)[_.-]?pass$",
     re.I,
 )
+_SECRET_VARIABLE = lazy_compile(rf"{SECRET_NAME}\Z", re.I)
 _SUBSCRIPT = lazy_compile(
-    r"""(?P<keep>\b(?:environ(?:\.setdefault\(\s*|\[)|(?:putenv|setenv)\(\s*)['"](?P<name>\w{1,100})['"]"""
+    r"""(?P<keep>\b(?:environ(?:\.(?:setdefault|get)\(\s*|\[)|(?:putenv|setenv|getenv)\(\s*)['"](?P<name>\w{1,100})['"]"""
     r"""(?:\]\s*=\s*|,\s*)[bruf]?(?P<quote>['"]))(?P<secret>(?:(?!(?P=quote))[^\\\n]|\\.)+)"""
 )
 _SET_VARIABLE = lazy_compile(
@@ -122,7 +130,7 @@ _DOTS = str.maketrans({"ı": "i", "\u0307": ""})
 
 
 def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
-    """Whether what is given to `name`, in small letters, is a secret."""
+    """Whether what is given to `name`, in small letters, is a secret. A flag begins with dashes."""
     if _HARMLESS_NAME.search(name) or is_placeholder(secret):
         return False
     if not quoted and (is_code(secret, name) or is_placeholder(_FIRST.split(secret, 1)[0])):
@@ -137,6 +145,8 @@ def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
     if name.endswith(("token", "credential", "credentials", "ak", "sk")):
         if _SECRET_TOKEN.search(name):
             return is_mixed(secret, 8)
+        if (quoted and name in ("ak", "sk")) or name in ("-token", "--token", "--ak", "--sk"):
+            return is_mixed(secret, 8) and not is_name(secret)
         return is_drawn(secret) and " " not in secret  # "unexpected token: layer_31" is none
     if not quoted and is_prose(secret):
         return False
@@ -144,14 +154,18 @@ def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
 
 
 def _is_named(found: re.Match[str]) -> bool:
-    quoted = bool(found.groupdict().get("quote"))
+    groups = found.groupdict()
+    quoted = bool(groups.get("quote"))
+    if groups.get("call") and is_code(found["call"]) and is_name(found["secret"]):
+        return False  # `password=get_secret('db/password')`
     if "\n" in found["keep"] and not (quoted or is_mixed(found["secret"])):
         return False  # a question, and what came after it
     return named_like_a_secret(_whole_name(found).lower(), found["secret"], quoted=quoted)
 
 
 def _is_flagged(found: re.Match[str]) -> bool:
-    return bool(_DASHES.match(_whole_name(found))) and _is_named(found)
+    name = _whole_name(found)
+    return bool(_DASHES.match(name) or _AFTER_NUL.match(name)) and _is_named(found)
 
 
 def _is_key(found: re.Match[str]) -> bool:
@@ -171,7 +185,12 @@ def _is_key(found: re.Match[str]) -> bool:
 
 
 def _is_variable(found: re.Match[str]) -> bool:
-    return not is_harmless(found["name"]) and is_drawn(found["secret"])
+    name, secret = found["name"], found["secret"]
+    if _LOGIN_PASS.search(name) and is_mixed(secret):
+        return True
+    if _SECRET_VARIABLE.search(name) and named_like_a_secret(name.lower(), secret, quoted=True):
+        return True
+    return not is_harmless(name) and is_drawn(secret)
 
 
 def _whole_name(found: re.Match[str]) -> str:
@@ -181,23 +200,23 @@ def _whole_name(found: re.Match[str]) -> str:
     return around[len(around.rstrip(_NAME_CHARACTERS)) :] + str(found["name"])
 
 
-def _assigned(names: tuple[str, ...], substitute: Substitute) -> Substitute:
+def _where_assigned(names: tuple[str, ...], substitute: Substitute) -> Substitute:
     """Only in a text in which a colon or an equals sign follows one of the names."""
-    marks = (":", "=", "：", "->", "＝", "为", "是")
-    return _followed(names, tuple(q + m for q in _QUOTES for m in marks), "", substitute)
+    marks = (":", "=", "：", "->", "＝", "为", "是", "成", "已", *_SET.split("|"))
+    return _where_followed(names, tuple(q + m for q in _QUOTES for m in marks), "", substitute)
 
 
-def _paired(names: tuple[str, ...], substitute: Substitute) -> Substitute:
+def _where_paired(names: tuple[str, ...], substitute: Substitute) -> Substitute:
     """Only in a text in which one of the names is quoted, and something follows."""
-    return _followed(names, ("',", '",'), "", substitute)
+    return _where_followed(names, ("',", '",'), "", substitute)
 
 
-def _flagged(names: tuple[str, ...], substitute: Substitute) -> Substitute:
+def _where_flagged(names: tuple[str, ...], substitute: Substitute) -> Substitute:
     """Only in a text in which a value may follow one of the names."""
-    return _followed(names, (" ", "',", '",'), " ", substitute)
+    return _where_followed(names, (" ", "',", '",', "\0", "\\x00", "\\0"), " ", substitute)
 
 
-def _followed(
+def _where_followed(
     names: tuple[str, ...], marks: tuple[str, ...], space: str, substitute: Substitute
 ) -> Substitute:
     """Nearly every message has a colon, and patterns of names take longer to compile than all else
@@ -216,14 +235,14 @@ def _followed(
 NAMES: tuple[Rule, ...] = (
     (("ugi",), groups_of(_UGI, lambda found: not is_placeholder(found["secret"]))),
     (
-        ("=", ":", "：", "->", "＝", "为", "是"),
-        _assigned((*_SECRET_ENDS, "bduss_bfess"), groups_of(_NAMED, _is_named)),
+        ("=", ":", "：", "->", "＝", "为", "是", "成"),
+        _where_assigned((*_SECRET_ENDS, "bduss_bfess"), groups_of(_NAMED, _is_named)),
     ),
-    (("(",), _paired(_SECRET_ENDS, groups_of(_PAIRED, _is_named))),
+    (("(",), _where_paired(_SECRET_ENDS, groups_of(_PAIRED, _is_named))),
     (("value",), groups_of(_NAME_AND_VALUE, _is_named)),
     (("</",), groups_of(_ELEMENT, _is_named)),
-    (("-",), _flagged(_FLAG_ENDS, groups_of(_FLAG, _is_flagged))),
-    (("=", ":", "："), _assigned(_KEY_ENDS, groups_of(_KEY_NAME, _is_key))),
-    (("environ", "putenv", "setenv"), groups_of(_SUBSCRIPT, _is_variable)),
+    (("-",), _where_flagged(_FLAG_ENDS, groups_of(_FLAG, _is_flagged))),
+    (("=", ":", "：", "为", "是"), _where_assigned(_KEY_ENDS, groups_of(_KEY_NAME, _is_key))),
+    (("environ", "putenv", "setenv", "getenv"), groups_of(_SUBSCRIPT, _is_variable)),
     (("setenv", "set ", "env ", "arg ", "export "), groups_of(_SET_VARIABLE, _is_named)),
 )

@@ -6,10 +6,10 @@ import re
 
 from pdtriage.masking.substitution import Rule, groups_of
 from pdtriage.masking.value import (
-    is_address_or_time,
     is_code,
     is_drawn,
     is_mixed,
+    is_name,
     is_number,
     is_path,
     is_placeholder,
@@ -32,15 +32,28 @@ _CHINESE = lazy_compile(
     re.I,
 )
 _ENGLISH = lazy_compile(
-    r"(?<![A-Za-z])(?P<word>(?:(?:api|access|auth|bearer|secret|private|session|refresh|account|webhook|"
-    r"encryption|signing|master|license)[ _-]?(?:token|key)(?:[ _-]id)?)|token|secret|password|"
-    r"passwd|passphrase|passcode|credential|bduss|sessionid)"
-    r"(?P<mark>\s{1,8}(?:(?:is|was|of|to|value|provided|used|given)\b\s{0,8})?(?::\s{0,8})?)"
+    r"(?<![A-Za-z])(?P<word>(?:(?:api|(?:secret[ _-])?access|auth|bearer|secret|private|session|"
+    r"refresh|account|webhook|encryption|signing|master|license)[ _-]?(?:token|key)(?:[ _-]id)?)|"
+    r"(?:client|app|consumer|shared)[ _-]secret|token|secret|password|passwd|"
+    r"pass ?phrase|passcode|credential|bduss|sessionid)"
+    r"(?P<mark>\s{1,8}(?:\[[^\]\n]{0,24}\][ \t]{0,4}(?=:)|"
+    r"(?:(?:is|was|has been|value)\s{1,8})?(?:now\s{1,8})?"
+    r"(?:re)?(?:set|changed|updated)\s{1,8}to\b\s{0,8}|"
+    r"(?:is|was|of|to|value|provided|used|given)\b\s{0,8})?(?::\s{0,8})?)"
     r"(?P<quote>['\"`“(\[]?)(?P<secret>(?<=['\"`])[^'\"`\n]{3,}|[^\s'\"`“”，。；,;)\]]{6,})",
     re.I,
 )
 _ENGLISH_WORDS = (
-    *("token", "secret", "password", "passwd", "passphrase", "passcode", "credential"),
+    *(
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "passphrase",
+        "pass phrase",
+        "passcode",
+        "credential",
+    ),
     *(
         "apikey",
         "accesskey",
@@ -59,7 +72,13 @@ _NETRC = lazy_compile(
     r"(?P<keep>\b(?:login|account)\s{1,20}\S{1,100}\s{1,20}password\s{1,20})(?P<secret>\S+)", re.I
 )
 _PROMPT = lazy_compile(
-    r"(?P<keep>\bpassword for [^\n]{1,200}?:[ \t]{1,8})(?P<secret>[^\s'\"]+)", re.I
+    r"(?P<keep>\bpass(?:word|phrase) for [^\n]{1,200}?:[ \t]{1,8})(?P<secret>[^\s'\"]+)", re.I
+)
+_PAIR = lazy_compile(
+    r"(?P<keep>\bcredentials?(?:[ \t]{1,4}(?:are|is))?:?[ \t]{1,8}['\"]?"
+    r"(?!(?:file|env|vault|arn|path|secret|cache|name|type)\b)[\w.@-]{1,64}:)"
+    r"(?P<secret>[^\s'\",;:/]+)(?=['\",;.]?(?:[\s]|$))",
+    re.I,
 )
 _NETRC_LINE = lazy_compile(
     r"(?P<keep>(?:^[ \t]{0,20}passw(?:or)?d|\b(?:requirepass|masterauth))[ \t]{1,20})"
@@ -68,7 +87,7 @@ _NETRC_LINE = lazy_compile(
 )
 
 
-def _is_told_in_chinese(found: re.Match[str]) -> bool:
+def _is_secret_in_chinese(found: re.Match[str]) -> bool:
     secret = found["secret"].rstrip(".:,;!?)]}")
     if is_placeholder(secret) or is_path(secret) or is_code(secret):
         return False
@@ -80,20 +99,25 @@ def _is_told_in_chinese(found: re.Match[str]) -> bool:
         return len(secret) >= 4 and _is_no_range(secret) if has_mark else is_mixed(secret)
     if has_mark or quoted:
         may_be_short = found["word"] != "令牌"  # of a vocabulary, too
-        made_up = may_be_short and is_mixed(secret, 8) and not _is_name(secret)
+        made_up = may_be_short and is_mixed(secret, 8) and not is_name(secret)
         return made_up or is_drawn(secret, 10)
     return is_drawn(secret)
 
 
-def _is_told(found: re.Match[str]) -> bool:
+def _is_secret_in_english(found: re.Match[str]) -> bool:
     secret = found["secret"].rstrip(".:!?")
     if is_placeholder(secret) or is_prose(secret) or is_path(secret) or is_code(secret):
         return False
-    if found["word"].lower() in ("password", "passwd", "passphrase", "passcode"):
+    if found["word"].lower() in ("password", "passwd", "passphrase", "pass phrase", "passcode"):
         return is_mixed(secret) and not _LONG_NAME.match(secret[:200]) and " " not in secret
     if _QUALIFIED.match(found["word"]) and is_mixed(secret, 10) and not _LONG_NAME.match(secret):
-        return not _is_name(secret)
+        return not is_name(secret)
     return is_drawn(secret) and " " not in secret
+
+
+def _is_made_up(found: re.Match[str]) -> bool:
+    secret: str = found["secret"]
+    return is_mixed(secret, 8) and not is_placeholder(secret)
 
 
 def _is_on_a_line(found: re.Match[str]) -> bool:
@@ -107,17 +131,11 @@ def _is_given(found: re.Match[str]) -> bool:
     return not is_placeholder(found["secret"])
 
 
-_NAME = lazy_compile(r"(?:[A-Za-z]+[0-9]{0,4}|[0-9]+)(?:[._/:-]+(?:[A-Za-z]+[0-9]{0,4}|[0-9]+))+\Z")
-_QUALIFIED = lazy_compile(r"(?:api|access|auth|secret|private)[ _-]?(?:token|key)\Z", re.I)
+_QUALIFIED = lazy_compile(
+    r"(?:(?:api|access|auth|secret|private)[ _-]?(?:token|key)|[a-z]{3,8}[ _-]secret)\Z", re.I
+)
 _LONG_NAME = lazy_compile(r"[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]")
 _RANGE = lazy_compile(r"[0-9]{1,3}[-~][0-9]{1,3}\Z")
-
-
-def _is_name(secret: str) -> bool:
-    """`layers.31.weight`, `user_12`: words and numbers with marks between them."""
-    if is_address_or_time(secret):
-        return True
-    return len(secret) < 200 and bool(_NAME.match(secret)) and not is_drawn(secret, 10)
 
 
 def _is_no_range(secret: str) -> bool:
@@ -125,9 +143,10 @@ def _is_no_range(secret: str) -> bool:
 
 
 PROSE: tuple[Rule, ...] = (
-    (_CHINESE_WORDS, groups_of(_CHINESE, _is_told_in_chinese)),
+    (_CHINESE_WORDS, groups_of(_CHINESE, _is_secret_in_chinese)),
     (("password",), groups_of(_NETRC, _is_given)),
-    (("password for",), groups_of(_PROMPT, _is_on_a_line)),
+    (("credential",), groups_of(_PAIR, _is_made_up)),
+    (("password for", "passphrase for"), groups_of(_PROMPT, _is_on_a_line)),
     (("passw", "requirepass", "masterauth"), groups_of(_NETRC_LINE, _is_on_a_line)),
-    (_ENGLISH_WORDS, groups_of(_ENGLISH, _is_told)),
+    (_ENGLISH_WORDS, groups_of(_ENGLISH, _is_secret_in_english)),
 )

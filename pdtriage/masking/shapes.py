@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pdtriage.masking.substitution import Mask, Rule, all_of, groups_of
-from pdtriage.masking.value import is_code, is_drawn, is_number, is_placeholder
+from pdtriage.masking.value import is_code, is_drawn, is_number, is_placeholder, is_prose
 from pdtriage.support.lazy_regex import lazy_compile
 
 _SHAPES = lazy_compile(
@@ -14,19 +14,20 @@ _SHAPES = lazy_compile(
     (?:AKIA|ASIA|AGPA|AROA)[A-Z0-9]{16}\b                     # Amazon
     | LTAI[A-Za-z0-9]{12,26}\b                                # Alibaba
     | AKID[A-Za-z0-9]{28,36}\b                                # Tencent
-    | ALTAK[A-Za-z0-9]{16,24}\b | bce-auth-v[0-9]/[^\s"',;]{16,}    # Baidu
+    | ALTAK[A-Za-z0-9]{16,24}\b | bce-(?:auth-)?v[0-9]/[^\s"',;]{16,}    # Baidu
     | AKLT[A-Za-z0-9]{30,60}={0,2}                            # Volcano Engine
     | AIza[A-Za-z0-9_-]{35}                                   # Google
     | gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,}
     | glpat-[A-Za-z0-9_-]{16,} | glrt-[A-Za-z0-9_-]{16,}
     | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{30,}
     | sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,} | [rs]k_(?:live|test)_[A-Za-z0-9]{16,}
-    | xox[abeoprs]-[A-Za-z0-9-]{10,} | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+    | xox[abeoprs]-[A-Za-z0-9-]{10,} | xapp-[0-9]-[A-Za-z0-9-]{20,}
+    | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
     | https://hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
     | SEC[0-9a-f]{32,}\b                                      # DingTalk
     | wandb_v1_[A-Za-z0-9_]{20,} | ya29\.[A-Za-z0-9_-]{20,}
     | hvs\.[A-Za-z0-9_-]{24,} | dckr_pat_[A-Za-z0-9_-]{20,} | AGE-SECRET-KEY-1[0-9A-Z]{30,}
-    | dop_v1_[0-9a-f]{40,} | dapi[0-9a-f]{32}\b | [0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
+    | dop_v1_[0-9a-f]{40,} | dapi[0-9a-f]{32}\b | (?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
     | (?<![A-Za-z0-9_]-)eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*  # JSON web token
     | tvly-[A-Za-z0-9_-]{20,} | nvapi-[A-Za-z0-9_-]{30,} | gsk_[A-Za-z0-9]{30,}
     | r8_[A-Za-z0-9]{30,}
@@ -35,9 +36,20 @@ _SHAPES = lazy_compile(
     re.VERBOSE | re.ASCII,  # Chinese needs no blank before a key
 )
 _SHAPE_WORDS = (
-    *("akia", "asia", "agpa", "aroa", "ltai", "akid", "altak", "bce-auth-v", "aiza", "aklt"),
+    *("akia", "asia", "agpa", "aroa", "ltai", "akid", "altak", "bce-", "aiza", "aklt"),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glrt-"),
-    *("hf_", "npm_", "pypi-", "sk-", "k_live_", "k_test_", "xox", "sg.", "hooks.slack.com"),
+    *(
+        "hf_",
+        "npm_",
+        "pypi-",
+        "sk-",
+        "k_live_",
+        "k_test_",
+        "xox",
+        "xapp-",
+        "sg.",
+        "hooks.slack.com",
+    ),
     *("wandb_v1_", "ya29.", "hvs.", "dckr_pat_", "age-secret-key-1", "dop_v1_", "dapi", ":aa"),
     *("eyj", "sec", "tvly-", "nvapi-", "gsk_", "r8_"),
 )
@@ -48,6 +60,9 @@ _HOOK = lazy_compile(
     r"\bwebhook\.office\.com/webhookb2/|/open-apis/bot/(?:v[0-9]/)?hook/|/webhooks?/|/hooks?/)"
     r"(?P<secret>[A-Za-z0-9][A-Za-z0-9@_-]{15,})",
     re.I,
+)
+_CHANNEL = lazy_compile(
+    r"(?P<keep>://[^\s/]{1,200}/t/(?:[a-z]{2}-)?)(?P<secret>[0-9a-f][0-9a-f-]{29,})(?=/)"
 )
 _DINGTALK = lazy_compile(
     r"(?P<keep>\b(?:dingtalk|钉钉|加签)[^\n]{0,60}?\b)(?P<secret>SEC[A-Za-z0-9]{16,})", re.I
@@ -112,6 +127,19 @@ _WANDB = lazy_compile(
     re.I,
 )
 
+_USER = lazy_compile(  # what stands before the host is a name, or it is a port
+    r"(?:(?:git\+|svn\+)?(?:ssh|sftp|scp|rsync|hdfs|afs|smb|nfs)://[^:]*|"
+    r"[a-z0-9+.-]+://(?:git|[0-9.]{7,15}:[0-9]{2,5}))\Z",
+    re.I,
+)
+_VERSION = lazy_compile(r"v[0-9][\w.-]*\Z")
+_OWN_HOOK = lazy_compile(r"/(?:web)?hooks?/\Z", re.I)
+
+
+def _is_hook(found: re.Match[str]) -> bool:
+    """Below any host's `/hooks/` there are names as well."""
+    return not _OWN_HOOK.match(found["keep"]) or is_drawn(found["secret"])
+
 
 def _is_parameter(found: re.Match[str]) -> bool:
     secret: str = found["secret"]
@@ -126,7 +154,15 @@ def _is_parameter(found: re.Match[str]) -> bool:
 def _is_user_at_host(found: re.Match[str]) -> bool:
     secret: str = found["secret"]
     mixed = any(c.isalpha() for c in secret) and any(not c.isalpha() for c in secret)
-    return mixed and not secret.startswith(("v", "$")) and not is_code(secret)
+    return mixed and not (_VERSION.match(secret) or secret.startswith("$") or is_code(secret))
+
+
+def _is_in_url(found: re.Match[str]) -> bool:
+    return _is_given(found) and not _USER.match(found["keep"] + found["secret"])
+
+
+def _is_in_header(found: re.Match[str]) -> bool:
+    return _is_given(found) and not is_prose(found["secret"])
 
 
 def _is_given(found: re.Match[str]) -> bool:
@@ -159,15 +195,16 @@ PRIVATE_KEYS: tuple[Rule, ...] = (
 SHAPES: tuple[Rule, ...] = (
     (_SHAPE_WORDS, all_of(_SHAPES)),
     (("s.",), all_of(_VAULT)),
-    (("hook", "ftqq.com", "api.day.app"), groups_of(_HOOK)),
+    (("hook", "ftqq.com", "api.day.app"), groups_of(_HOOK, _is_hook)),
+    (("/t/",), groups_of(_CHANNEL)),
     (("dingtalk", "钉钉", "加签"), groups_of(_DINGTALK)),
     (("…",), groups_of(_CUT_SHORT)),
     (("…",), groups_of(_URL_CUT_SHORT)),
     (("…",), groups_of(_VALUE_CUT_SHORT)),
-    (("@",), groups_of(_URL, _is_given)),
+    (("@",), groups_of(_URL, _is_in_url)),
     (("(",), groups_of(_DATA_SOURCE, _is_given)),
     (("@",), groups_of(_USER_AT_HOST, _is_user_at_host)),
-    (("authorization",), groups_of(_HEADER, _is_given)),
+    (("authorization",), groups_of(_HEADER, _is_in_header)),
     (("bearer",), groups_of(_BEARER)),
     (("cookie",), groups_of(_COOKIE)),
     (("?", "&"), groups_of(_PARAMETER, _is_parameter)),

@@ -21,6 +21,7 @@ _HEX = lazy_compile(r"(?:[0-9a-f]{16,}|[0-9A-F]{16,})\Z")
 _ADDRESS_OR_TIME = lazy_compile(r"0x[0-9a-f]{1,16}\b|20[0-9]{6}T?[0-9]{0,6}Z?\b", re.I)
 _UUID = lazy_compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I)
 _PATH = lazy_compile(r"(?:[A-Za-z]:|[~.]{0,2})[/\\][\w.@/\\+-]*\Z")
+_NAME = lazy_compile(r"(?:[A-Za-z]+[0-9]{0,4}|[0-9]+)(?:[._/:-]+(?:[A-Za-z]+[0-9]{0,4}|[0-9]+))+\Z")
 _DIGIT = _NUMBERS
 _LETTER = lazy_compile(r"[A-Za-z]")
 _SPECIAL = lazy_compile(r"[!@#$%^&*+?~]")
@@ -108,6 +109,13 @@ def is_mixed(value: str, least: int = 6) -> bool:
     if len(value) < least or not _LETTER.search(value):
         return False
     return bool(_DIGIT.search(value) or _SPECIAL.search(value)) and not is_path(value)
+
+
+def is_name(value: str) -> bool:
+    """`layers.31.weight`, `user_12`: words and numbers with marks between them."""
+    if is_address_or_time(value):
+        return True
+    return len(value) < 200 and bool(_NAME.match(value)) and not is_drawn(value, 10)
 
 
 def is_path(value: str) -> bool:

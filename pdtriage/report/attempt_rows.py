@@ -29,7 +29,7 @@ def attempt_rows(report: Report) -> list[AttemptRow]:
             continue
         mark = run.cause.fingerprint if run.cause else ""
         what = _SAME if mark and mark == before else _what(run)
-        rows.append(AttemptRow(run.attempt + 1, run, _with_place(what, run), _then(run)))
+        rows.append(AttemptRow(run.attempt + 1, run, _with_progress(what, run), _then(run)))
         before = mark
     return rows
 
@@ -58,7 +58,7 @@ def _what(run: Run) -> Text:
     return Text(f"{names[0]}: {cause.title.en}", f"{names[1]}：{cause.title.zh}")
 
 
-def _with_place(what: Text, run: Run) -> Text:
+def _with_progress(what: Text, run: Run) -> Text:
     if run.last_step is None:
         return what
     if run.last_epoch is None:

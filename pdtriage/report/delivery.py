@@ -38,11 +38,11 @@ def deliver(
     """
     for target in sorted(targets, key=lambda target: target.path is None):
         if target.path is None:
-            shown = surroundings(shown_width(sys.stdout), _colored(sys.stdout, color), quiet, asked)
+            shown = surroundings(width_of(sys.stdout), _is_colored(sys.stdout, color), quiet, asked)
             _write(target.reporter, reports, all_runs, sys.stdout, shown)
             continue
         with whole_text(target.path) as stream:
-            stored = surroundings(FILE_WIDTH, _colored(stream, color), quiet, asked)
+            stored = surroundings(FILE_WIDTH, _is_colored(stream, color), quiet, asked)
             _write(target.reporter, reports, all_runs, stream, stored)
 
 
@@ -81,14 +81,14 @@ def _here() -> Path:
         return Path(os.sep)
 
 
-def asked_again(paths: Sequence[str]) -> str:
+def paths_to_retype(paths: Sequence[str]) -> str:
     """The paths as they have to be typed for another look at the same logs."""
     if [os.path.normpath(path) for path in paths] == ["log"]:
         return ""
     return shlex.join(public_url(path) for path in paths)
 
 
-def shown_width(stream: TextIO) -> int:
+def width_of(stream: TextIO) -> int:
     """COLUMNS, as people set it for a pager; else that of the terminal the stream is."""
     told = os.environ.get("COLUMNS", "")
     if told.isascii() and told.isdecimal() and int(told) > 0:
@@ -99,7 +99,7 @@ def shown_width(stream: TextIO) -> int:
         return FILE_WIDTH
 
 
-def _colored(stream: TextIO, color: Color) -> bool:
+def _is_colored(stream: TextIO, color: Color) -> bool:
     if color != "auto":
         return color == "always"
     return (
@@ -134,7 +134,7 @@ def targets_of(
         )
     targets = [_to_file(word) for word in formats if "=" in word]
     if plain:
-        targets.insert(0, Target(_named(plain[0]), output))
+        targets.insert(0, Target(_reporter_named(plain[0]), output))
     elif output is not None:
         targets.insert(0, Target(reporter_for_file(output) or reporter_named("text"), output))
     else:
@@ -202,10 +202,10 @@ def _to_file(word: str) -> Target:
                 f"--format {word}：= 后缺少文件名",
             )
         )
-    return Target(_named(name), Path(file))
+    return Target(_reporter_named(name), Path(file))
 
 
-def _named(name: str) -> Reporter:
+def _reporter_named(name: str) -> Reporter:
     if name in FORMATS:
         return reporter_named(name)
     raise UserError(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from signal import Signals
 from typing import Literal
 
 from pdtriage.model import RankRow, RankStatus, Report, Role, Text, VictimReason
 from pdtriage.report.words import REASONS
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 STATUSES: dict[RankStatus, Text] = {
@@ -76,13 +76,6 @@ def ending(code: int | None, signal: int | None) -> str:
     if signal is not None:
         return signal_name(signal)
     return "" if code is None else f"exit {code}"
-
-
-def signal_name(number: int) -> str:
-    try:
-        return Signals(number).name
-    except ValueError:  # a real-time signal, or a number no system has
-        return f"signal {number}"
 
 
 def fate_words(fate: Fate) -> Text:

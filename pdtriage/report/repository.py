@@ -13,7 +13,7 @@ _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE")
 MOST_PARTS = 64
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     path: str
     line: int
 
@@ -28,21 +28,21 @@ def repository_around(start: Path, environment: Mapping[str, str]) -> Path | Non
     return next((folder for folder in folders if (folder / ".git").exists()), None)
 
 
-def place_of(cause: Cause, repository: Path | None) -> Place | None:
+def source_location_of(cause: Cause, repository: Path | None) -> Location | None:
     """The line of the user's own code in the repository, if it lies there."""
     if cause.frame is None or repository is None:
         return None
     path = _inside(cause.frame.file, repository)
-    return Place(path, max(1, cause.frame.line)) if path else None
+    return Location(path, max(1, cause.frame.line)) if path else None
 
 
-def nearest_place(cause: Cause, repository: Path | None) -> Place | None:
+def nearest_location(cause: Cause, repository: Path | None) -> Location | None:
     """The same; where the code is not in the repository, the evidence in the log."""
-    found = place_of(cause, repository)
+    found = source_location_of(cause, repository)
     if found is None and cause.evidence:
         shown = cause.evidence[0]
         parts = [part for part in PurePosixPath(shown.file).parts if part not in ("/", "..")]
-        found = Place("/".join(parts) or "log", max(1, shown.line))
+        found = Location("/".join(parts) or "log", max(1, shown.line))
     return found
 
 

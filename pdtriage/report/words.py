@@ -45,7 +45,7 @@ CONFIDENCES: dict[Confidence, Text] = {
 REASONS: dict[VictimReason, Text] = {
     "stopped": Text("stopped by the launcher", "被启动器停止"),
     "peer": Text("lost a peer", "因对端消失而出错"),
-    "collateral": Text("went down with the job", "随作业一起结束"),
+    "collateral": Text("went down with the job", "随任务一起结束"),
 }
 _ROLES: dict[Role, tuple[Text, Text]] = {
     "worker": (Text("rank", "rank"), Text("ranks", "rank")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.launch.console.event_lines import invitation
-from pdtriage.masking.arguments import masked_arguments, masked_value, masked_variable
+from pdtriage.masking.secrets import masked_arguments, masked_value, masked_variable
 
 DRAWN = "Zx9Qw3Er7Ty1Ui5Op2As8Df4"
 

@@ -62,6 +62,7 @@ KEYS = [
     *(begin + A[:24] for begin in ("LTAI", "ALTAK", "glpat-", "glrt-", "sk_live_", "rk_test_")),
     *(begin + A for begin in ("hf_", "npm_", "pypi-", "sk-", "wandb_v1_", "ya29.", "hvs.")),
     *(f"xox{kind}-{A}" for kind in "abeoprs"),
+    f"xapp-1-{A}",
     *("AKID" + A[:32], "AIza" + A[:35], "dckr_pat_" + A, "bce-auth-v1/" + A),
     *("SG." + A[:20] + "." + A, "https://hooks.slack.com/services/T0/B0/" + A[:24]),
     *("s." + A[:24], "AGE-SECRET-KEY-1" + A.upper(), "dop_v1_" + HEX, "dapi" + HEX[:32]),

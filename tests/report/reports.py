@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pdtriage.model import (
     Baseline,
+    CardHistory,
     Cause,
     Difference,
     Evidence,
@@ -14,6 +15,7 @@ from pdtriage.model import (
     RankRow,
     Report,
     Run,
+    Straggler,
     Text,
     VerdictWord,
     Victim,
@@ -143,6 +145,7 @@ def failed() -> Report:
                 "log/workerlog.1:300",
             ),
         ),
+        stragglers=(Straggler((2,), "10.0.0.2", 1.8, 0.9, 0.5, 212, 190.8, "likely"),),
     )
 
 
@@ -160,6 +163,7 @@ def succeeded() -> Report:
         notes=(),
         baseline=None,
         differences=(),
+        stragglers=(),
     )
 
 
@@ -222,6 +226,29 @@ def large(ranks: int = 1024) -> Report:
             for n in range(40)
         ),
     )
+
+
+def with_course(report: Report) -> Report:
+    """The same, with steps and losses that its logs tell; the culprit became slower and slower."""
+    blamed = report.root_causes[0].rank
+    points = min(60, 8192 // len(report.ranks))
+    times = [START + 10 + 70 * n / points for n in range(points)]
+    rows = tuple(
+        row._replace(
+            pace=tuple(
+                (t, 4.0 - (2.0 * n / (points - 1) if row.rank == blamed else 0.0))
+                for n, t in enumerate(times)
+            ),
+            losses=tuple((t, 4 * n, 2.5 / (n + 1)) for n, t in enumerate(times)),
+        )
+        for row in report.ranks
+    )
+    small = [row for row in rows if len(rows) <= 16]
+    cards = tuple(
+        CardHistory(row.host, row.device or "", 32510, ((START, 0, 3), (START + 60, 97, 28000)))
+        for row in small
+    )
+    return report._replace(ranks=rows, cards=cards)
 
 
 def life(rank: int, culprit: bool, end: float) -> tuple[Moment, ...]:

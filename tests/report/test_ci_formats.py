@@ -107,6 +107,14 @@ def test_gitlab_code_quality(checkout: Path) -> None:
     assert again["location"]["path"] == "log/workerlog.1"
 
 
+def test_gitlab_says_a_message_once() -> None:
+    cause = reports.io_error()
+    said = cause.evidence[0].text
+    report = reports.failed()._replace(root_causes=(cause._replace(title=Text(said, said)),))
+    (issue,) = json.loads(written(report, "gitlab"))
+    assert issue["description"].count(said) == 1
+
+
 def test_gitlab_fingerprints_are_unique() -> None:
     other = reports.io_error()._replace(fingerprint="1:ffffffffffffffff")
     report = reports.failed()._replace(root_causes=(reports.io_error(), other))
@@ -118,22 +126,35 @@ def test_gitlab_fingerprints_are_unique() -> None:
 
 def test_junit_fails_for_the_cause_and_skips_the_victims() -> None:
     (suite,) = JUnitXml.fromstring(written(reports.failed(), "junit").encode())
-    assert (suite.tests, suite.failures, suite.skipped, suite.errors) == (4, 1, 3, 0)
+    assert (suite.tests, suite.failures, suite.errors) == (3, 1, 0)
     failed, *victims = list(suite)
-    assert failed.classname == "pdtriage.data.io"
+    assert (failed.classname, failed.name) == ("pdtriage.data.io", "data.errno5")
     (failure,) = failed.result
     assert isinstance(failure, Failure)
     assert failure.type == "data.errno5"
+    assert failure.message.startswith("rank 1 of 4, host 192.168.0.12, gpu:1: ")
     assert "> 312  OSError: [Errno 5]" in failure.text
     for case in victims:
-        (skipped,) = case.result
-        assert isinstance(skipped, Skipped)
-    assert victims[0].result[0].message == "lost a peer (rank 1)"
+        assert all(isinstance(skipped, Skipped) for skipped in case.result)
+    assert [case.name for case in victims] == ["worker victim peer", "worker victim stopped"]
+    assert victims[0].result[0].message.startswith("rank 0: victim, lost a peer")
+
+
+def test_junit_names_are_the_same_whoever_it_was_and_in_whatever_language() -> None:
+    names = []
+    for report in (reports.failed(), reports.in_chinese(reports.failed())):
+        elsewhere = reports.io_error()._replace(rank=0, ranks=(0,), host="h9", device="gpu:7")
+        for cause in (report.root_causes[0], elsewhere):
+            text = written(report._replace(root_causes=(cause, cause)), "junit")
+            (suite,) = JUnitXml.fromstring(text.encode())
+            names.append((suite.name, next(iter(suite)).name))
+            assert len(next(iter(suite)).result) == 2
+    assert len(set(names)) == 1
 
 
 def test_junit_of_a_job_that_went_well() -> None:
     (suite,) = JUnitXml.fromstring(written(reports.succeeded(), "junit").encode())
-    assert (suite.tests, suite.failures, suite.skipped) == (4, 0, 0)
+    assert (suite.tests, suite.failures, suite.skipped) == (1, 0, 0)
 
 
 def test_junit_of_a_failure_without_a_cause() -> None:
@@ -156,6 +177,21 @@ def test_sarif_is_valid(name: str, checkout: Path) -> None:
     for options in (Options(), Options(repository=checkout)):
         document = json.loads(written(SITUATIONS[name], "sarif", options))
         Draft7Validator(sarif_schema()).validate(document)
+
+
+def test_sarif_leads_to_the_manual_where_the_project_has_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "pdtriage-1.dist-info"
+    installed.mkdir()
+    urls = "Project-URL: Documentation, https://docs.example.com/p/\n"
+    (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pdtriage\n{urls}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    document = json.loads(written(reports.failed(), "sarif"))
+    Draft7Validator(sarif_schema()).validate(document)
+    driver = document["runs"][0]["tool"]["driver"]
+    assert driver["informationUri"] == "https://docs.example.com/p"
+    assert driver["rules"][0]["helpUri"].startswith("https://docs.example.com/p/failures/en/data")
 
 
 def test_sarif_tells_place_and_fingerprint(checkout: Path) -> None:

@@ -127,8 +127,12 @@ def test_a_lane_has_everything_that_happened_to_its_rank() -> None:
 def test_a_fold_tells_what_many_ranks_did_once() -> None:
     text = written(reports.large(1024), "html")
     folds = re.findall(r'<summary class="lane victim">.*?</summary>', text)
-    assert any("256 × ended by SIGTERM" in fold or "× started" in fold for fold in folds)
-    assert all(fold.count("<path") < 80 for fold in folds)
+    assert folds
+    for fold in folds:  # one shape for each kind of thing, however many did it
+        assert len(re.findall(r'<path class="h-\w+"', fold)) == fold.count("<path") <= 8
+        assert 'class="h-exit" d="M' in fold
+    few = written(reports.large(32), "html")
+    assert "× ended by SIGTERM" in few
 
 
 def test_the_table_holds_every_moment_of_a_small_job_and_marks_estimates() -> None:
@@ -172,6 +176,90 @@ def test_every_sentence_is_there_in_both_languages() -> None:
     for sentence in (cause.title, *cause.advice, *cause.why, *reports.failed().notes):
         assert sentence.en.replace("'", "&#x27;") in text
         assert sentence.zh in text
+
+
+def test_arrows_lead_from_the_cause_to_its_effects() -> None:
+    drawing = re.search(r'<svg [^>]*class="graph".*?</svg>', written(reports.failed(), "html"))
+    assert drawing is not None
+    boxes = re.findall(r'<rect x="(\d+)" y="\d+" width="(\d+)"', drawing[0])
+    left = min(int(x) for x, _ in boxes)
+    width = int(boxes[0][1])
+    for begin, end in re.findall(r'd="M(\d+) \d+C.*? (\d+) \d+" class="edge"', drawing[0]):
+        assert int(begin) == left + width, "it starts at the box on the left …"
+        assert int(end) > int(begin), "… and points at one on the right"
+    culprit, victim = drawing[0].index("rank 1, 192.168.0.12"), drawing[0].index("ranks 2, 3")
+    assert culprit < victim
+    assert drawing[0].count("marker-end") == 2
+
+
+@pytest.mark.parametrize("ranks", [64, 1024])
+def test_a_large_job_has_a_map_with_a_cell_for_every_rank(ranks: int) -> None:
+    text = written(reports.large(ranks), "html")
+    found = re.search(r'<div class="rank-map".*?</section>', text)
+    assert found is not None
+    drawn = found[0]
+    assert drawn.count("<rect class=") == ranks - 1
+    assert drawn.count('<path class="f-culprit"') == 1, "a cross, not a colour alone"
+    assert f"rank {ranks - 7}" in drawn.split('class="f-culprit"')[1][:300]
+    assert drawn.count('class="host-row"') == ranks // 8
+    assert 'role="img" aria-label="1 failed, exit 1; ' in drawn
+    assert f"<b>{ranks // 4}</b>" in text, "the legend counts every fate"
+    assert len(text.encode()) < 1_000_000
+
+
+def test_numbers_of_ranks_are_not_cut_in_two() -> None:
+    text = written(reports.large(1024), "html")
+    drawing = re.search(r'<svg [^>]*class="graph".*?</svg>', text)
+    assert drawing is not None
+    names = re.findall(r'class="name"[^>]*>ranks ([^<]+)<', drawing[0])
+    assert names
+    assert all(re.fullmatch(r"[\d, -]+, \.\.\.", name) for name in names)
+    for name in names:
+        victims = [v.rank for v in reports.large(1024).victims]
+        assert all(int(n) in victims for n in re.findall(r"\d+", name))
+    last = {re.findall(r"\d+", name)[-1] for name in names}
+    assert last <= {str(n) for n in range(8, 60)}, "the last number is whole"
+
+
+def test_a_map_says_whether_its_rows_are_hosts() -> None:
+    report = reports.large(64)
+    assert "All ranks by host" in written(report, "html")
+    nowhere = report._replace(ranks=tuple([row._replace(host=None) for row in report.ranks]))
+    page = written(nowhere, "html")
+    assert "All ranks by host" not in page
+    assert "全部 rank" in page
+
+
+def test_a_small_job_has_lanes_only() -> None:
+    assert 'class="rank-map' not in written(reports.failed(), "html")
+
+
+def test_curves_show_the_culprit_before_the_others() -> None:
+    text = written(reports.with_course(reports.failed()), "html")
+    for title in ("Step rate", "Loss", "Memory of the cards", "How busy the cards were"):
+        chart = text.split(f'<b><span class="en" lang="en">{title}</span>')[1]
+        chart = chart.split("</figure>")[0]
+        assert chart.count('class="c-culprit"') == 1, title
+        assert chart.count('class="c-other"') == 3, title
+        assert chart.rindex('class="c-culprit"') > chart.rindex('class="c-other"'), "on top"
+        assert chart.count("<tr>") == 5, "the same as a table"
+    assert "rank 1 at the end 2 steps/s, the others 4 steps/s" in text
+
+
+def test_curves_of_many_are_a_band_and_a_loss_may_be_no_number() -> None:
+    report = reports.with_course(reports.large(1024))
+    lost = report.ranks[1017]._replace(losses=((None, 0, 2.5), (None, 10, 1.5), (None, 20, None)))
+    rows = (*report.ranks[:1017], lost, *report.ranks[1018:])
+    text = written(report._replace(ranks=rows), "html")
+    assert text.count('class="c-band"') == 2
+    assert text.count('class="c-nan"') == 1
+    assert "then no number any more (NaN)" in text
+    assert "step 0" in text, "without times it is drawn over steps"
+    assert len(text.encode()) < 1_000_000
+
+
+def test_a_job_that_tells_no_steps_has_no_curves() -> None:
+    assert 'class="charts"' not in written(reports.failed(), "html")
 
 
 # --- in a browser ---------------------------------------------------------------------------------
@@ -245,6 +333,15 @@ def test_keys_alone_are_enough(browser: Browser, failed_page: Path) -> None:
     assert browser.evaluate("document.querySelector('.fate').open")
 
 
+def test_choices_speak_the_language_of_the_page(browser: Browser, failed_page: Path) -> None:
+    browser.open(failed_page)
+    options = "[...document.querySelectorAll('option')].map((o) => o.textContent).join()"
+    assert not re.search("[\u4e00-\u9fff]", browser.evaluate(options))
+    browser.evaluate("document.getElementById('lang-zh').click()")
+    assert browser.evaluate(options).startswith("全部")
+    assert "victim" not in browser.evaluate(options)
+
+
 def test_lanes_are_filtered_and_zoomed(browser: Browser, failed_page: Path) -> None:
     browser.open(failed_page)
     browser.evaluate(
@@ -265,12 +362,32 @@ def test_lanes_are_filtered_and_zoomed(browser: Browser, failed_page: Path) -> N
     assert browser.evaluate(f"{lanes}.filter(lane => lane.hidden).length") == 0
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
-def test_nothing_sticks_out(browser: Browser, failed_page: Path, width: int) -> None:
-    for dark in (False, True):
-        browser.open(failed_page, width, 800, dark)
-        wide = browser.evaluate("document.documentElement.scrollWidth")
-        assert wide <= width
+@pytest.mark.parametrize("width", [360, 390, 768, 1280, 1920])
+def test_nothing_sticks_out(browser: Browser, tmp_path: Path, width: int) -> None:
+    for report in (reports.failed(), reports.large(64), reports.large(1024)):
+        file = tmp_path / "report.html"
+        file.write_text(written(reports.with_course(report), "html"), encoding="utf-8")
+        for dark in (False, True):
+            browser.open(file, width, 800, dark)
+            wide = browser.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width
+            assert browser.console == []
+
+
+def test_pictures_need_no_script(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(written(reports.with_course(reports.large(64)), "html"), encoding="utf-8")
+    browser.without_scripts(True)
+    try:
+        browser.open(file)
+        drawn = "[...document.querySelectorAll('.rank-map svg, .plot svg')]"
+        sizes = browser.evaluate(
+            f"{drawn}.map(svg => svg.getBoundingClientRect()).map(r => [r.width, r.height])"
+        )
+        assert len(sizes) == 8 + 2
+        assert all(width > 60 and height > 8 for width, height in sizes)
+    finally:
+        browser.without_scripts(False)
 
 
 def test_dark_and_light(browser: Browser, failed_page: Path) -> None:

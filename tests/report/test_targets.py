@@ -8,7 +8,7 @@ import pytest
 
 from pdtriage.report import FORMATS, reporter_for_file, reporter_named
 from pdtriage.report.delivery import targets_named, targets_of
-from pdtriage.report.repository import Place, place_of, repository_around
+from pdtriage.report.repository import Location, repository_around, source_location_of
 from pdtriage.support.errors import UserError
 from tests.report import reports
 
@@ -107,12 +107,12 @@ def test_code_of_a_container_is_found_in_the_checkout(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "reader.py").touch()
     cause = reports.io_error()  # its frame is /opt/train/reader.py
-    assert place_of(cause, tmp_path) == Place("train/reader.py", 31)
+    assert source_location_of(cause, tmp_path) == Location("train/reader.py", 31)
 
 
 def test_code_outside_the_repository_has_no_place(tmp_path: Path) -> None:
-    assert place_of(reports.io_error(), tmp_path) is None
-    assert place_of(reports.io_error(), None) is None
+    assert source_location_of(reports.io_error(), tmp_path) is None
+    assert source_location_of(reports.io_error(), None) is None
 
 
 def test_the_repository(tmp_path: Path) -> None:

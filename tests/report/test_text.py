@@ -159,6 +159,19 @@ def test_all_runs_come_one_after_another() -> None:
     assert "Runs found" not in page
 
 
+def test_no_title_is_cut_on_the_timeline() -> None:
+    long = Text(
+        *["Reading failed with an I/O error (errno 5): /mnt/data/part-00002-of-00064.rec"] * 2
+    )
+    moments = (Moment(1.0, 2, "error", long), Moment(2.0, 3, "exit", Text("ended", "结束")))
+    page = shown(reports.failed()._replace(timeline=moments))
+    timeline = page.split("Timeline\n")[1].split("\n\n")[0].splitlines()
+    assert "..." not in "".join(timeline)
+    assert " ".join("".join(timeline[:2]).split()).endswith(long.en)
+    assert max(map(len, timeline)) <= 80
+    assert timeline[1].index("/mnt") == timeline[0].index("Reading"), "below the title's beginning"
+
+
 def test_a_long_timeline_is_shortened_in_the_middle() -> None:
     moments = tuple(
         Moment(reports.START + n, 0, "progress", Text(f"step {n}", f"步 {n}")) for n in range(50)

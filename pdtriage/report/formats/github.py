@@ -17,7 +17,7 @@ from pdtriage.model import Cause, Report
 from pdtriage.report import Options
 from pdtriage.report.formats.markdown import as_markdown
 from pdtriage.report.formats.text import reporter as text_reporter
-from pdtriage.report.repository import place_of
+from pdtriage.report.repository import source_location_of
 from pdtriage.report.sanitise import inert
 from pdtriage.report.words import VERDICTS, culprit, headline, location_of, victims_line
 from pdtriage.support.text_width import cut
@@ -107,7 +107,7 @@ def _of_cause(cause: Cause, report: Report, repository: Path | None) -> Annotati
     lines += [
         f"{number}. {step.in_(report.language)}" for number, step in enumerate(cause.advice, 1)
     ]
-    spot = place_of(cause, repository)
+    spot = source_location_of(cause, repository)
     message = "\n".join(cut(inert(line).replace("\n", " "), 400) for line in lines) or title
     return Annotation(
         "error", title, message, spot.path if spot else None, spot.line if spot else None

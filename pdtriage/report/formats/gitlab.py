@@ -10,7 +10,7 @@ from typing import TextIO
 
 from pdtriage.model import Cause, Confidence, Report
 from pdtriage.report import Options
-from pdtriage.report.repository import nearest_place
+from pdtriage.report.repository import nearest_location
 from pdtriage.report.sanitise import inert_json, inert_line
 from pdtriage.report.words import culprit
 from pdtriage.support.text_width import cut
@@ -38,7 +38,7 @@ reporter = GitlabReporter()
 
 def _issues(report: Report, repository: Path | None) -> Iterable[dict[str, object]]:
     for cause in report.root_causes:
-        spot = nearest_place(cause, repository)
+        spot = nearest_location(cause, repository)
         yield {
             "description": cut(_description(cause, report), DESCRIPTION_COLUMNS),
             "check_name": cause.signature,
@@ -54,7 +54,7 @@ def _issues(report: Report, repository: Path | None) -> Iterable[dict[str, objec
 def _description(cause: Cause, report: Report) -> str:
     title = cause.title.in_(report.language)
     said = f"{culprit(cause, report)}: {title}"
-    if cause.evidence:
+    if cause.evidence and cause.evidence[0].text.strip() not in title:  # the message may be both
         said += f" | {cause.evidence[0].text}"
     return inert_line(said)
 

@@ -56,11 +56,11 @@ def _document(values: dict[str, object]) -> Iterator[str]:
         elif len(value) <= MANY:
             yield _readable(value.values(), INDENT)
         else:
-            yield from _listed(value.lines(), INDENT)
+            yield from _list_lines(value.lines(), INDENT)
     yield "\n}"
 
 
-def _listed(lines: Iterator[str], indent: str) -> Iterator[str]:
+def _list_lines(lines: Iterator[str], indent: str) -> Iterator[str]:
     """A line for each item, many at once."""
     inner = f"\n{indent}{INDENT}"
     before = "["

@@ -1,4 +1,8 @@
-"""The report as JUnit XML: one failed case per root cause, victims skipped with their reason."""
+"""The report as JUnit XML: one failed case per root cause, victims skipped with their reason.
+
+Names of suites and cases hold no rank, host, number or path: CI systems know a case by its name,
+and show when it first failed and how often. Who it was this time stands in the message.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +11,23 @@ from typing import TextIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from pdtriage.model import Cause, RankRow, Report
+from pdtriage.model import FAILURES, Cause, Language, Report
 from pdtriage.report import Options
-from pdtriage.report.fates import fate_words, fates
+from pdtriage.report.fates import Fate, fate_words, fates
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.words import (
     CONFIDENCES,
-    REASONS,
     VERDICTS,
     culprit,
     excerpt,
     extent,
     headline,
     location_of,
-    process_name,
     role_word,
 )
 from pdtriage.support.text_width import cut
 
 MESSAGE_COLUMNS = 500
-MOST_RANKS = 2_000
-"""Cases; of a bigger job those who ended alike are one case."""
-_BAD = ("failed", "hung", "interrupted")
 
 
 class JunitReporter:
@@ -52,36 +51,43 @@ reporter = JunitReporter()
 
 def _suite(report: Report) -> TestSuite:
     language = report.language
-    name = "pdtriage" if report.run is None else f"pdtriage run {report.run}"
-    suite = TestSuite(name)
+    suite = TestSuite("pdtriage")
+    if report.run is not None:
+        suite.add_property("run", str(report.run))
     if report.job.id:
         suite.add_property("job", inert_line(report.job.id))
     suite.add_property("verdict", report.verdict)
     if report.attempts is not None:
         suite.add_property("attempts", str(report.attempts.total))
         suite.add_property("attempts.summary", inert_line(report.attempts.summary.in_(language)))
-    for cause in report.root_causes:
-        suite.append(_failure_case(cause, report))
-    if not report.root_causes and report.verdict in _BAD:
-        case = TestCase(VERDICTS[report.verdict].in_(report.language), "pdtriage.job")
-        case.result = [Error(inert_line(headline(report)), report.verdict)]
+    cases = [*_failures(report), *_the_others(report)]
+    for case in cases or [TestCase("job", "pdtriage.job")]:
         suite.append(case)
-    many = len(report.ranks) > MOST_RANKS
-    for case in _the_others_together(report) if many else _the_others(report):
-        suite.append(case)
-    if not len(suite):
-        suite.append(TestCase(f"{report.verdict}: {headline(report)}", "pdtriage.job"))
     suite.update_statistics()  # `add_testcase` would count all cases again for each
     return suite
 
 
-def _failure_case(cause: Cause, report: Report) -> TestCase:
-    title = inert_line(cause.title.in_(report.language))
-    case = TestCase(inert_line(f"{culprit(cause, report)}: {title}"), f"pdtriage.{cause.category}")
-    failure = Failure(cut(title, MESSAGE_COLUMNS), inert_line(cause.signature))
+def _failures(report: Report) -> Iterator[TestCase]:
+    """A case for each signature, which several causes may share."""
+    causes: dict[tuple[str, str], list[Cause]] = {}
+    for cause in report.root_causes:
+        causes.setdefault((cause.signature, cause.category), []).append(cause)
+    for (signature, category), alike in causes.items():
+        case = TestCase(inert_line(signature), f"pdtriage.{category}")
+        case.result = [_failure(cause, report) for cause in alike]
+        yield case
+    if not causes and report.verdict in FAILURES:
+        case = TestCase("job", "pdtriage.job")
+        words = f"{VERDICTS[report.verdict].in_(report.language)}: {headline(report)}"
+        case.result = [Error(inert_line(words), report.verdict)]
+        yield case
+
+
+def _failure(cause: Cause, report: Report) -> Failure:
+    words = inert_line(f"{culprit(cause, report)}: {cause.title.in_(report.language)}")
+    failure = Failure(cut(words, MESSAGE_COLUMNS), inert_line(cause.signature))
     failure.text = inert("\n".join(_story(cause, report)))
-    case.result = [failure]
-    return case
+    return failure
 
 
 def _story(cause: Cause, report: Report) -> Iterator[str]:
@@ -101,33 +107,23 @@ def _story(cause: Cause, report: Report) -> Iterator[str]:
 
 def _the_others(report: Report) -> Iterator[TestCase]:
     """Victims are skipped, ranks that finished passed; the culprits have their case already."""
-    reasons = {(v.role, v.rank, v.host, v.local_rank): v for v in report.victims}
-    for row in report.ranks:
-        victim = reasons.get((row.role, row.rank, row.host, row.local_rank))
-        if victim is None and row.status != "finished":
-            continue
-        case = TestCase(_name(row, report), "pdtriage.ranks")
-        if victim is not None:
-            said = REASONS[victim.reason].in_(report.language)
-            if victim.because_of is not None:
-                by = f" (rank {victim.because_of})"
-                said += by if report.language == "en" else f"（rank {victim.because_of}）"
-            case.result = [Skipped(said, victim.reason)]
-        yield case
-
-
-def _the_others_together(report: Report) -> Iterator[TestCase]:
-    """No page shows a hundred thousand cases: those who ended alike are one."""
+    alike: dict[str, list[Fate]] = {}
     for fate in fates(report):
-        if fate.part == "culprit" or fate.status not in ("victim", "finished"):
-            continue
-        who = role_word(fate.role, report.language, many=len(fate.rows) > 1)
-        case = TestCase(f"{who} {extent(fate.known_ranks, report.language)}", "pdtriage.ranks")
-        if fate.status == "victim":
-            case.result = [Skipped(fate_words(fate).in_(report.language), fate.reason or "victim")]
+        if fate.part != "culprit" and fate.status in ("victim", "finished"):
+            words = (fate.role, fate.status, fate.reason)
+            alike.setdefault(" ".join(filter(None, words)), []).append(fate)
+    for name, some in alike.items():
+        case = TestCase(name, "pdtriage.ranks")
+        case.result = [
+            Skipped(_victims(fate, report.language), fate.reason or "victim")
+            for fate in some
+            if fate.status == "victim"
+        ]
         yield case
 
 
-def _name(row: RankRow, report: Report) -> str:
-    name = process_name(row.role, row.rank, row.local_rank, row.host, report.language)
-    return inert_line(f"{name}, {row.host}" if row.host and row.rank is not None else name)
+def _victims(fate: Fate, language: Language) -> str:
+    who = role_word(fate.role, language, many=len(fate.rows) > 1)
+    ranks = extent(fate.known_ranks, language) if fate.known_ranks else str(len(fate.rows))
+    words = f"{who} {ranks}: {fate_words(fate).in_(language)}"
+    return cut(inert_line(words), MESSAGE_COLUMNS)

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import pdtriage
 from pdtriage.hang.places import fold_of
-from pdtriage.hang.words import frame_line, name_of, stacks_title, summary_of
+from pdtriage.hang.stack_words import frame_line, name_of, stacks_title, summary_of
 from pdtriage.model import Cause, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.attempt_rows import attempt_rows, has_other_runs
@@ -210,7 +210,8 @@ def _timeline(report: Report) -> str:
     dated = bool(times) and max(times) - min(times) > _DAY
     rows = []
     for moment in report.timeline:
-        stamp = "" if moment.t is None else moment_time(moment.t, dated)
+        mark = "~" if moment.about else ""
+        stamp = "" if moment.t is None else mark + moment_time(moment.t, dated)
         name = process_name(moment.role, moment.rank, None, None, report.language)
         said = prose(moment.text.in_(report.language))
         rows.append(f"| {stamp} | {cell(prose(name))} | {cell(said)} |")

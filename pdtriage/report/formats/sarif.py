@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import quote
 
 import pdtriage
-from pdtriage.model import Cause, Evidence, Report
+from pdtriage.model import FAILURES, Cause, Evidence, Report
 from pdtriage.report import Options
-from pdtriage.report.repository import nearest_place, place_of
+from pdtriage.report.repository import nearest_location, source_location_of
 from pdtriage.report.sanitise import inert, inert_json, inert_line
 from pdtriage.report.words import CONFIDENCES, culprit
 from pdtriage.support.text_width import cut
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SNIPPET_COLUMNS = 400
-_BAD = ("failed", "hung", "interrupted")
 
 
 class SarifReporter:
@@ -44,18 +44,21 @@ reporter = SarifReporter()
 def _run(report: Report, repository: Path | None) -> dict[str, object]:
     rules = list({cause.signature: cause for cause in report.root_causes}.values())
     places = {cause.signature: number for number, cause in enumerate(rules)}
+    manual = project_url("Documentation")
+    home = project_url("Repository") or manual
     return {
         "tool": {
             "driver": {
                 "name": "pdtriage",
                 "version": pdtriage.__version__,
-                "rules": [_rule(cause) for cause in rules],
+                **({"informationUri": home} if home else {}),
+                "rules": [_rule(cause, manual) for cause in rules],
             }
         },
         "language": "zh-CN" if report.language == "zh" else "en-US",
         "columnKind": "unicodeCodePoints",
         "automationDetails": {"id": f"pdtriage/run-{report.run or 0}"},
-        "invocations": [{"executionSuccessful": report.verdict not in _BAD}],
+        "invocations": [{"executionSuccessful": report.verdict not in FAILURES}],
         "results": [
             _result(cause, places[cause.signature], report, repository)
             for cause in report.root_causes
@@ -63,7 +66,17 @@ def _run(report: Report, repository: Path | None) -> dict[str, object]:
     }
 
 
-def _rule(cause: Cause) -> dict[str, object]:
+def project_url(label: str) -> str:
+    """What `[project.urls]` says of this project, where it does and we are installed."""
+    try:
+        lines = metadata("pdtriage").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    urls: dict[str, str] = dict(line.split(", ", 1) for line in lines if ", " in line)
+    return urls.get(label, "").rstrip("/")
+
+
+def _rule(cause: Cause, manual: str) -> dict[str, object]:
     advice = "\n".join(f"{number}. {step.en}" for number, step in enumerate(cause.advice, 1))
     rule: dict[str, object] = {
         "id": cause.signature,
@@ -71,14 +84,16 @@ def _rule(cause: Cause) -> dict[str, object]:
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["paddlepaddle", cause.category]},
     }
+    if manual:
+        rule["helpUri"] = f"{manual}/failures/en/{cause.category}/#{cause.signature}"
     if advice:
         rule["help"] = {"text": inert(advice)}
     return rule
 
 
 def _result(cause: Cause, rule: int, report: Report, repository: Path | None) -> dict[str, object]:
-    spot = nearest_place(cause, repository)
-    in_code = place_of(cause, repository) is not None
+    spot = nearest_location(cause, repository)
+    in_code = source_location_of(cause, repository) is not None
     result: dict[str, object] = {
         "ruleId": cause.signature,
         "ruleIndex": rule,

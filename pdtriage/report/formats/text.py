@@ -7,7 +7,7 @@ from itertools import count, groupby, takewhile
 from typing import TextIO
 
 from pdtriage.hang.places import fold_of
-from pdtriage.hang.words import frame_line, name_of, stacks_title, summary_of
+from pdtriage.hang.stack_words import frame_line, name_of, stacks_title, summary_of
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.formats.text_explanation import explanation
@@ -263,7 +263,11 @@ def _timeline(report: Report, page: Page) -> None:
     with_date = bool(times) and max(times) - min(times) > _DAY
     places = _worth_showing(moments, report.root_causes)
     shown = [moments[place] for place in places]
-    stamps = ["" if m.t is None else moment_time(m.t, with_date) for m in shown]
+    mark = " " if any(moment.about for moment in shown) else ""
+    stamps = [
+        "" if m.t is None else ("~" if m.about else mark) + moment_time(m.t, with_date)
+        for m in shown
+    ]
     names = [process_name(m.role, m.rank, None, None, page.language) for m in shown]
     stamp_width = max(map(columns, stamps))
     name_width = max(map(columns, names))
@@ -274,8 +278,8 @@ def _timeline(report: Report, page: Page) -> None:
             page.line("  " + page.say(Text(f"({skipped} more)", f"（另有 {skipped} 条）")), DIM)
         following = place + 1
         lead = f"  {pad(stamp, stamp_width)}  " if stamp_width else "  "
-        row = f"{lead}{pad(name, name_width)}  {page.say(moment.text)}"
-        page.line(cut(inert_line(row), page.width))
+        lead += pad(name, name_width)
+        page.wrap(page.say(moment.text), indent=columns(lead) + 2, first=lead)
 
 
 def _worth_showing(moments: Sequence[Moment], causes: Sequence[Cause]) -> list[int]:

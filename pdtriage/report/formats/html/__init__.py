@@ -6,20 +6,20 @@ comfort (filters, zoom). Both languages are in the page, and the reader chooses.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
 
 from pdtriage.model import Report, Text
 from pdtriage.report import Options
 from pdtriage.report.formats.html import sections
-from pdtriage.report.formats.html.build import Html, headline_of, join, tag
+from pdtriage.report.formats.html.build import Html, hash_of, headline_of, join, tag
+from pdtriage.report.formats.html.charts import course
 from pdtriage.report.formats.html.graph import graph
 from pdtriage.report.formats.html.lanes import MOST_LANES, timeline
-from pdtriage.report.formats.html.stacks import stacks
+from pdtriage.report.formats.html.rank_map import rank_map
+from pdtriage.report.formats.html.stack_section import stacks
 from pdtriage.report.words import VERDICTS
 
 MOST_BYTES = 980_000
@@ -62,7 +62,7 @@ def _page(reports: Sequence[Report], lanes: int) -> str:
     if newest.language == "zh":
         style += ".en{display:none}.zh{display:revert}"
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"default-src 'none'; style-src '{hash_of(style)}'; script-src '{hash_of(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     headline = headline_of(newest).in_(newest.language)
@@ -98,7 +98,9 @@ def _run(report: Report, name: str, lanes: int) -> Html:
         sections.answer(report, name),
         stacks(report, name),
         sections.attempts(report, name),
+        rank_map(report, name),
         timeline(report, name, lanes),
+        course(report, name),
         graph(report, name),
         sections.evidence(report, name),
         sections.differences(report, name),
@@ -141,7 +143,3 @@ def _languages(report: Report) -> Html:
 @lru_cache
 def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8").strip()
-
-
-def _hash(content: str) -> str:
-    return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()

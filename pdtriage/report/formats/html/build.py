@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable
+from hashlib import sha256
 from html import escape
 
 from pdtriage.model import Cause, Report, Role, Text, Victim
@@ -64,6 +66,11 @@ def both(text: Text) -> Html:
         return to_html(text.en)
     english = tag("span", text.en, class_="en", lang="en")
     return join(english, tag("span", text.zh, class_="zh", lang="zh-CN"))
+
+
+def hash_of(content: str) -> str:
+    """Of a style sheet or a script, as a Content-Security-Policy names what it allows."""
+    return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()
 
 
 def _attribute(key: str, value: str | int | bool | None) -> str:

@@ -15,6 +15,9 @@ _NEAR = 8
 """Marks of many ranks that close are one mark."""
 _MOST_MARKS = 120
 """Of a fold: what the most ranks did."""
+_MANY = 16
+"""More ranks than that are drawn as how many did something at a time, not as marks of each."""
+_SLICE = 20
 _HEIGHTS = {
     "progress": (7, 6),
     "start": (3, 14),
@@ -65,10 +68,10 @@ def life_of(row: RankRow, scale: Scale | None, titled: bool) -> Html:
     if scale is None:
         return tag("span", class_="life")
     if titled:
-        marks = [_mark(m.kind, scale.x_of(m.t), m.text) for m in _timed(row.moments)]
+        marks = [_mark(m.kind, scale.x_of(m.t), m.text) for m in _with_times(row.moments)]
     else:
         places: dict[str, list[int]] = {}
-        for moment in _timed(row.moments):
+        for moment in _with_times(row.moments):
             places.setdefault(kind_of(moment.kind), []).append(scale.x_of(moment.t))
         marks = [(kind, _path(kind, where)) for kind, where in places.items()]
     return _drawn(scale, [row], marks)
@@ -78,9 +81,11 @@ def lives_of(rows: Sequence[RankRow], scale: Scale | None) -> Html:
     """Several ranks in one drawing: what many did at about the same time is told once."""
     if scale is None:
         return tag("span", class_="life")
+    if len(rows) > _MANY:
+        return _crowd(rows, scale)
     told: Counter[tuple[str, int, Text]] = Counter()
     for row in rows:
-        for moment in _timed(row.moments):
+        for moment in _with_times(row.moments):
             at = scale.x_of(moment.t) // _NEAR * _NEAR
             told[moment.kind, at, moment.text] += 1
     marks = [
@@ -92,11 +97,38 @@ def lives_of(rows: Sequence[RankRow], scale: Scale | None) -> Html:
     return _drawn(scale, rows, marks)
 
 
+def _crowd(rows: Sequence[RankRow], scale: Scale) -> Html:
+    """Many ranks: the higher a column, the more of them did it in that part of the time."""
+    counts: dict[str, Counter[int]] = {}
+    for row in rows:
+        done = {(kind_of(m.kind), scale.x_of(m.t) // _SLICE) for m in _with_times(row.moments)}
+        done |= {("progress", scale.x_of(time) // _SLICE) for time, _ in row.progress}
+        for kind, part in done:
+            counts.setdefault(kind, Counter())[part] += 1
+    drawn = []
+    for kind in _HEIGHTS:
+        columns = ""
+        for part, count in sorted(counts.get(kind, Counter()).items()):
+            height = max(2, round(20 * count / len(rows)))
+            columns += f"M{part * _SLICE} 20v-{height}h{_SLICE - 2}v{height}z"
+        if columns:
+            drawn.append(tag("path", class_=f"h-{kind}", d=columns))
+    return tag(
+        "svg",
+        _bar(scale, rows),
+        *drawn,
+        class_="life crowd",
+        viewBox=f"0 0 {WIDTH + _SLICE} 20",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )
+
+
 def happenings(moments: Iterable[Moment], scale: Scale | None) -> Html:
     """Marks without a life: those of a launcher."""
     if scale is None:
         return tag("span", class_="life")
-    marks = [_mark(m.kind, scale.x_of(m.t), m.text) for m in _timed(moments)]
+    marks = [_mark(m.kind, scale.x_of(m.t), m.text) for m in _with_times(moments)]
     return _drawn(scale, [], marks)
 
 
@@ -112,7 +144,7 @@ class _Timed:
     text: Text
 
 
-def _timed(moments: Iterable[Moment]) -> list[_Timed]:
+def _with_times(moments: Iterable[Moment]) -> list[_Timed]:
     return [_Timed(m.t, m.kind, m.text) for m in moments if m.t is not None]
 
 

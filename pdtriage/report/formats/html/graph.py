@@ -1,25 +1,33 @@
-"""Who points at whom, as a drawing: victims on the left, culprits on the right."""
+"""Who was brought down by whom, as a drawing: arrows lead from culprits to their victims."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pdtriage.model import Cause, Report, Text, Victim
-from pdtriage.report.formats.html.build import Child, Html, culprit_of, group_of, join, tag
+from pdtriage.report.formats.html.build import (
+    Child,
+    Html,
+    culprit_of,
+    group_of,
+    join,
+    process_of,
+    tag,
+)
 from pdtriage.report.sanitise import inert_line
 from pdtriage.report.words import REASONS
-from pdtriage.support.text_width import wrap
+from pdtriage.support.text_width import cut_list, wrap
 
 MOST_CAUSES = 6
-_BOX, _GAP, _BETWEEN = 300, 18, 130
+_BOX, _GAP, _BETWEEN = 340, 18, 120
 _HIGH, _FIRST, _ROW = 76, 24, 18
-_NAME_COLUMNS, _COLUMNS = 34, 40
+_NAME_COLUMNS, _COLUMNS = 41, 46
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
     victims: tuple[Victim, ...]
-    target: int
+    culprit: int
 
 
 def graph(report: Report, name: str) -> Html:
@@ -29,13 +37,13 @@ def graph(report: Report, name: str) -> Html:
     if not causes or not groups:
         return Html("")
     height = max(len(causes), len(groups)) * (_HIGH + _GAP) + _GAP
-    left = [_top(number, len(groups), height) for number in range(len(groups))]
-    right = [_top(number, len(causes), height) for number in range(len(causes))]
+    left = [_top(number, len(causes), height) for number in range(len(causes))]
+    right = [_top(number, len(groups), height) for number in range(len(groups))]
     arrows = [
-        _arrow(left[number], right[group.target], name) for number, group in enumerate(groups)
+        _arrow(left[group.culprit], right[number], name) for number, group in enumerate(groups)
     ]
-    boxes = [_victim_box(group, top) for group, top in zip(groups, left, strict=True)]
-    boxes += [_cause_box(c, report, top) for c, top in zip(causes, right, strict=True)]
+    boxes = [_cause_box(c, report, top) for c, top in zip(causes, left, strict=True)]
+    boxes += [_victim_box(group, top) for group, top in zip(groups, right, strict=True)]
     title = Text("Who was brought down by whom", "谁拖垮了谁")
     drawing = tag(
         "svg",
@@ -51,11 +59,11 @@ def graph(report: Report, name: str) -> Html:
     spoken = [
         tag(
             "li",
+            culprit_of(causes[group.culprit], report),
+            " \u2192 ",
             _names(group),
             ": ",
             _reason(group),
-            " \u2192 ",
-            culprit_of(causes[group.target], report),
         )
         for group in groups
     ]
@@ -76,7 +84,7 @@ def _groups(report: Report, causes: tuple[Cause, ...]) -> list[_Group]:
         target = owner.get(victim.because_of, 0) if victim.because_of is not None else 0
         groups.setdefault((victim.role, victim.reason, target), []).append(victim)
     found = [_Group(tuple(members), key[2]) for key, members in groups.items()]
-    return sorted(found, key=lambda group: (group.target, -len(group.victims)))
+    return sorted(found, key=lambda group: (group.culprit, -len(group.victims)))
 
 
 def _top(number: int, count: int, height: int) -> int:
@@ -88,12 +96,19 @@ def _victim_box(group: _Group, top: int) -> Html:
     count = len(group.victims)
     reason = _reason(group)
     said = Text(f"{count} × {reason.en}", f"{count} 个{reason.zh}") if count > 1 else reason
-    return _box(2, top, "victim", _names(group), said)
+    names = _names(group)
+    short = Text(cut_list(names.en, _NAME_COLUMNS), cut_list(names.zh, _NAME_COLUMNS))
+    return _box(2 + _BOX + _BETWEEN, top, "victim", short, said)
 
 
 def _cause_box(cause: Cause, report: Report, top: int) -> Html:
     who = culprit_of(cause, report)
-    return _box(2 + _BOX + _BETWEEN, top, "culprit", who, cause.title)
+    if len(cause.ranks) == 1:  # how many there are in all stands above
+        name = process_of(cause.role, cause.rank, cause.local_rank, None)
+        place = cause.host or ""
+        comma = Text(", ", "，") if place else Text("", "")
+        who = Text(name.en + comma.en + place, name.zh + comma.zh + place)
+    return _box(2, top, "culprit", who, cause.title)
 
 
 def _names(group: _Group) -> Text:
@@ -108,15 +123,17 @@ def _reason(group: _Group) -> Text:
 def _box(left: int, top: int, kind: str, first: Text, second: Text) -> Html:
     return tag(
         "g",
-        tag("title", f"{first.en}: {second.en}"),
+        tag("title", f"{first.en}: {second.en} / {first.zh}：{second.zh}"),
         tag("rect", x=left, y=top, width=_BOX, height=_HIGH, rx=8),
-        *_spoken(left + 14, top + _FIRST, first, "name", (_NAME_COLUMNS, 1)),
-        *_spoken(left + 14, top + _FIRST + _ROW + 2, second, "what", (_COLUMNS, 2)),
+        *_bilingual_rows(left + 14, top + _FIRST, first, "name", (_NAME_COLUMNS, 1)),
+        *_bilingual_rows(left + 14, top + _FIRST + _ROW + 2, second, "what", (_COLUMNS, 2)),
         class_=kind,
     )
 
 
-def _spoken(x: int, y: int, text: Text, kind: str, room: tuple[int, int]) -> tuple[Child, ...]:
+def _bilingual_rows(
+    x: int, y: int, text: Text, kind: str, room: tuple[int, int]
+) -> tuple[Child, ...]:
     """Rows of text in both languages; a box has no other way to break a line."""
     if text.en == text.zh:
         return _rows(x, y, text.en, kind, room)
@@ -133,6 +150,7 @@ def _rows(x: int, y: int, text: str, kind: str, room: tuple[int, int]) -> tuple[
 
 
 def _arrow(top: int, target: int, name: str) -> Html:
+    """From the culprit at `top` to its victims at `target`."""
     start, end = 2 + _BOX, 2 + _BOX + _BETWEEN - 6
     middle = (start + end) // 2
     y1, y2 = top + _HIGH // 2, target + _HIGH // 2

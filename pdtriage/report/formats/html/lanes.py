@@ -7,7 +7,7 @@ from pdtriage.report.fates import Fate, ending, fate_words, fates, steps
 from pdtriage.report.formats.html import tools
 from pdtriage.report.formats.html.build import Html, group_of, process_of, tag
 from pdtriage.report.formats.html.drawing import Scale, happenings, life_of, lives_of, scale_of
-from pdtriage.support.text_width import cut
+from pdtriage.support.text_width import cut_list
 
 NAME_COLUMNS = 44
 MOST_LANES = 1200
@@ -51,7 +51,7 @@ def _group(fate: Fate, scale: Scale | None, shown: int, titled: bool) -> Html:
         return _lane(fate.rows[0], fate, scale, titled=True)
     count = len(fate.rows)
     names = group_of(fate.role, fate.known_ranks, count)
-    short = Text(cut(names.en, NAME_COLUMNS), cut(names.zh, NAME_COLUMNS))
+    short = Text(cut_list(names.en, NAME_COLUMNS), cut_list(names.zh, NAME_COLUMNS))
     head = tag(
         "summary",
         tag("b", short, tag("i", f" \u00d7 {count}"), title=names.en),

@@ -2,7 +2,12 @@
 (() => {
   const root = document.documentElement;
   for (const [id, tag] of [["lang-en", "en"], ["lang-zh", "zh-CN"]]) {
-    document.getElementById(id).addEventListener("change", () => { root.lang = tag; });
+    document.getElementById(id).addEventListener("change", () => {
+      root.lang = tag;
+      for (const option of document.querySelectorAll("option[data-en]")) {
+        option.textContent = option.dataset[tag.slice(0, 2)];
+      }
+    });
   }
 
   const clock = (seconds, dated) => {

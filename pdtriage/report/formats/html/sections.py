@@ -163,7 +163,7 @@ def notes(report: Report, name: str) -> Html:
 def footer(report: Report) -> Html:
     parts: list[Child] = [f"pdtriage {pdtriage.__version__}"]
     if report.job.id:
-        parts.append(join(Text("job", "作业"), " ", tag("code", report.job.id)))
+        parts.append(join(Text("job", "任务"), " ", tag("code", report.job.id)))
     for cause in report.root_causes[:1]:
         parts.append(tag("code", f"pdtriage explain {cause.signature}"))
         parts.append(join(Text("fingerprint", "指纹"), " ", tag("code", cause.fingerprint)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.model import Moment, Report, Text
+from pdtriage.model import Language, Moment, Report, Role, Text
 from pdtriage.report.fates import STATUSES
 from pdtriage.report.formats.html.build import Html, group_of, process_of, tag
 from pdtriage.report.formats.html.drawing import Scale, kind_of
@@ -22,15 +22,16 @@ def toolbar(report: Report, name: str) -> Html:
     hosts = hosts if len(hosts) <= MOST_HOSTS else []
     roles = list(dict.fromkeys(row.role for row in report.ranks))
     statuses = list(dict.fromkeys(row.status for row in report.ranks))
+    choices: tuple[tuple[str, Text, list[tuple[str, Text]]], ...] = (
+        ("host", Text("host", "主机"), [(host, Text(host, host)) for host in hosts]),
+        ("role", Text("role", "角色"), [(r, _role(r)) for r in roles]),
+        ("status", Text("status", "状态"), [(s, STATUSES[s]) for s in statuses]),
+    )
     return tag(
         "div",
-        _choice(name, "host", Text("host", "主机"), [(host, host) for host in hosts]),
-        _choice(name, "role", Text("role", "角色"), [(r, role_word(r, "en")) for r in roles]),
-        _choice(
-            name,
-            "status",
-            Text("status", "状态"),
-            [(s, f"{STATUSES[s].en} / {STATUSES[s].zh}") for s in statuses],
+        *(
+            _choice(f"{name}-{what}", what, label, options, report.language)
+            for what, label, options in choices
         ),
         tag(
             "span",
@@ -83,7 +84,7 @@ def without_times() -> Html:
 
 def table(report: Report, scale: Scale | None) -> Html | None:
     """The lanes for the ear, for the keyboard and for print."""
-    moments, whole = _moments_told(report)
+    moments, whole = _moments_to_list(report)
     if not moments:
         return None
     dated = scale is not None and scale.with_date
@@ -95,7 +96,7 @@ def table(report: Report, scale: Scale | None) -> Html | None:
             tag("td", alike[0].text),
             class_=f"t-{kind_of(alike[0].kind)}",
         )
-        for stamp, alike in _folded(moments, dated)
+        for stamp, alike in _rows_by_second(moments, dated)
     ]
     head = tag(
         "tr",
@@ -116,7 +117,7 @@ def table(report: Report, scale: Scale | None) -> Html | None:
     return tag("details", tag("summary", title), tag("div", body, class_="scroll"))
 
 
-def _moments_told(report: Report) -> tuple[list[Moment], bool]:
+def _moments_to_list(report: Report) -> tuple[list[Moment], bool]:
     """Everything there is, where that can still be read; else the short story."""
     launchers = [moment for moment in report.timeline if moment.role == "launcher"]
     lived = [moment for row in report.ranks for moment in row.moments]
@@ -125,7 +126,7 @@ def _moments_told(report: Report) -> tuple[list[Moment], bool]:
     return sorted([*launchers, *lived], key=lambda m: (m.t is None, m.t or 0.0)), True
 
 
-def _folded(moments: list[Moment], dated: bool) -> list[tuple[str, list[Moment]]]:
+def _rows_by_second(moments: list[Moment], dated: bool) -> list[tuple[str, list[Moment]]]:
     """What several ranks did in the same second is one row."""
     rows: dict[tuple[str, str, str, Text], list[Moment]] = {}
     for moment in moments:
@@ -148,13 +149,29 @@ def _time(moment: Moment, dated: bool) -> str:
     return ("~ " if moment.about else "") + moment_time(moment.t, dated)
 
 
-def _choice(name: str, what: str, label: Text, options: list[tuple[str, str]]) -> Html | None:
+def _role(role: Role) -> Text:
+    return Text(role_word(role, "en"), role_word(role, "zh"))
+
+
+def _choice(
+    name: str, what: str, label: Text, options: list[tuple[str, Text]], language: Language
+) -> Html | None:
     if len(options) < 2:
         return None
-    rows = [tag("option", shown, value=value) for value, shown in options]
-    every = tag("option", "all / 全部", value="")
+    rows = [_option(value, shown, language) for value, shown in options]
+    every = _option("", Text("all", "全部"), language)
+    return tag("label", label, " ", tag("select", every, *rows, data_filter=what, id=name))
+
+
+def _option(value: str, shown: Text, language: Language) -> Html:
+    """In one language, as an option holds no elements; a script says it in the other."""
+    differs = shown.en != shown.zh
     return tag(
-        "label", label, " ", tag("select", every, *rows, data_filter=what, id=f"{name}-{what}")
+        "option",
+        shown.in_(language),
+        value=value,
+        data_en=shown.en if differs else None,
+        data_zh=shown.zh if differs else None,
     )
 
 

@@ -1,0 +1,72 @@
+"""The part of the page that shows where the processes stood."""
+
+from __future__ import annotations
+
+from pdtriage.hang.places import StackGroup, fold_of
+from pdtriage.hang.stack_words import frame_line, name_of, stacks_title, summary_of, where_text
+from pdtriage.model import ProcessStack, Report, Text
+from pdtriage.report.formats.html.build import Html, prose, tag
+from pdtriage.report.sanitise import inert_line
+from pdtriage.support.number_spans import numbers
+
+MOST_GROUPS = 40
+
+
+def stacks(report: Report, name: str) -> Html:
+    """All places with their ranks, and one whole stack for each."""
+    taken = report.standstill
+    if taken is None or not taken.stacks:
+        return Html("")
+    fold = fold_of(taken)
+    odd = {stack.pid for stack in fold.odd}
+    groups = sorted(fold.groups, key=lambda group: not odd.intersection(_pids(group)))
+    total = sum(len(group.members) for group in groups)
+    return tag(
+        "section",
+        tag("h2", stacks_title(taken)),
+        tag("p", prose(summary_of(taken, fold))),
+        *(
+            _group(group, total, odd=bool(odd.intersection(_pids(group))))
+            for group in groups[:MOST_GROUPS]
+        ),
+        *(tag("p", prose(note), class_="note") for note in taken.notes),
+        id=f"{name}-stacks",
+    )
+
+
+def _pids(group: StackGroup) -> list[int]:
+    return [member.pid for member in group.members]
+
+
+def _group(group: StackGroup, total: int, odd: bool) -> Html:
+    """How many stand there as a bar, and the stack; open is that of whom the others wait for."""
+    who = f"rank {numbers(group.ranks)}" if group.ranks else name_of(group.members[0])
+    where = where_text(group.where, group.members[0])
+    head = Text(f"{who}: {where.en}", f"{who}：{where.zh}")
+    share = max(2, round(100 * len(group.members) / max(1, total)))
+    bar = tag(
+        "svg",
+        tag("rect", width=share, height=8),
+        class_="share",
+        viewBox="0 0 100 8",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )
+    waits = Text("the others wait for it", "其他进程在等它")
+    return tag(
+        "details",
+        tag(
+            "summary",
+            bar,
+            tag("b", prose(head)),
+            tag("span", waits, class_="chip") if odd else None,
+        ),
+        tag("pre", _frames(group.members[0]), tabindex=0),
+        class_="stack culprit" if odd else "stack",
+        open=odd,
+    )
+
+
+def _frames(stack: ProcessStack) -> str:
+    frames = [*stack.native, *(frame_line(f.file, f.line, f.function) for f in stack.frames)]
+    return "\n".join(map(inert_line, frames))
