@@ -16,8 +16,15 @@ from .noise import CLOSING, NOISES
 Thing = TypeVar("Thing")
 
 LAUNCHERS = {"new": 30, "legacy": 20, "run": 28, "run-paddle": 22}
-RANKS = {2: 50, 3: 32, 4: 12, 5: 3, 6: 3}
-COMMUNICATION = {"data-parallel": 50, "all-reduce": 25, "barrier": 15, "seldom": 10}
+RANKS = {1: 3, 2: 48, 3: 31, 4: 12, 5: 3, 6: 2, 8: 1}
+COMMUNICATION = {
+    "data-parallel": 44,
+    "all-reduce": 20,
+    "barrier": 12,
+    "seldom": 8,
+    "gather": 8,
+    "broadcast": 8,
+}
 VICTIMS = {
     "plain": 40,
     "log-exit": 12,
@@ -29,6 +36,14 @@ VICTIMS = {
     "clean-up": 4,
     "term-raises": 4,
     "faulthandler": 4,
+    "rich": 5,
+    "loguru": 5,
+    "excepthook": 5,
+    "error-line": 5,
+    "exit-17": 4,
+    "at-exit": 4,
+    "term-interrupt": 4,
+    "term-saves": 4,
 }
 KEPT = {
     "folder": 26,
@@ -39,9 +54,18 @@ KEPT = {
     "gz": 7,
     "head-cut": 6,
     "logs": 6,
+    "tail": 5,
+    "head": 3,
+    "tar": 4,
+    "named-parts": 4,
+    "only-culprit": 4,
+    "stamped": 3,
 }
 HEALTHY, RUNNING = 0.15, 0.05
 TWO_NODES, EARLIER, RESTARTS, SERVERS = 0.08, 0.12, 0.15, 0.2
+BUFFERED = 0.12
+ALONE = ("exception", "data", "import", "memory", "native", "numeric", "operator")
+"""Families of faults that strike a single process as they do many."""
 PS_MOMENTS = ("import", "before-init", "first", "middle", "after")
 FAMILIES = {
     "checkpoint": 6,
@@ -116,6 +140,8 @@ class Job:
     """worker or server: what the culprit is."""
     closing: str = ""
     """Noise of every rank when training is over."""
+    is_buffered: bool = False
+    """Whether nobody flushes: what is printed comes with the end of the process, or never."""
 
     @property
     def name(self) -> str:
@@ -146,7 +172,14 @@ class Job:
 
 def job_of(seed: str, index: int) -> Job:
     """The job with this number among those of a seed."""
-    return with_servers(with_closing(_collective(seed, index)))
+    return with_servers(with_buffer(with_closing(_collective(seed, index))))
+
+
+def with_buffer(job: Job) -> Job:
+    """The same, or one whose standard output is written when its buffer is full or at exit."""
+    lot = Random(f"{job.name}:buffer")
+    is_usual = job.kind == "fault" and not job.earlier and not job.restarts
+    return replace(job, is_buffered=True) if is_usual and lot.random() < BUFFERED else job
 
 
 def with_closing(job: Job) -> Job:
@@ -164,8 +197,8 @@ def _collective(seed: str, index: int) -> Job:
     kind = "healthy" if chance < HEALTHY else "running" if chance < HEALTHY + RUNNING else "fault"
     fault = _fault(lot) if kind == "fault" else None
     launcher = _one(lot, fault.launchers if fault and fault.launchers else LAUNCHERS)
-    if fault:
-        ranks = max(ranks, fault.least_ranks)
+    ranks = max(ranks, 1 if fault and fault.family in ALONE else 2)
+    ranks = max(ranks, fault.least_ranks) if fault else ranks
     nodes, kept_node, earlier, restarts = _surroundings(
         Random(f"{seed}:{index}:around"), launcher, kind, fault
     )
@@ -185,7 +218,7 @@ def _collective(seed: str, index: int) -> Job:
         ranks=ranks,
         logger=logger,
         says_done=lot.random() < 0.75,
-        communication=(fault and fault.communication) or _one(lot, COMMUNICATION),
+        communication=_communication(lot, fault, ranks),
         workers=max(fault.workers if fault else 0, _one(lot, {0: 60, 1: 25, 2: 15})),
         epochs=1000 if endless else 1 if moment in ("evaluation", "save") else lot.randint(1, 2),
         steps=steps,
@@ -200,7 +233,7 @@ def _collective(seed: str, index: int) -> Job:
         moment=moment,
         moment_step=moment_step,
         patience=_patience(lot, kind, fault),
-        kept=_kept(lot, kind, fault),
+        kept=_kept(lot, kind, fault, ranks),
         lost_victim=lot.choice(victims_left),
         nodes=nodes,
         kept_node=kept_node,
@@ -278,6 +311,13 @@ def _culprits(lot: Random, fault: Fault | None, ranks: int) -> tuple[int, ...]:
     return (lot.randrange(ranks),)
 
 
+def _communication(lot: Random, fault: Fault | None, ranks: int) -> str:
+    drawn = _one(lot, COMMUNICATION)
+    if ranks == 1:
+        return "data-parallel"  # Paddle has no group for a single process.
+    return (fault and fault.communication) or drawn
+
+
 def _noises(lot: Random, ranks: int, steps: int, before: int) -> tuple[Noise, ...]:
     """Up to three, each with at least two steps behind it before anything happens."""
     count = _one(lot, {0: 45, 1: 30, 2: 15, 3: 10})
@@ -300,11 +340,15 @@ def _patience(lot: Random, kind: str, fault: Fault | None) -> float:
     return round(lot.uniform(0.2, 1.5), 1)
 
 
-def _kept(lot: Random, kind: str, fault: Fault | None) -> str:
+def _kept(lot: Random, kind: str, fault: Fault | None, ranks: int) -> str:
     kept = _one(lot, KEPT)
+    if ranks == 1 and kept in ("no-victim", "no-culprit"):
+        return "folder"
     if fault and fault.needs_console:
         return "both" if kept not in ("console", "both") else kept
-    if kept == "no-culprit" and (kind != "fault" or (fault and fault.who != "one")):
+    if kept in ("no-culprit", "only-culprit") and (
+        kind != "fault" or (fault and fault.who != "one")
+    ):
         return "folder"
     if kept == "no-victim" and fault and fault.who == "all":
         return "folder"

@@ -343,6 +343,100 @@ print("| epoch | batch |   loss |   time |", flush=True)
 def log_step(epoch, step, loss):
     print(f"| {epoch:5d} | {step:5d} | {loss:6.4f} | {time.time() % 1000:6.2f} |", flush=True)
 """,
+    "mmcv": """
+def log_note(text):
+    now = time.strftime("%Y-%m-%d %H:%M:%S") + f",{int(time.time() * 1000) % 1000:03d}"
+    print(f"{now} - mmseg - INFO - {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"Epoch [{epoch + 1}][{step + 1}/{STEPS}]\\tlr: 1.000e-01, eta: 0:00:03, "
+             f"time: 0.051, data_time: 0.002, memory: 812, loss: {loss:.4f}")
+""",
+    "dict": """
+def log_step(epoch, step, loss):
+    print({"loss": round(loss, 4), "grad_norm": 1.5, "learning_rate": 0.1,
+           "epoch": round(epoch + (step + 1) / STEPS, 2)}, flush=True)
+
+def log_done():
+    print({"train_runtime": 4.2, "train_samples_per_second": 20.1, "train_loss": 1.1}, flush=True)
+""",
+    "timm": """
+def log_step(epoch, step, loss):
+    print(f"Train: {epoch} [{step:>4d}/{STEPS} ({100 * step / STEPS:>3.0f}%)]  Loss: {loss:#.3g} "
+          f"({loss:#.3g})  Time: 0.051s, 78.12/s  (0.051s, 78.12/s)  LR: 1.000e-01", flush=True)
+
+def log_eval(epoch, metric):
+    print(f"Test: [   4/4]  Time: 0.020 (0.021)  Loss: 1.38  Acc@1: {100 * metric:.2f}", flush=True)
+""",
+    "fairseq": """
+def log_step(epoch, step, loss):
+    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    print(f"{now} | INFO | train_inner | epoch {epoch + 1:03d}: {step + 1:6d} / {STEPS} loss="
+          f"{loss:.3f}, ppl=4.1, wps=3120, ups=19.5, wpb=160, bsz=4, num_updates={step + 1}",
+          file=sys.stderr, flush=True)
+
+def log_done():
+    print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} | INFO | fairseq_cli.train | done training in 4.1 "
+          "seconds", file=sys.stderr, flush=True)
+""",
+    "detectron": """
+def log_note(text):
+    print(f"[{time.strftime('%m/%d %H:%M:%S')} d2.utils.events]: {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f" eta: 0:00:04  iter: {epoch * STEPS + step}  total_loss: {loss:.4f}  "
+             "time: 0.0512  data_time: 0.0011  lr: 0.1  max_mem: 812M")
+""",
+    "absl": """
+def log_note(text):
+    now = time.strftime("%m%d %H:%M:%S") + f".{int(time.time() * 1e6) % 1000000:06d}"
+    print(f"I{now} 140212345 train.py:112] {text}", file=sys.stderr, flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"[{epoch * STEPS + step}] loss={loss:.4f}, steps_per_sec=19.5")
+""",
+    "syslog": """
+def log_note(text):
+    print(f"{time.strftime('%b %d %H:%M:%S')} trainer-{RANK} train[{os.getpid()}]: {text}",
+          flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"e{epoch} b{step} l={loss:.4f}")
+""",
+    "tokens": """
+def log_step(epoch, step, loss):
+    seen = 2048 * (epoch * STEPS + step + 1)
+    print(f"[train] tokens seen {seen / 1e6:.3f}M, loss {loss:.4f}, 41.2k tok/s", flush=True)
+""",
+    "rank-colon": """
+def log_note(text):
+    print(f"{RANK}: {text}", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"Step #{epoch * STEPS + step}: LOSS {loss:.2e} (ERR 0)")
+""",
+    "rich-log": """
+def log_note(text):
+    print(f"[{time.strftime('%H:%M:%S')}] INFO     {text:<60} train.py:112", flush=True)
+
+def log_step(epoch, step, loss):
+    log_note(f"epoch {epoch} batch {step}/{STEPS} loss {loss:.4f}")
+""",
+    "structlog": """
+def log_note(text):
+    now = time.strftime("%Y-%m-%dT%H:%M:%S") + ".120412Z"
+    print(f"{now} [info     ] {text:<30} [trainer] rank={RANK}", flush=True)
+
+def log_step(epoch, step, loss):
+    now = time.strftime("%Y-%m-%dT%H:%M:%S") + ".120412Z"
+    print(f"{now} [info     ] {'step':<30} [trainer] batch={step} epoch={epoch} loss={loss:.4f}",
+          flush=True)
+""",
+    "stderr-bare": """
+def log_step(epoch, step, loss):
+    sys.stderr.write(f"{epoch}/{step} {loss:.5f}\\n")
+    sys.stderr.flush()
+""",
 }
 
 MUTE = frozenset({"nothing", "visualdl", "epochs-only", "dots"})

@@ -169,6 +169,82 @@ except ValueError as problem:
     print("".join(traceback.format_exception(problem)), end="", flush=True)
     log_note("entry dropped from the cache")
 """,
+    "task-never-retrieved": """
+import asyncio, gc
+async def ping():
+    raise OSError("the dashboard is not there")
+async def main():
+    task = asyncio.ensure_future(ping())
+    await asyncio.sleep(0.01)
+    del task
+asyncio.run(main())
+gc.collect()
+""",
+    "child-process-dies": """
+import multiprocessing
+def warm_cache():
+    raise KeyError("thumbnails")
+child = multiprocessing.get_context("fork").Process(target=warm_cache)
+child.start()
+child.join()
+""",
+    "child-segfault": """
+import subprocess
+result = subprocess.run("kill -SEGV $$", shell=True)
+print("helper ended with", result.returncode, flush=True)
+""",
+    "stacks-on-demand": """
+import faulthandler
+faulthandler.dump_traceback(all_threads=False)
+""",
+    "json-error-line": """
+print(json.dumps({"level": "error", "msg": "metrics endpoint not reachable", "exc":
+                  "ConnectionError: refused"}), flush=True)
+""",
+    "rich-caught": """
+try:
+    from rich.console import Console
+    try:
+        {}["thumbnail"]
+    except KeyError:
+        Console(file=sys.stderr, width=90).print_exception()
+        print("no thumbnail, drawing an empty one", flush=True)
+except ImportError:
+    pass
+""",
+    "loguru-caught": """
+print("2026-11-18 04:00:00.123 | ERROR    | __main__:push:41 - push failed\\n"
+      "Traceback (most recent call last):\\n\\n  File \\"/srv/app/push.py\\", line 41, in push\\n"
+      "    send(data)\\n    └ <function send at 0x7f>\\n\\nConnectionError: gateway is down",
+      file=sys.stderr, flush=True)
+""",
+    "shell-words": """
+print("states of old jobs: Killed 2, Terminated 1, Segmentation fault 0, Aborted 3", flush=True)
+""",
+    "interrupt-caught": """
+try:
+    raise KeyboardInterrupt
+except KeyboardInterrupt:
+    import traceback
+    traceback.print_exc()
+    print("interactive mode is off, going on", flush=True)
+""",
+    "peer-words": """
+import logging
+logging.getLogger("urllib3").warning("Retrying (Retry(total=2)) after connection broken by "
+    "'ConnectionResetError(104, \\'Connection reset by peer\\')': /simple/")
+""",
+    "signal-ignored": """
+import signal
+signal.signal(signal.SIGUSR1, lambda *_: print("got SIGUSR1, state is fine", flush=True))
+os.kill(os.getpid(), signal.SIGUSR1)
+""",
+    "deep-warning": """
+import logging
+logging.getLogger("dataset").error("sample 17: label out of range, replaced by 0")
+logging.getLogger("dataset").error("sample 18: [Errno 2] No such file or directory: 'a/b.jpg', "
+                                   "replaced by the next one")
+""",
 }
 
 CLOSING: dict[str, str] = {
@@ -189,6 +265,21 @@ except OSError:
 """,
     "summary-words": """
 print("finished with 0 errors, 0 failed batches, 0 exceptions; killed workers: 0", flush=True)
+""",
+    "metrics-server-gone": """
+import logging
+try:
+    raise BrokenPipeError(32, "Broken pipe")
+except OSError:
+    logging.getLogger("metrics").exception("last push failed")
+""",
+    "thread-at-the-end": """
+import threading
+def flush():
+    raise RuntimeError("cannot schedule new futures after shutdown")
+last = threading.Thread(target=flush, name="flusher")
+last.start()
+last.join()
 """,
     "helper-at-the-end": """
 import subprocess

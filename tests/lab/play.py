@@ -18,9 +18,11 @@ from ..scenarios import sandbox
 from ..scenarios.sandbox import Node
 from .draw import Job
 from .faults import Outside
-from .script import REACHED, rendered
+from .script import ENDED, REACHED, rendered
 
 LIMIT = 60.0
+GUARDED = 8.0
+"""Seconds in which what a killed launcher leaves has to be gone: SIGTERM, a grace of 5, SIGKILL."""
 WAITS = 9.0
 """Seconds until somebody loses patience with a job that does not begin."""
 PS_PYTHON = Path(__file__).parents[2] / ".venv-paddle26" / "bin" / "python"
@@ -105,6 +107,8 @@ def _launch(job: Job, nodes: list[Node], into: Path | None) -> Played:
     fault = job.the_fault
     started, processes = time.monotonic(), []
     for node in nodes:
+        for stale in node.home.glob(f"{ENDED}.*"):
+            stale.unlink()
         (node.home / "train.py").write_text(rendered(job), encoding="utf-8")
         env = {**sandbox.clean_environment(node.home), MARK: job.name}
         if job.restarts and job.launcher == "new":
@@ -120,10 +124,15 @@ def _launch(job: Job, nodes: list[Node], into: Path | None) -> Played:
     seconds = time.monotonic() - started
     time.sleep(0.3)
     left = _living(job.name)
+    deadline = time.monotonic() + GUARDED
+    while left and job.fault == "kill-launcher" and time.monotonic() < deadline:
+        time.sleep(0.2)
+        left = _living(job.name)
     code = processes[job.culprits[0] // job.per_node if job.culprits else 0].poll()
     if job.kind != "running" and into:
         _copy(job, nodes, into)
         problem = problem or _missing_words(job, into) or _missing_end(job, code)
+        problem = problem or _stopped_early(job, nodes)
     return Played(code, round(seconds, 1), len(left), problem)
 
 
@@ -138,8 +147,17 @@ def _missing_words(job: Job, whole: Path) -> str:
 
 def _missing_end(job: Job, exit_code: int | None) -> str:
     """Where the culprit merely leaves, the others may have needed nothing of it any more."""
-    leaves = job.fault in ("exit-0-early", "fewer-steps", "other-network")
+    leaves = job.fault in ("exit-0-early", "exit-0-at-once", "fewer-steps", "other-network")
     return "nobody missed the culprit" if leaves and exit_code == 0 else ""
+
+
+def _stopped_early(job: Job, nodes: list[Node]) -> str:
+    """A launcher may stop a job in which nothing is wrong: the legacy one does when it cannot
+    decode what a rank has written."""
+    if job.kind != "healthy" or job.servers:
+        return ""
+    ended = sum(len(list(node.home.glob(f"{ENDED}.*"))) for node in nodes)
+    return "" if ended == job.ranks else f"{ended} of {job.ranks} came to their end"
 
 
 def _command(job: Job, node: Node) -> list[str]:

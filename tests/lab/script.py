@@ -10,6 +10,8 @@ from .loggers import LOGGERS, PLAIN
 from .noise import CLOSING, NOISES
 
 REACHED = ".reached"
+ENDED = ".ended"
+"""A healthy rank leaves such a file behind when it has done all its work."""
 """A file by which the job says that the moment has come for what is done from outside."""
 
 _SCRIPT = '''\
@@ -23,7 +25,7 @@ import time
 RANK = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
 EPOCHS, STEPS, PACE, WORKERS = {epochs}, {steps}, {pace}, {workers}
 SAMPLE = 8
-{struck}{at_import}
+{buffered}{struck}{at_import}
 import numpy as np
 import paddle
 import paddle.distributed as dist
@@ -111,7 +113,7 @@ import time
 IS_SERVER = os.environ.get("TRAINING_ROLE") == "PSERVER"
 RANK = -1 if IS_SERVER else int(os.environ.get("PADDLE_TRAINER_ID", "0"))
 EPOCHS, STEPS, PACE = 1, {steps}, {pace}
-{at_import}
+{buffered}{at_import}
 import numpy as np
 import paddle
 from paddle.distributed import fleet
@@ -156,6 +158,15 @@ def train():
 
 {main}
 '''
+
+_BUFFERED = """
+import builtins
+
+
+def print(*words, **more):
+    more.pop("flush", None)
+    builtins.print(*words, **more)
+"""
 
 _STRUCK = """
 HAS_STRUCK = os.path.exists(f".attempt.{RANK}")
@@ -226,6 +237,98 @@ if __name__ == "__main__":
     faulthandler.register(signal.SIGTERM, all_threads=False, chain=True)
     train()
 """,
+    "rich": """
+if __name__ == "__main__":
+    try:
+        from rich.traceback import install
+        install(show_locals=RANK % 2 == 1)
+    except ImportError:
+        pass
+    train()
+""",
+    "loguru": """
+def tell(problem):
+    import traceback
+    now = time.strftime("%Y-%m-%d %H:%M:%S") + ".217"
+    who = f"process 'MainProcess' ({os.getpid()}), thread 'MainThread' (140321):"
+    lines = [f"{now} | ERROR    | __main__:<module>:87 - An error has been caught in function "
+             f"'<module>', {who}", "Traceback (most recent call last):", ""]
+    for number, frame in enumerate(traceback.extract_tb(problem.__traceback__)):
+        mark = "> " if number == 0 else "  "
+        lines.append(f'{mark}File "{frame.filename}", line {frame.lineno}, in {frame.name}')
+        lines += [f"    {frame.line}", "    └ <function train at 0x7f2c5a1b6d30>", ""]
+    lines.append(f"{type(problem).__module__}.{type(problem).__name__}: {problem}".removeprefix(
+        "builtins."))
+    print("\\n".join(lines), file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception as problem:
+        tell(problem)
+        sys.exit(1)
+""",
+    "excepthook": """
+def hook(kind, problem, trace):
+    import logging
+    logging.getLogger("hook").critical(
+        f"[rank {RANK}] uncaught {kind.__name__}", exc_info=(kind, problem, trace))
+
+
+if __name__ == "__main__":
+    sys.excepthook = hook
+    train()
+""",
+    "error-line": """
+if __name__ == "__main__":
+    import logging
+    try:
+        train()
+    except Exception as problem:
+        logging.getLogger("trainer").error("training failed: %s: %s", type(problem).__name__,
+                                           problem)
+        sys.exit(1)
+""",
+    "exit-17": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception:
+        import traceback
+        traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(17)
+""",
+    "at-exit": """
+def farewell():
+    print(f"rank {RANK}: closing {len(os.listdir('.'))} files, releasing the queue", flush=True)
+
+
+if __name__ == "__main__":
+    import atexit
+    atexit.register(farewell)
+    train()
+""",
+    "term-interrupt": """
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    train()
+""",
+    "term-saves": """
+def leave(number, _frame):
+    print(f"[rank {RANK}] got SIGTERM, writing an emergency checkpoint", flush=True)
+    time.sleep(0.3)
+    print(f"[rank {RANK}] emergency checkpoint written, bye", flush=True)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, leave)
+    train()
+""",
     "term-0": """
 if __name__ == "__main__":
     import signal
@@ -260,6 +363,14 @@ _COMMUNICATE = {
     "barrier": """
     dist.barrier()
 """,
+    "gather": """
+    gathered = []
+    dist.all_gather(gathered, paddle.to_tensor([float(RANK)]))
+""",
+    "broadcast": """
+    order = paddle.to_tensor([number])
+    dist.broadcast(order, src=0)
+""",
     "seldom": """
     if number % 3 == 2:
         total = paddle.to_tensor([1.0])
@@ -278,6 +389,7 @@ def rendered(job: Job) -> str:
         steps=job.steps,
         pace=job.pace,
         workers=job.workers,
+        buffered=_BUFFERED if job.is_buffered else "",
         struck=_STRUCK if job.restarts == "once" else "",
         at_import=_at(job, "import", 0),
         plain=PLAIN,
@@ -297,9 +409,16 @@ def rendered(job: Job) -> str:
         phases=_phases(job),
         at_after=_at(job, "after", 4),
         closing=indent(CLOSING[job.closing].strip("\n"), "    ") if job.closing else "",
-        done="    log_done()" if job.says_done else "",
+        done=_end(job),
         main=_MAIN[job.victims].strip("\n"),
     )
+
+
+def _end(job: Job) -> str:
+    lines = ["    log_done()"] if job.says_done else []
+    if job.kind == "healthy":
+        lines.append(f'    open(f"{ENDED}.{{RANK}}", "w").close()')
+    return "\n".join(lines)
 
 
 def _with_servers(job: Job) -> str:
@@ -312,6 +431,7 @@ def _with_servers(job: Job) -> str:
     return _SERVERS.format(
         steps=job.steps if not is_server else 100000,
         pace=job.pace,
+        buffered=_BUFFERED if job.is_buffered else "",
         at_import=_at(job, "import", 0) if not is_server else "",
         plain=PLAIN,
         logger=LOGGERS[job.logger],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import tarfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from .loggers import MUTE
 
 SYMPTOMS = ("unknown", "comm.peer", "comm.timeout", "comm.backend", "comm.init")
 """What may honestly be said of a rank whose own words are lost."""
-HANDLED = ("term-0", "term-143", "term-line", "term-raises")
+HANDLED = ("term-0", "term-143", "term-line", "term-raises", "term-interrupt", "term-saves")
 _TROUBLE = re.compile(
     rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
@@ -54,6 +55,10 @@ def truth_of(job: Job) -> Truth:
     categories = fault.categories
     if fault.name == "term-rank" and job.victims in HANDLED:
         categories = (*categories, "comm.peer", "code.python")
+    verdicts, exits = fault.verdicts, fault.exits
+    if fault.name == "term-rank" and job.victims == "term-interrupt":
+        # It makes of the signal what Ctrl-C would be, and ends in the same way.
+        verdicts, exits = (*verdicts, "interrupted"), (*exits, 130)
     is_server = job.role == "server"
     if is_server:
         categories = ("ps.server", *categories)
@@ -61,7 +66,8 @@ def truth_of(job: Job) -> Truth:
         # A trainer that leaves is nothing the others would miss.
         categories = tuple(category for category in categories if category != "comm.peer")
     # The client of the servers may crash once more while its process is taken apart.
-    exits = (*fault.exits, 134, 139) if job.servers else fault.exits
+    exits = (*exits, 134, 139) if job.servers else exits
+    exits = (*exits, 17) if exits and job.victims == "exit-17" else exits
     culprits = job.culprits
     if fault.family == "disagree" and fault.build and job.ranks == 2:
         culprits = (0, 1)  # Two that disagree: neither is right by itself.
@@ -69,7 +75,7 @@ def truth_of(job: Job) -> Truth:
     victims = tuple(rank for rank in range(job.ranks) if rank not in hit)
     if fault.who == "nobody" and fault.family == "launch":
         victims = ()
-    return Truth(fault.verdicts, categories, job.role, culprits, victims, exits, runs=runs)
+    return Truth(verdicts, categories, job.role, culprits, victims, exits, runs=runs)
 
 
 def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
@@ -99,14 +105,23 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
     key = fault.key.encode()
     own = [text for name, text in texts.items() if _is_of(job, name)]
     speaks = bool(key) and any(key in text for text in own)
-    echoed = bool(key) and any(key in text for text in texts.values())
-    everybody = _has_all(job, texts) and not _ends_in_noise(job)
+    # Where the fault has no words that are its own, another rank's say nothing of it.
+    echoed = key not in (b"", b"Error") and any(key in text for text in texts.values())
+    everybody = _has_all(job, texts) and not _ends_in_noise(job) and job.kept != "head"
+    shows = job.moment != "import"  # Before Paddle is there, nothing tells of a signal.
     trouble = any(_TROUBLE.search(text) for text in texts.values())
     record = _has_record(texts)
-    if fault.family == "hang" and job.launcher == "legacy" and not everybody:
+    if job.kept == "head" or (
+        fault.family == "hang" and job.launcher == "legacy" and not everybody
+    ):
         saw = trouble = False  # That launcher says nothing when it is told to stop.
     if job.servers and not job.is_ours:
         saw = trouble = False  # Paddle's launchers wait for trainers and do not ask how they ended.
+    if job.earlier and job.moment == "import" and not fault.key:
+        trouble = False  # The run before has said what is there.
+    if fault.family == "hang" and job.victims in HANDLED and not saw:
+        # Nobody tells that it was stopped: it may have left by itself, and the others after it.
+        trouble = False
     if job.kept_node is not None and not own:
         record = False  # What the other node was told is asked of the live report.
     verdict = speaks or (saw and job.kept_node is None) or record or (trouble and bool(own))
@@ -114,7 +129,7 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
         truth,
         verdict=verdict,
         rank=verdict and (speaks or record or (everybody and not _looks_alike(job))),
-        category=verdict and (speaks or echoed if key else record or everybody),
+        category=verdict and (speaks or echoed if key else record or (everybody and shows)),
     )
 
 
@@ -132,15 +147,33 @@ def _marked(truth: Truth, verdict: bool, rank: bool, category: bool) -> Truth:
 
 
 def _texts(kept: Path) -> dict[str, bytes]:
-    texts = {}
+    texts: dict[str, bytes] = {}
     for file in sorted(kept.rglob("*")):
         if file.is_file():
             content = file.read_bytes()
             name = str(file.relative_to(kept))
+            if name.endswith(".tar.gz"):
+                texts |= _members(file)
+                continue
+            if name == "all.txt":
+                texts |= _parts(content)
+                continue
             if name.endswith(".gz"):
                 name, content = name.removesuffix(".gz"), gzip.decompress(content)
             texts[name] = content
     return texts
+
+
+def _members(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive) as tar:
+        files = [(member.name, tar.extractfile(member)) for member in tar if member.isfile()]
+        return {name: file.read() for name, file in files if file}
+
+
+def _parts(content: bytes) -> dict[str, bytes]:
+    """The logs in one file, below their names."""
+    pieces = re.split(rb"^==> (.+) <==\n", content, flags=re.MULTILINE)
+    return {name.decode(): text for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
 def _has_record(texts: dict[str, bytes]) -> bool:
@@ -164,7 +197,12 @@ def _has_all(job: Job, texts: dict[str, bytes]) -> bool:
 
 def _ends_in_noise(job: Job) -> bool:
     """Whether something alarming may be the last that a script without a word says."""
-    return bool(job.noises) and job.logger in MUTE
+    return bool(job.noises) and (is_mute(job) or job.kept == "head")
+
+
+def is_mute(job: Job) -> bool:
+    """Whether nothing can be seen of how far a rank came."""
+    return job.logger in MUTE or job.is_buffered
 
 
 def _looks_alike(job: Job) -> bool:
@@ -176,5 +214,7 @@ def _looks_alike(job: Job) -> bool:
     fault = job.the_fault
     assert fault is not None
     if fault.family == "hang":
-        return job.logger in MUTE or job.victims != "plain"
-    return job.victims in HANDLED or job.communication == "seldom" or job.moment == "after"
+        return is_mute(job) or job.victims != "plain"
+    if job.victims in HANDLED or job.moment in ("import", "after"):
+        return True
+    return job.communication in ("seldom", "broadcast")

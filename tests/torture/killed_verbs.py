@@ -17,10 +17,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import zstandard
-
 from pdtriage.record.reader import read_records
 from pdtriage.support import cache
+from pdtriage.support.zstd import zstd
 from tests.running import clean_environment, wait_until
 
 if sys.version_info >= (3, 11):
@@ -99,7 +98,7 @@ def _read_whole(path: Path) -> None:
     elif path.suffix in (".zst", ".gz"):
         plain = raw
         if path.suffix == ".zst":
-            plain = zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+            plain = zstd().ZstdDecompressor().decompress(raw)
         with tarfile.open(fileobj=io.BytesIO(plain)) as members:
             assert "pdtriage-bundle/pdtriage/README.md" in members.getnames()
     elif path.suffix == ".bin":

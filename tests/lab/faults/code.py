@@ -143,6 +143,124 @@ FAULTS = (
         'raise StageError("[E1042] stage 3 has no successor")',
         top="class StageError(RuntimeError):\n    pass\n",
     ),
+    exception(
+        "process-pool",
+        "no tokenizer for language 'xx'",
+        "from multiprocessing import get_context\n"
+        "with get_context('fork').Pool(1) as pool:\n    pool.map(tokenize, ['xx'])",
+        top="def tokenize(language):\n"
+        "    raise LookupError(f'no tokenizer for language {language!r}')\n",
+    ),
+    exception(
+        "asyncio",
+        "manifest has no field 'shards'",
+        "import asyncio\n"
+        "async def fetch():\n"
+        "    await asyncio.sleep(0)\n"
+        "    raise LookupError(\"manifest has no field 'shards'\")\n"
+        "async def fetch_all():\n    await asyncio.gather(fetch(), asyncio.sleep(0.1))\n"
+        "asyncio.run(fetch_all())",
+    ),
+    exception(
+        "from-none",
+        "unknown scheduler 'cosin'",
+        "try:\n    {}['cosin']\nexcept KeyError:\n"
+        "    raise ValueError(\"unknown scheduler 'cosin', known are cosine and step\") from None",
+    ),
+    exception(
+        "with-notes",
+        "temperature must be positive",
+        "problem = ValueError('temperature must be positive')\n"
+        "problem.add_note('while reading configs/distill.yml')\n"
+        "problem.add_note('error: see the section Loss')\nraise problem",
+    ),
+    exception(
+        "peer-words",
+        "Connection reset by peer",
+        "raise ConnectionResetError(104, 'Connection reset by peer')",
+    ),
+    exception(
+        "peer-words-wrapped",
+        "cannot report to the experiment server",
+        "try:\n    raise BrokenPipeError(32, 'Broken pipe')\n"
+        "except OSError as problem:\n"
+        "    raise RuntimeError('cannot report to the experiment server') from problem",
+    ),
+    exception(
+        "deep-stack",
+        "depth 30 is not supported",
+        "def level(n):\n"
+        "    if n == 30:\n        raise ValueError(f'depth {n} is not supported')\n"
+        "    return level(n + 1) or level(n)\nlevel(0)",
+    ),
+    exception(
+        "long-message",
+        "the following keys are not known",
+        "raise KeyError('the following keys are not known: ' + ', '.join(\n"
+        "    f'backbone.stage{n}.conv.weight' for n in range(200)))",
+    ),
+    exception(
+        "too-many-files",
+        "Too many open files",
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "held = [open('/dev/null') for _ in range(100)]",
+        moments=ANY_STEP,
+    ),
+    exception(
+        "thread-leaves",
+        "watchdog of the queue lost its lease",
+        "import threading, traceback\n"
+        "def watch():\n"
+        "    try:\n        raise RuntimeError('watchdog of the queue lost its lease')\n"
+        "    except RuntimeError:\n        traceback.print_exc()\n        os._exit(1)\n"
+        "threading.Thread(target=watch, name='lease').start()\ntime.sleep(5)",
+    ),
+    exception(
+        "type-error-call",
+        "got an unexpected keyword argument 'use_ema'",
+        "def schedule(rate):\n    return rate\nschedule(0.1, use_ema=True)",
+    ),
+    exception(
+        "unbound-local",
+        "cannot access local variable 'weight_decay'",
+        "def decay():\n    if RANK > 99:\n        weight_decay = 0.1\n    return weight_decay\n"
+        "decay()",
+    ),
+    exception("zero-division", "division by zero", "share = 1 / (RANK - RANK)"),
+    exception(
+        "numpy-broadcast",
+        "operands could not be broadcast together",
+        "np.ones((3, 4)) + np.ones((5, 6))",
+    ),
+    exception(
+        "numpy-index",
+        "is out of bounds for axis 0 with size 4",
+        "np.arange(4)[RANK + 11]",
+    ),
+    exception(
+        "yaml-like",
+        "mapping values are not allowed here",
+        "raise ConfigError('mapping values are not allowed here\\n"
+        '  in "configs/base.yml", line 12, column 14\')',
+        top="class ConfigError(Exception):\n    pass\n",
+    ),
+    exception(
+        "validation",
+        "2 validation errors for TrainConfig",
+        "raise ValueError('2 validation errors for TrainConfig\\nlr\\n  Input should be a valid "
+        "number [type=float_parsing, input_value=fast]\\nepochs\\n  Field required')",
+    ),
+    exception(
+        "subprocess-timeout",
+        "TimeoutExpired",
+        "import subprocess\nsubprocess.run(['sleep', '5'], timeout=0.2)",
+    ),
+    exception(
+        "dying-words-first",
+        "gradient accumulation is not divisible",
+        "print('Exception caught, shutting down the writer threads', flush=True)\n"
+        "raise RuntimeError('gradient accumulation is not divisible')",
+    ),
     Fault(
         "system-exit-raised",
         "exit",
@@ -198,6 +316,22 @@ FAULTS = (
         who="all",
     ),
     Fault(
+        "import-in-package",
+        "import",
+        ("code.import",),
+        "import importlib\nimportlib.import_module('paddle.vision.ops_extended')",
+        "No module named 'paddle.vision.ops_extended'",
+        moments=("import", "before-init", "init"),
+    ),
+    Fault(
+        "import-attribute",
+        "import",
+        ("code.import", "code.python"),
+        "paddle.nn.FlashLinear(4, 4)",
+        "has no attribute 'FlashLinear'",
+        moments=("init", "first"),
+    ),
+    Fault(
         "shared-object",
         "import",
         ("code.import", "device.library", "code.python"),
@@ -235,6 +369,40 @@ FAULTS = (
         ("code.operator",),
         "paddle.concat([paddle.ones([2, 3]), paddle.ones([3, 4])], axis=0)",
         "input[1]'s shape = [3, 4]",
+        moments=ANY_STEP,
+    ),
+    Fault(
+        "op-reshape",
+        "operator",
+        ("code.operator",),
+        "paddle.reshape(paddle.ones([2, 3]), [4, 4])",
+        "in ReshapeOp is invalid",
+        moments=(*ANY_STEP, "evaluation"),
+    ),
+    Fault(
+        "op-load-state",
+        "operator",
+        ("code.operator", "checkpoint", "code.python"),
+        "paddle.nn.Linear(4, 4)(paddle.ones([2, 5]))",
+        "X dimension",
+        moments=ANY_STEP,
+        weight=4,
+    ),
+    Fault(
+        "op-label",
+        "operator",
+        ("code.operator", "data.format", "code.python"),
+        "paddle.nn.functional.embedding(paddle.to_tensor([9]), paddle.ones([4, 2]))",
+        "Error",
+        moments=ANY_STEP,
+        weight=4,
+    ),
+    Fault(
+        "nan-assert",
+        "numeric",
+        ("numeric.nan", "code.python"),
+        "value = float('nan')\nassert np.isfinite(value), f'loss became {value}'",
+        "loss became nan",
         moments=ANY_STEP,
     ),
     Fault(

@@ -14,7 +14,8 @@ HANG = ("hang", "comm.timeout", "external.kill")
 
 
 def crash(name: str, at: str, exits: tuple[int, ...], key: str = "", **more: object) -> Fault:
-    return Fault(name, "native", CRASH, at, key, exits=exits, **more)  # type: ignore[arg-type]
+    settings = {"categories": CRASH} | more
+    return Fault(name, "native", at=at, key=key, exits=exits, **settings)  # type: ignore[arg-type]
 
 
 def stopped(name: str, number: signal.Signals, target: str, **more: object) -> Fault:
@@ -31,7 +32,7 @@ def stopped(name: str, number: signal.Signals, target: str, **more: object) -> F
 
 
 def hang(name: str, at: str, number: signal.Signals | None, **more: object) -> Fault:
-    settings = {
+    settings: dict[str, object] = {
         "verdicts": ("hung", "interrupted"),
         "outside": Outside(number, "launcher") if number else None,
         "moments": ("middle", "middle", "first", "evaluation"),
@@ -58,6 +59,40 @@ FAULTS = (
         ("comm.peer", "unknown", "config.rank", "code.python"),
         "sys.exit(0)",
         moments=("middle", "middle", "init"),
+    ),
+    Fault("exit-1-at-once", "exit", SILENT, "os._exit(1)"),
+    Fault("exit-255", "exit", SILENT, "os._exit(255)", exits=(255,)),
+    Fault("exit-like-a-signal", "exit", (*SILENT, *KILLED[:2]), "sys.exit(137)", exits=(137,)),
+    Fault(
+        "exit-0-at-once",
+        "exit",
+        ("comm.peer", "unknown", "config.rank", "code.python"),
+        "os._exit(0)",
+        moments=("middle", "middle", "init"),
+    ),
+    Fault(
+        "exit-loguru-critical",
+        "exit",
+        ("code.python", "unknown"),
+        "print('2026-11-18 04:00:00.123 | CRITICAL | __main__:train:87 - the plan has no stages', "
+        "file=sys.stderr, flush=True)\nsys.exit(4)",
+        "the plan has no stages",
+        exits=(4,),
+    ),
+    Fault(
+        "exit-json-error",
+        "exit",
+        ("code.python", "unknown"),
+        "print(json.dumps({'level': 'error', 'msg': 'curriculum has 0 phases, aborting'}), "
+        "flush=True)\nsys.exit(1)",
+        "curriculum has 0 phases",
+    ),
+    Fault(
+        "exit-chinese-line",
+        "exit",
+        ("code.python", "unknown"),
+        "print('错误：配置文件缺少 Arch.name，程序退出', flush=True)\nsys.exit(1)",
+        "配置文件缺少",
     ),
     Fault(
         "exit-after-error-line",
@@ -132,6 +167,37 @@ FAULTS = (
         is_endless=True,
         exits=(130, 1),
     ),
+    *(
+        Fault(
+            f"{number.name[3:].lower()}-rank",
+            "signal",
+            ("external.kill", "unknown", "code.crash"),
+            moments=ANY_STEP,
+            outside=Outside(number, "rank"),
+            is_endless=True,
+            exits=(128 + number,),
+            weight=4,
+        )
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT, signal.SIGXCPU)
+    ),
+    Fault(
+        "alarm",
+        "signal",
+        ("external.kill", "unknown", "code.crash"),
+        "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.1)\ntime.sleep(5)",
+        exits=(142,),
+        weight=5,
+    ),
+    Fault(
+        "cpu-limit",
+        "signal",
+        ("external.kill", "unknown", "code.crash"),
+        "import resource\nused = int(time.process_time())\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (used + 1, used + 3))\nwhile True:\n    pass",
+        moments=ANY_STEP,
+        exits=(152, 137),
+        weight=5,
+    ),
     stopped("ctrl-c", signal.SIGINT, "launcher"),
     stopped("ctrl-c-terminal", signal.SIGINT, "group"),
     stopped("scheduler-term", signal.SIGTERM, "launcher"),
@@ -161,6 +227,41 @@ FAULTS = (
         "Fatal Python error: Segmentation fault",
     ),
     crash("segfault-signal", "os.kill(os.getpid(), 11)\ntime.sleep(5)", (139, 134)),
+    crash(
+        "double-free",
+        "import ctypes\nlibc = ctypes.CDLL('libc.so.6')\n"
+        "libc.malloc.restype = ctypes.c_void_p\nlibc.free.argtypes = [ctypes.c_void_p]\n"
+        "block = libc.malloc(64)\nlibc.free(block)\nlibc.free(block)",
+        (134,),
+        moments=("before-init", *ANY_STEP, "save"),
+    ),
+    crash(
+        "c-assertion",
+        "import ctypes\nctypes.CDLL('libc.so.6').__assert_fail("
+        "b'stride > 0', b'resample.c', 214, b'resample_rows')",
+        (134,),
+        "resample.c:214: resample_rows: Assertion",
+        moments=("before-init", *ANY_STEP, "save"),
+    ),
+    crash(
+        "bus-error",
+        "import mmap\nwith open('table.bin', 'w+b') as table:\n    table.truncate(8192)\n"
+        "    view = mmap.mmap(table.fileno(), 8192)\n    table.truncate(0)\n    print(view[5000])",
+        (135, 134),
+        categories=("code.crash", "memory.shm", "data.io"),
+        moments=("before-init", *ANY_STEP, "save"),
+    ),
+    crash(
+        "stack-overflow",
+        "import ctypes\nsort = ctypes.CDLL('libc.so.6').qsort\n"
+        "kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)\n"
+        "sys.setrecursionlimit(1 << 30)\n"
+        "row = (ctypes.c_int * 4)(4, 3, 2, 1)\n"
+        "def compare(a, b):\n    sort(row, 4, 4, again)\n    return 0\n"
+        "again = kind(compare)\nsort(row, 4, 4, again)",
+        (139, 134),
+        moments=("before-init", *ANY_STEP),
+    ),
     crash("abort", "os.abort()", (134,), moments=("before-init", *ANY_STEP)),
     crash(
         "float-exception",
@@ -190,6 +291,16 @@ FAULTS = (
         signal.SIGTERM,
     ),
     hang("hang-busy", "while True:\n    pass", signal.SIGTERM),
+    hang("hang-stopped", "os.kill(os.getpid(), 19)", signal.SIGTERM, weight=4),
+    hang(
+        "hang-watchdog",
+        "import faulthandler\nfaulthandler.dump_traceback_later(4, exit=True)\ntime.sleep(3600)",
+        None,
+        key="Timeout (0:00:04)!",
+        verdicts=("failed", "hung"),
+        categories=(*HANG, "code.python", "unknown"),
+        weight=5,
+    ),
     hang(
         "hang-timeout",
         "time.sleep(3600)",

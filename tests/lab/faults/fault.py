@@ -47,7 +47,7 @@ class Fault:
     """The only one with which it strikes; empty: any."""
     workers: int = 0
     """Loader workers it needs."""
-    least_ranks: int = 2
+    least_ranks: int = 1
     outside: Outside | None = None
     is_endless: bool = False
     """Whether the job would never end by itself."""
@@ -75,7 +75,7 @@ class Fault:
     def strikes_trainers(self) -> bool:
         """Whether it can strike a trainer of parameter servers, which has no other ranks."""
         fits = self.family in ("exception", "exit", "native", "import") or self.name == "kill-self"
-        return self.is_plain and fits and self.name != "exit-0-early"
+        return self.is_plain and fits and self.who == "one" and "exit-0" not in self.name
 
     @property
     def is_plain(self) -> bool:

@@ -105,6 +105,48 @@ FAULTS = (
         'import gzip\ngzip.decompress(b"not packed at all")',
         "Not a gzipped file",
     ),
+    reading(
+        "data-image",
+        ("data.format", "data.io", *WORKER),
+        'raise OSError(f"image file is truncated ({index} bytes not processed)")',
+        "image file is truncated",
+    ),
+    reading(
+        "data-unidentified",
+        ("data.format", "data.io", *WORKER),
+        'import io\nfrom PIL import Image\nImage.open(io.BytesIO(b"not an image"))',
+        "cannot identify image file",
+    ),
+    reading(
+        "data-none",
+        ("data.format", *WORKER),
+        'image = None\nimage = image.astype("float32")',
+        "'NoneType' object has no attribute 'astype'",
+    ),
+    reading(
+        "data-remote-reset",
+        ("data.io", "data.worker"),
+        "raise ConnectionResetError(104, 'Connection reset by peer')",
+        "Connection reset by peer",
+    ),
+    reading(
+        "data-remote-timeout",
+        ("data.io", "data.worker"),
+        'raise TimeoutError("reading s3://train/part-00017 timed out")',
+        "part-00017 timed out",
+    ),
+    reading(
+        "data-is-directory",
+        ("data.io", "data.worker"),
+        'open("/tmp")',
+        "Is a directory",
+    ),
+    reading(
+        "data-short-read",
+        ("data.format", "data.io", *WORKER),
+        'np.frombuffer(b"123", dtype="float32")',
+        "buffer size must be a multiple of element size",
+    ),
     Fault(
         "worker-killed",
         "loader",

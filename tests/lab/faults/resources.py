@@ -107,6 +107,41 @@ FAULTS = (
         moments=(*ANY_STEP, "evaluation"),
     ),
     Fault(
+        "file-size-limit",
+        "storage",
+        ("storage.disk", "checkpoint"),
+        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "with open('scalars.bin', 'wb') as scalars:\n    scalars.write(bytes(4 << 20))",
+        "File too large",
+        moments=(*ANY_STEP, "evaluation"),
+    ),
+    Fault(
+        "output-permission",
+        "storage",
+        ("storage.disk",),
+        "raise PermissionError(13, 'Permission denied', '/srv/output/logs/scalars.csv')",
+        "Permission denied: '/srv/output",
+        moments=("before-init", *ANY_STEP, "evaluation"),
+    ),
+    Fault(
+        "checkpoint-shape",
+        "checkpoint",
+        ("checkpoint", "code.operator", "code.python"),
+        "print('loading checkpoint output/best/model.pdparams', flush=True)\n"
+        "raise ValueError('[linear_0.w_0] shape [8, 16] in the checkpoint does not match [8, 32]')",
+        "in the checkpoint does not match",
+        moments=("init",),
+    ),
+    Fault(
+        "checkpoint-pickle",
+        "checkpoint",
+        ("checkpoint",),
+        "os.makedirs('output/last', exist_ok=True)\n"
+        "open('output/last/model.pdopt', 'wb').close()\npaddle.load('output/last/model.pdopt')",
+        "Error",
+        moments=("init", "before-init"),
+    ),
+    Fault(
         "checkpoint-missing",
         "checkpoint",
         ("checkpoint",),
