@@ -11,6 +11,7 @@ PS_VENV := .venv-paddle26
 BUILD_VENV := .venv-build
 WHEEL_VENV := .venv-wheel
 AUDIT_VENV := .venv-audit
+SITE_VENV := .venv-site
 SOURCES := pdtriage tests
 RESULTS := benchmarks/results.md
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -20,14 +21,14 @@ LOCKED ?= yes
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit check docs wheel clean bench lab torture hangs
-.PHONY: lock audit sbom
+.PHONY: help demo test lint types unit check docs pictures wheel clean bench lab torture hangs
+.PHONY: lock audit sbom site release
 
 SEED ?= $(shell date +%Y%m%d%H%M%S)
 COUNT ?= 20
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_VENV)/.ready ## launch a small job whose rank 2 cannot read its data
 	@$(DEMO_VENV)/bin/pdtriage demo
@@ -63,7 +64,13 @@ check: $(VENV)/.ready ## try every signature of parsers/ on its samples
 
 docs: $(VENV)/.ready ## rewrite the generated parts of docs/
 	$(VENV)/bin/python -m pdtriage.analysis.authoring.catalogue docs/failures
+	$(VENV)/bin/python -m pdtriage.commands.man_page docs/man
 	$(VENV)/bin/python scripts/readme_samples.py
+	$(VENV)/bin/python scripts/readme_pictures.py
+	$(VENV)/bin/python scripts/chinese_pages.py
+
+pictures: docs ## take the pictures of the HTML report in the readmes anew, for which chromium is needed
+	$(VENV)/bin/python scripts/readme_pictures.py --report
 
 wheel: $(BUILD_VENV)/.ready ## build dist/*.whl; what reads logs is compiled, for which a C compiler is needed
 	@compiler=$$($(BUILD_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))'); \
@@ -74,7 +81,7 @@ wheel: $(BUILD_VENV)/.ready ## build dist/*.whl; what reads logs is compiled, fo
 bench: $(VENV)/.ready $(WHEEL_VENV)/.ready ## measure speed and blame on this machine; writes benchmarks/results.md
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS)
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Scan
-	$(VENV)/bin/python benchmarks/scan.py a b c d small --wheel $(WHEEL_VENV)/bin/pdtriage --into $(RESULTS)
+	$(VENV)/bin/python benchmarks/scan.py --wheel $(WHEEL_VENV)/bin/pdtriage --into $(RESULTS)
 	$(VENV)/bin/python benchmarks/growth.py --into $(RESULTS)
 	$(VENV)/bin/python benchmarks/live.py follow --into $(RESULTS)
 	$(VENV)/bin/python benchmarks/results.py $(RESULTS) Blame
@@ -87,6 +94,7 @@ lock: $(AUDIT_VENV)/.ready ## take newer versions into requirements/*.txt; run t
 	$(call compile,install,requirements/install.in)
 	$(call compile,build,requirements/build.in)
 	$(call compile,audit,requirements/audit.in)
+	$(call compile,site,requirements/site.in)
 	$(call compile,paddle26,requirements/paddle26.in,--python-platform x86_64-manylinux_2_28)
 	$(call compile,run,pyproject.toml)
 	$(call compile,dev,pyproject.toml requirements/build.in --extra dev --extra paddle)
@@ -100,8 +108,16 @@ sbom: $(AUDIT_VENV)/.ready ## write dist/pdtriage.cdx.json: what pdtriage is mad
 	$(AUDIT_VENV)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/pdtriage.cdx.json requirements/run.txt
 
+site: $(SITE_VENV)/.ready ## build the documentation site into build/site; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet --strict
+
+release: $(SITE_VENV)/.ready $(BUILD_VENV)/.ready ## build what would be published, without a compiler, and check it (twine)
+	@rm -rf build/release
+	$(BUILD_VENV)/bin/python -m build --no-isolation --outdir build/release
+	$(SITE_VENV)/bin/twine check --strict build/release/*
+
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) $(AUDIT_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(DEMO_VENV) $(PS_VENV) $(BUILD_VENV) $(WHEEL_VENV) $(AUDIT_VENV) $(SITE_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready: pyproject.toml requirements/dev.txt
@@ -117,6 +133,11 @@ $(DEMO_VENV)/.ready: pyproject.toml requirements/run.txt requirements/install.tx
 $(AUDIT_VENV)/.ready: requirements/audit.txt
 	$(call make_venv,$(AUDIT_VENV))
 	$(call install,$(AUDIT_VENV),audit)
+	@touch $@
+
+$(SITE_VENV)/.ready: requirements/site.txt
+	$(call make_venv,$(SITE_VENV))
+	$(call install,$(SITE_VENV),site)
 	@touch $@
 
 # What builds needs neither Paddle nor the tools of the tests.

@@ -181,7 +181,7 @@ class _Meter:
 
     def in_logs(self, logs: Iterable[FollowedLog], _dead: object) -> list[Text]:
         for log in logs:
-            if not (log.is_suspicious() and log.may_be_asked()):
+            if not (log.is_suspicious() and log.may_take_facts()):
                 continue
             events = log.facts().events
             now = time.monotonic_ns()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import signal
+import _signal as signal  # type: ignore[import-not-found]  # the other one imports for a while
 
-_AT_CTRL_C = signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import would answer by a traceback
+_HEEDS_CTRL_C = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _HEEDS_CTRL_C:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import would answer by a traceback
 
 import contextlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pdtriage import __version__
 from pdtriage.support import exit_codes, gc_pause, streams
@@ -16,7 +19,12 @@ from pdtriage.support.errors import debugging, description_of
 from pdtriage.support.language import language_of_words
 from pdtriage.support.systems import refuse_elsewhere, verb_in
 
-signal.signal(signal.SIGINT, _AT_CTRL_C)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+if _HEEDS_CTRL_C:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -27,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     is_program = arguments is None
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     streams.make_usable()
+    if is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         try:
             _run(arguments)
@@ -60,6 +70,13 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments in (["--version"], ["-V"]):
         print(f"pdtriage {__version__}")
         return
+    if shell := os.environ.pop("_PDTRIAGE_COMPLETE", ""):
+        from pdtriage.commands.completion import answer_shell
+
+        answer_shell(shell, arguments)
+        return
+    if _is_path(arguments):
+        arguments = ["analyze", *arguments]
     refuse_elsewhere(verb_in(arguments))
     verb, words = "".join(arguments[:1]), arguments[1:]
     if verb == "run":
@@ -70,21 +87,56 @@ def _run(arguments: Sequence[str]) -> None:
 
         sys.exit(run(words))
     if verb == "doctor":
-        from pdtriage.commands.doctor import doctor
+        with _importing():
+            from pdtriage.commands.doctor import doctor
 
         sys.exit(doctor(words))
     if verb == "analyze":
         gc_pause.pause_gc_until_exit()
-        from pdtriage.commands.analyze import analyze
-        from pdtriage.support.command_line import plain_options
+        with _importing():
+            from pdtriage.commands.analyze import analyze
+            from pdtriage.support.command_line import plain_options
 
         options = plain_options(analyze, words)
         if options is not None:
             sys.exit(analyze(**options))
-    with gc_pause.gc_paused():  # imports make many objects, and none to collect
+    with _importing(), gc_pause.gc_paused():  # imports make many objects, and none to collect
         from pdtriage.commands.app import run_command
 
     sys.exit(run_command(arguments))
+
+
+@contextlib.contextmanager
+def _importing() -> Iterator[None]:
+    """Ctrl-C ends us at once: as an exception it would get lost in a callback of an import."""
+    before = signal.getsignal(signal.SIGINT)
+    if callable(before):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if callable(before):
+            signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """The same for what a verb imports while it works; elsewhere Ctrl-C is an exception."""
+    if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+    raise KeyboardInterrupt
+
+
+def _is_path(arguments: Sequence[str]) -> bool:
+    """Whether the first word is no verb but something to analyse: `pdtriage log/`."""
+    word = "".join(arguments[:1])
+    if word in ("", "analyze", "run", "doctor") or word.startswith("-"):
+        return False
+    if not os.path.exists(word) and "://" not in word:
+        return False
+    from pdtriage.commands.verbs import VERBS
+
+    return all(verb.words.split()[0] != word for verb in VERBS)
 
 
 if __name__ == "__main__":

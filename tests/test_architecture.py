@@ -23,6 +23,8 @@ ROOMS = [
     "verdict",
     "report",
     "analysis",
+    "history",
+    "notify",
     "launch",
     "live",
     "doctor",
@@ -55,9 +57,38 @@ def test_no_class_has_the_name_of_another() -> None:
     assert sorted({name for name in public if public.count(name) > 1}) == []
 
 
+def test_no_module_has_the_name_of_another() -> None:
+    """Verbs and families of checks are called like what they are about, which stands elsewhere."""
+    own = {PACKAGE / "commands", PACKAGE / "doctor" / "checks"}
+    paths = [path for path in PACKAGE.rglob("*.py") if path.parent not in own]
+    names = [path.stem for path in paths if not path.stem.startswith("__")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 def test_names_are_words_of_the_field() -> None:
     private = {"told", "said", "heard", "shown", "kept", "asked", "place", "found", "begun", "obey"}
-    assert [node.name for node in _definitions() if node.name.strip("_") in private] == []
+    names = [node.name for node in _definitions()] + [path.stem for path in PACKAGE.rglob("*.py")]
+    words = {name: {word.lower() for word in re.findall("[A-Z]?[a-z]+", name)} for name in names}
+    assert not [name for name in names if private & words[name]]
+
+
+def test_what_people_are_told_of_a_failure_has_one_class() -> None:
+    """An exception with words in both languages is a `UserError`; it is shown in one place."""
+    classes = {node.name: node for node in _definitions() if isinstance(node, ast.ClassDef)}
+    known = {"Exception", "OSError", "ValueError", "RuntimeError"}
+    of_users = {"UserError"}
+    for _ in classes:
+        known |= {name for name, node in classes.items() if _bases(node) & known}
+        of_users |= {name for name, node in classes.items() if _bases(node) & of_users}
+    assert len(of_users) > 1
+    speaking = {name for name in known & classes.keys() if "Text" in ast.dump(classes[name])}
+    assert speaking - of_users == set()
+
+
+def test_a_launch_does_not_read_its_own_record() -> None:
+    """What it saw is written once; whoever needs it meanwhile has it from memory."""
+    paths = [*PACKAGE.glob("launch/**/*.py"), *PACKAGE.glob("live/**/*.py")]
+    assert [path.name for path in paths if "record.reader" in path.read_text("utf-8")] == []
 
 
 def test_the_command_line_keeps_to_its_budget() -> None:
@@ -105,6 +136,10 @@ def _definitions() -> Iterator[ast.ClassDef | ast.FunctionDef]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 yield node
+
+
+def _bases(node: ast.ClassDef) -> set[str]:
+    return {base.id for base in node.bases if isinstance(base, ast.Name)}
 
 
 def _module(path: Path) -> str:

@@ -19,11 +19,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-import zstandard
 
 import pdtriage
 from pdtriage.analysis.bundle import write_bundle
 from pdtriage.model import Report
+from pdtriage.support.zstd import zstd
 
 from .running import clean_environment, wait_until
 
@@ -62,11 +62,21 @@ def pack(log: Path) -> None:
 
 
 def pack_with_zstd(log: Path) -> None:
-    replaced(log, {".zst": zstandard.compress(log.read_bytes())})
+    replaced(log, {".zst": zstd().compress(log.read_bytes())})
 
 
 def rename(ending: str) -> Callable[[Path], None]:
     return lambda log: replaced(log, {ending: log.read_bytes()})
+
+
+def call(after: str) -> Callable[[Path], None]:
+    """Where people copied the logs of ranks together they have names of their own."""
+
+    def change(log: Path) -> None:
+        if log.name.startswith("workerlog."):
+            log.rename(log.with_name(after.format(log.name.removeprefix("workerlog."))))
+
+    return change
 
 
 def rotate(*parts: float, older: tuple[str, ...] = (".1",)) -> Callable[[Path], None]:
@@ -104,6 +114,8 @@ FORMS: dict[str, Callable[[Path], None]] = {
     "dated-log": rename("_2026-01-01.log"),
     "renumbered": rename(".1"),
     "old": rename(".bak"),
+    "rank": call("rank_{}.log"),
+    "trainer": call("job7.trainer-{}.txt"),
     "rotated": rotate(0.5),
     "rotated-early": rotate(0.1),
     "rotated-late": rotate(0.9, older=("-20260101",)),
@@ -112,12 +124,19 @@ FORMS: dict[str, Callable[[Path], None]] = {
     "rotated-within-a-line": rotate_within_a_line,
     "rotated-at-the-end": rotate_at_the_end,
 }
+AT_ONE_MOMENT = b"Nov 16 03:30:31 "
+BY_TIMES = {"hang-interrupted-legacy", "ps-server-killed-legacy"}
+"""Where the times of lines say what happened, which that moment hides."""
+WRAPPERS = (AT_ONE_MOMENT, b"[pod/job7-worker-0/main] ", b"(train pid=77) ", b"worker-1  | ")
+NOT_ALL_OF_A_RANK = {"nodes-nproc-mismatch", "script-not-found"}
+"""Where a node has one log, or none says who wrote it, its own name says nothing."""
 ALL = bool(os.environ.get("PDTRIAGE_ALL_FORMS"))
 PAIRS = [
     (case, form)
     for at, case in enumerate(CASES)
     for number, form in enumerate(FORMS)
     if ALL or (at + number) % len(FORMS) == 0
+    if not (form in ("rank", "trainer") and case.name in NOT_ALL_OF_A_RANK)
 ]
 
 
@@ -142,6 +161,30 @@ def test_in_an_archive(case: Path, tmp_path: Path) -> None:
     assert outcome(pdtriage.analyze(packed)) == wanted
     if case.name not in OTHERWISE_BUNDLED:
         assert outcome(pdtriage.analyze(tmp_path / "c.tar.zst")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("case", "wrapper"),
+    [
+        (case, wrapper)
+        for at, case in enumerate(CASES)
+        for wrapper in (WRAPPERS if ALL else [WRAPPERS[at % len(WRAPPERS)]])
+        if wrapper != AT_ONE_MOMENT or case.name not in BY_TIMES
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else "",
+)
+def test_before_every_line_stands_where_it_came_from(
+    case: Path, wrapper: bytes, tmp_path: Path
+) -> None:
+    folder = copied(case, tmp_path / case.name)
+    if any(folder.rglob("pdtriage")):
+        pytest.skip("a record tells of bytes in the logs")
+    change_logs(folder, lambda log: replaced(log, {"": wrapped(log.read_bytes(), wrapper)}))
+    assert outcome(pdtriage.analyze(folder)) == expected(case)
+
+
+def wrapped(content: bytes, wrapper: bytes) -> bytes:
+    return b"".join(wrapper + line for line in content.splitlines(keepends=True))
 
 
 COMMAND = (sys.executable, "-m", "pdtriage")

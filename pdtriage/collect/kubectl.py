@@ -98,7 +98,7 @@ class Kubectl:
                 raise KubectlError("missing", str(error)) from error
             trouble = self._wait(process, output)
             complaints.seek(0)
-            said = _shortened(complaints.read(1 << 16))
+            said = _last_complaint(complaints.read(1 << 16))
             if trouble:
                 raise KubectlError(trouble, said)
             if process.returncode:
@@ -161,7 +161,7 @@ def not_collected(what: str, error: KubectlError, log: bool = False) -> Text:
     return Text(f"{what} could not be collected: {reason.en}", f"{what} 未能收集：{reason.zh}")
 
 
-def _shortened(raw: bytes) -> str:
+def _last_complaint(raw: bytes) -> str:
     """The last telling line: warnings and hints come before it."""
     lines = [line for part in raw.splitlines() if (line := " ".join(clean(part).split()))]
     telling = [line for line in lines if _TELLING.search(line)] or lines

@@ -84,7 +84,7 @@ def deletion_warnings(job: Document) -> list[Text]:
             Text(
                 f"{shown}: the operator deletes the pods of the job, and their logs with them, "
                 "since it has ended; what is missing here is gone",
-                f"{shown_zh}：作业已结束，operator 会删除其 Pod 及日志；此处缺少的部分已无法取得",
+                f"{shown_zh}：任务已结束，operator 会删除其 Pod 及日志；此处缺少的部分已无法取得",
             )
         ]
     if phase in ENDED_BADLY | ENDED_WELL or not (on_failure or on_success):
@@ -96,7 +96,7 @@ def deletion_warnings(job: Document) -> list[Text]:
         Text(
             f"{shown}: when the job {when[0]}, its pods are deleted and their logs with them; "
             f"collect before that, or set cleanPodPolicy: {keep}",
-            f"{shown_zh}：作业{when[1]}后其 Pod 与日志会被删除；请在此之前收集，"
+            f"{shown_zh}：任务{when[1]}后其 Pod 与日志会被删除；请在此之前收集，"
             f"或设置 cleanPodPolicy: {keep}",
         )
     ]

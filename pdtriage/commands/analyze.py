@@ -12,8 +12,16 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
-from pdtriage.commands.verbs import LANGUAGE, LanguageOption, Parsers, answer_language
-from pdtriage.model import Language, Report
+from pdtriage.commands.aftermath import aftermath_of
+from pdtriage.commands.verbs import (
+    LANGUAGE,
+    KeepOption,
+    LanguageOption,
+    NotifyOption,
+    Parsers,
+    answer_language,
+)
+from pdtriage.model import FAILURES, Language, Report
 from pdtriage.report import FORMATS
 from pdtriage.report.delivery import refuse_unwritable, targets_of
 from pdtriage.support import exit_codes
@@ -27,7 +35,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 DEFAULT_PATHS = ("log",)
-FAILURES = frozenset({"failed", "hung", "interrupted"})
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
 """Seconds."""
@@ -188,8 +195,11 @@ def analyze(
     address: Address = None,
     no_cache: NoCache = False,
     color: ColorOption = When.auto,
+    history: KeepOption = None,
+    notify: NotifyOption = None,
 ) -> int:
-    from pdtriage.report.delivery import asked_again, deliver
+    from pdtriage.analysis.paths_from_here import with_paths_from_here
+    from pdtriage.report.delivery import deliver, paths_to_retype
 
     which = _run(run, all_runs)
     if baseline is not None and all_runs:
@@ -204,6 +214,7 @@ def analyze(
         gc.enable()  # it rests while this machine reads; of what Ray leaves behind we know nothing
     targets = targets_of(formats or [], output, os.environ)
     refuse_unwritable(targets)
+    aftermath = aftermath_of(history, notify)
     reports = _reports(
         tuple(paths) if paths else DEFAULT_PATHS,
         which,
@@ -214,15 +225,18 @@ def analyze(
         explain_verdict,
         _Reading(engine, address, not no_cache),
     )
+    reports = aftermath.keep(reports, paths or DEFAULT_PATHS)
     try:
-        asked = asked_again(paths or DEFAULT_PATHS)
-        deliver(targets, reports, all_runs=all_runs, color=color.value, quiet=quiet, asked=asked)
+        asked = paths_to_retype(paths or DEFAULT_PATHS)
+        shown = [with_paths_from_here(report, paths or DEFAULT_PATHS) for report in reports]
+        deliver(targets, shown, all_runs=all_runs, color=color.value, quiet=quiet, asked=asked)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise UserError(
             Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
         ) from error
+    aftermath.tell(reports[-1], paths or DEFAULT_PATHS)
     keep_until_exit(reports)
     has_failed = any(report.root_causes or report.verdict in FAILURES for report in reports)
     return exit_codes.FAILED if has_failed and not exit_zero else exit_codes.OK

@@ -54,7 +54,7 @@ def pdtriage(
         typer.echo(f"pdtriage {__version__}")
         raise typer.Exit(exit_codes.OK)
     if context.invoked_subcommand is None:
-        context.fail(_local("Missing command.", "缺少命令。"))
+        context.fail(_local("Missing command.", "缺少子命令。"))
 
 
 def _app(arguments: Sequence[str]) -> typer.Typer:
@@ -164,7 +164,7 @@ class _Page:
             word = param.metavar if param.required else f"[{param.metavar}]"
             words.append(word + ("..." if param.nargs != 1 else ""))
         if isinstance(self, _Group):
-            words.append(_local("COMMAND [ARGS]...", "命令 [参数]..."))
+            words.append(_local("COMMAND [ARGS]...", "子命令 [参数]..."))
         formatter.write_usage(ctx.command_path, " ".join(words), _local("Usage: ", "用法："))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -178,7 +178,7 @@ class _Page:
         _write_section(formatter, _local("Options:", "选项："), options)
         verbs = self.commands.items() if isinstance(self, _Group) else ()
         rows = [(name, verb.help or "") for name, verb in verbs]
-        _write_section(formatter, _local("Commands:", "命令："), rows)
+        _write_section(formatter, _local("Commands:", "子命令："), rows)
 
 
 def _of_kind(kind: str, ctx: Any) -> list[Any]:
@@ -217,7 +217,7 @@ class _Group(_Page, TyperGroup):
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             alike = ", ".join(map(repr, get_close_matches(args[0], self.commands)))
             hint = _local(f" Did you mean {alike}?", f" 是不是 {alike}？") if alike else ""
-            wrong = _local(f"No such command {args[0]!r}.", f"没有这个命令：{args[0]!r}。")
+            wrong = _local(f"No such command {args[0]!r}.", f"没有这个子命令：{args[0]!r}。")
             ctx.fail(wrong + hint)
         return super().resolve_command(ctx, args)
 

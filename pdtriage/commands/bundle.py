@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from pdtriage.commands.aftermath import aftermath_of
 from pdtriage.commands.analyze import DEFAULT_PATHS, Paths
-from pdtriage.commands.verbs import LanguageOption, Parsers, answer_language
+from pdtriage.commands.verbs import LanguageOption, NotifyOption, Parsers, answer_language
 from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
 from pdtriage.support.language import Text
@@ -19,7 +20,8 @@ Output = Annotated[
         ("--output", "-o"),
         metavar="FILE",
         help=Text(
-            "Where to write: .tar.zst, .tar.gz or .tar.", "输出文件：.tar.zst、.tar.gz 或 .tar。"
+            "Where to write: .tar.zst, .tar.gz, .tar or .zip.",
+            "输出文件：.tar.zst、.tar.gz、.tar 或 .zip。",
         ),
     ),
 ]
@@ -40,6 +42,7 @@ def bundle(
     max_mb: MaxMegabytes = 8,
     lang: LanguageOption = None,
     parsers: Parsers = None,
+    notify: NotifyOption = None,
 ) -> None:
     from pdtriage.analysis.bundle import ENDINGS, MEGABYTE, write_bundle
 
@@ -52,6 +55,7 @@ def bundle(
             )
         )
     language = answer_language(lang)
+    aftermath = aftermath_of(None, notify)
     try:
         contents = write_bundle(
             list(paths) if paths else DEFAULT_PATHS,
@@ -73,3 +77,5 @@ def bundle(
         "（见 pdtriage/left-out.json）。发送前请自行检查。",
     )
     print(summary.in_(language))
+    if contents.report is not None:
+        aftermath.tell(contents.report, [str(output)])

@@ -61,7 +61,7 @@ Selector = Annotated[
         metavar="LABELS",
         help=Text(
             "Take the pods with these labels instead of those the job owns.",
-            "按标签选取 Pod，而不是作业自己的 Pod。",
+            "按标签选取 Pod，而不是任务自己的 Pod。",
         ),
     ),
 ]
@@ -116,7 +116,7 @@ Timeout = Annotated[
         min=1,
         help=Text(
             "Give up on an answer that takes longer, or a log that stands still as long.",
-            "响应超过此时长，或日志停滞这么久，即放弃。",
+            "响应超过此时长，或日志这么久没有增长，即放弃。",
         ),
     ),
 ]

@@ -43,7 +43,7 @@ class DoctorFlags(NamedTuple):
     )
 
 
-_FLAGS = flags_of(DoctorFlags)
+FLAGS = flags_of(DoctorFlags)
 _HEAD = Text(
     "usage: pdtriage doctor [flags] [train.py [its arguments]]\n\n"
     "Looks at this machine before a job starts: what is fine, what may go wrong,\n"
@@ -51,7 +51,7 @@ _HEAD = Text(
     "starts nothing.\n"
     "What stands after the script belongs to the script.\n",
     "用法：pdtriage doctor [参数] [train.py [脚本参数]]\n\n"
-    "在启动作业之前检查本机：哪些正常，哪些可能出问题，哪些一定会失败。\n"
+    "在启动任务之前检查本机：哪些正常，哪些可能出问题，哪些一定会失败。\n"
     "接受 `pdtriage run` 的全部参数（见 `pdtriage run --help`），不会启动任何进程。\n"
     "写在脚本之后的参数属于脚本。\n",
 )
@@ -59,7 +59,7 @@ _HEAD = Text(
 
 def doctor(arguments: Sequence[str]) -> int:
     """Do what the words after `pdtriage doctor` ask for; the code to exit with."""
-    flags = parse_flags(arguments, os.environ, also=_FLAGS, script_needed=False)
+    flags = parse_flags(arguments, os.environ, also=FLAGS, script_needed=False)
     refuse_lost_folder()
     language = flags.answer_language(language_of())
     _warn_of_unread(flags, language)
@@ -71,7 +71,7 @@ def doctor(arguments: Sequence[str]) -> int:
 
 def _warn_of_unread(flags: LaunchFlags, language: Language) -> None:
     """A flag of ours behind the script is probably not meant for the script."""
-    own = ("--lang", *(f"--{flag.name}" for flag in _FLAGS))
+    own = ("--lang", *(f"--{flag.name}" for flag in FLAGS))
     words = [word.partition("=")[0].replace("-", "_") for word in flags.training_script_args]
     behind = [name for name in own if name.replace("-", "_") in words]
     if behind and flags.training_script:
@@ -99,7 +99,7 @@ def _examine(flags: LaunchFlags, own: DoctorFlags, language: Language) -> int:
 
 
 def _help(language: Language) -> str:
-    rows = [(f"--{flag.name.replace('_', '-')}", flag.help) for flag in _FLAGS]
+    rows = [(f"--{flag.name.replace('_', '-')}", flag.help) for flag in FLAGS]
     rows.append(("--lang", LANG_HELP))
     lines = [f"  {name:<12}  {meaning.in_(language)}" for name, meaning in rows]
     return _HEAD.in_(language) + "\n" + "\n".join(lines) + "\n"

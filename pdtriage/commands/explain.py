@@ -16,7 +16,7 @@ from pdtriage.support.text_width import pad, wrap
 
 if TYPE_CHECKING:
     from pdtriage.knowledge import Signature
-    from pdtriage.knowledge import explain as explaining
+    from pdtriage.knowledge import categories as known
 
 WIDTH = 80
 NAMED = frozenset({"cause", "symptom"})
@@ -43,13 +43,13 @@ Name = Annotated[
 
 
 def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
-    from pdtriage.knowledge import explain as explaining
+    from pdtriage.knowledge import categories as known
     from pdtriage.knowledge import retry
 
     knowledge = knowledge_with(parsers)
-    found = explaining.explain(name, knowledge)
+    found = known.explain(name, knowledge)
     if found is None:
-        alike = explaining.similar(name, knowledge)
+        alike = known.similar(name, knowledge)
         hint = Text(
             f"did you mean {', '.join(alike)}?" if alike else "pdtriage parsers list shows all",
             f"是不是 {'、'.join(alike)}？" if alike else "用 pdtriage parsers list 查看全部",
@@ -61,7 +61,7 @@ def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) ->
     restarts = [restart] if restart is not None else []
     if found.signature is None and found.category is not None:
         restarts += retry.exceptions(found.category.id, knowledge)
-    print(_rendered(found, restarts, answer_language(lang)))
+    print(_page_of(found, restarts, answer_language(lang)))
 
 
 def knowledge_with(parsers: Sequence[Path] | None) -> Knowledge:
@@ -72,7 +72,7 @@ def knowledge_with(parsers: Sequence[Path] | None) -> Knowledge:
     return knowledge
 
 
-def _rendered(found: explaining.Explanation, restarts: Sequence[Text], language: Language) -> str:
+def _page_of(found: known.Explanation, restarts: Sequence[Text], language: Language) -> str:
     lines = [found.title.in_(language)]
     kind = [found.id]
     if found.signature is not None:
@@ -92,15 +92,19 @@ def _rendered(found: explaining.Explanation, restarts: Sequence[Text], language:
     lines += _section(heading, restarts, language)
     named = [s for s in found.signatures if s.role in NAMED]
     others = [s for s in found.signatures if s.role not in NAMED]
-    lines += _listed(Text("Signatures", "特征"), named, language)
-    lines += _listed(Text("Never named as the cause", "不会被当作原因的特征"), others, language)
+    lines += _signature_list(Text("Signatures", "特征"), named, language)
+    lines += _signature_list(
+        Text("Never named as the cause", "不会被当作原因的特征"), others, language
+    )
     if found.signature is not None and found.signature.samples:
         lines += ["", Text("Looks like", "日志里的样子").in_(language)]
         lines += [f"  {line}" for line in found.signature.samples[0].strip().splitlines()]
     return "\n".join(lines)
 
 
-def _listed(heading: Text, signatures: Sequence[Signature], language: Language) -> list[str]:
+def _signature_list(
+    heading: Text, signatures: Sequence[Signature], language: Language
+) -> list[str]:
     if not signatures:
         return []
     width = max(len(signature.id) for signature in signatures)

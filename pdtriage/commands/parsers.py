@@ -32,7 +32,7 @@ Healthy = Annotated[
         metavar="PATH",
         help=Text(
             "Logs of jobs that went well: no signature may claim a line of them.",
-            "正常作业的日志：任何特征都不应匹配其中的行。",
+            "正常任务的日志：任何特征都不应匹配其中的行。",
         ),
     ),
 ]
@@ -81,7 +81,7 @@ def list_(
 
 
 def show(name: Name, lang: LanguageOption = None, parsers: Parsers = None) -> None:
-    from pdtriage.knowledge.explain import similar
+    from pdtriage.knowledge.categories import similar
 
     knowledge = knowledge_with(parsers)
     signature = knowledge.signatures.get(name)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from pdtriage.commands.aftermath import Aftermath, aftermath_of
 from pdtriage.commands.launch_checks import launch_checks
 from pdtriage.hang.rhythm import parse_limits
 from pdtriage.launch import run as launch
@@ -33,6 +34,9 @@ def run(arguments: Sequence[str]) -> int:
     """Do what the words after `pdtriage run` ask for; the code to exit with."""
     flags = parse_flags(arguments, os.environ)
     _refuse_unusable(flags)
+    notify = flags.addresses.reveal()
+    aftermath = Aftermath() if flags.help else aftermath_of(flags.history, notify)
+    began = time.time()
     language = flags.answer_language(language_of())
     parsers = (Path(flags.parsers),) if flags.parsers else ()
     observer = LiveObserver(
@@ -51,6 +55,8 @@ def run(arguments: Sequence[str]) -> int:
         with contextlib.suppress(_Enough), _signals_are_enough():
             observer.close_view()
             _publish(analyst.publish(outcome.decisions, flags.report, _wait), language)
+            if outcome.record is not None and outcome.record.node_rank == 0:
+                aftermath.follow_run(flags.log_dir, began, language, outcome.exit_code)
     finally:
         observer.close()
     return outcome.exit_code

@@ -12,12 +12,12 @@ from typing import Annotated
 
 from pdtriage.commands.verbs import LanguageOption, answer_language
 from pdtriage.hang.job_processes import ranks_of_folder, ranks_of_job, ranks_of_process
-from pdtriage.hang.places import StackFold, fold_of, helpers_in_the_way, place_of
+from pdtriage.hang.places import StackFold, call_site_of, fold_of, helpers_in_the_way
+from pdtriage.hang.stack_words import frame_line, name_of, summary_of, where_text
 from pdtriage.hang.take import StackTarget, take_stacks
-from pdtriage.hang.words import frame_line, name_of, summary_of, where_text
 from pdtriage.masking.secrets import masked_text
 from pdtriage.model.stacks import ProcessStack, Standstill
-from pdtriage.record.stacks import plain_standstill
+from pdtriage.record.stack_codec import plain_standstill
 from pdtriage.report.sanitise import inert_line
 from pdtriage.support import exit_codes
 from pdtriage.support.command_line import Option
@@ -43,7 +43,7 @@ Target = Annotated[
         help=Text(
             "A rank, its launcher, or the log folder of a job. Without one: ./log if there is one, "
             "else all ranks on this machine.",
-            "某个 rank 或其启动器的 PID，或作业的日志目录。不写则为 ./log；"
+            "某个 rank 或其启动器的 PID，或任务的日志目录。不写则为 ./log；"
             "没有该目录时为本机上的所有 rank。",
         ),
     ),
@@ -53,7 +53,7 @@ JobOption = Annotated[
     Option(
         ("--job",),
         metavar="ID",
-        help=Text("The ranks of this job (its --job_id).", "该作业（--job_id）的所有 rank。"),
+        help=Text("The ranks of this job (its --job_id).", "该任务（--job_id）的所有 rank。"),
     ),
 ]
 NativeOption = Annotated[
@@ -165,7 +165,7 @@ def _stack_lines(stack: ProcessStack, language: Language) -> list[str]:
     child = Text(", child process", "，子进程").in_(language) if stack.helper else ""
     cpu = f", CPU {stack.cpu_seconds:.0f} s" if stack.cpu_seconds is not None else ""
     head = f"{name_of(stack)} (pid {stack.pid}{child}{cpu})"
-    where = where_text(place_of(stack), stack).in_(language)
+    where = where_text(call_site_of(stack), stack).in_(language)
     frames = [f"    {name}" for name in stack.native]
     frames += [f"    {frame_line(f.file, f.line, f.function)}" for f in stack.frames]
     return [inert_line(f"{head}: {where}"), *map(_inert_indented, frames)]

@@ -1,16 +1,18 @@
 """The verbs of the command line, in the order its help shows them, and options many of them take.
 
-Declarations only; `app.py` tells typer of them.
+Declarations only; `app.py` tells typer of them, completion and the manual page show them.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pdtriage.support.command_line import Option
+from pdtriage.support.command_line import Option, options_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Language, Text, language_of_words
 
@@ -40,6 +42,44 @@ Parsers = Annotated[
     ),
 ]
 
+HistoryOption = Annotated[
+    str | None,
+    Option(
+        ("--history",),
+        Text(
+            "The file of a history of failures. Default: PDTRIAGE_HISTORY.",
+            "失败历史记录文件。默认取自 PDTRIAGE_HISTORY。",
+        ),
+        metavar="FILE",
+    ),
+]
+KeepOption = Annotated[
+    str | None,
+    Option(
+        ("--history",),
+        Text(
+            "Also keep the report in this history of failures, and say whether the same failure "
+            "was seen before. Default: PDTRIAGE_HISTORY, else none.",
+            "同时把报告存入该失败历史记录，并说明同样的失败此前是否出现过。"
+            "默认取自 PDTRIAGE_HISTORY，未设置则不保存。",
+        ),
+        metavar="FILE",
+    ),
+]
+NotifyOption = Annotated[
+    list[str] | None,
+    Option(
+        ("--notify",),
+        Text(
+            "Tell people of a failure: a URL of apprise (feishu://, dingtalk://, wecombot://, "
+            "slack://, mailto://) or of a webhook. May be repeated. Default: PDTRIAGE_NOTIFY.",
+            "失败时通知相关人员：apprise 的 URL（feishu://、dingtalk://、wecombot://、slack://、"
+            "mailto://）或 webhook 地址。可多次给出。默认取自 PDTRIAGE_NOTIFY。",
+        ),
+        metavar="URL",
+    ),
+]
+
 
 def answer_language(lang: Lang | None) -> Language:
     if lang is None:
@@ -60,20 +100,20 @@ class Verb(NamedTuple):
 
 ABOUT = Text(
     "Which rank of a PaddlePaddle job failed first, why, and what to do.",
-    "PaddlePaddle 作业中哪个 rank 最先失败、为什么、怎么办。",
+    "PaddlePaddle 任务中哪个 rank 最先失败、为什么、怎么办。",
 )
 VERBS = (
     Verb(
         "analyze",
         "pdtriage.commands.analyze:analyze",
-        Text("Find the culprit of a failed job in its logs.", "从日志中找出作业失败的根源。"),
+        Text("Find the culprit of a failed job in its logs.", "从日志中找出任务失败的根源。"),
     ),
     Verb(
         "run",
         "pdtriage.commands.run:run",
         Text(
             "Launch a job like paddle.distributed.launch; say who broke it.",
-            "像 paddle.distributed.launch 一样启动作业；失败时指出根源。",
+            "像 paddle.distributed.launch 一样启动任务；失败时指出根源。",
         ),
         own_flags=True,
     ),
@@ -82,7 +122,7 @@ VERBS = (
         "pdtriage.commands.doctor:doctor",
         Text(
             "Is this machine ready for the job? Takes the flags of run.",
-            "本机是否可以启动作业？参数与 run 相同。",
+            "本机是否可以启动任务？参数与 run 相同。",
         ),
         own_flags=True,
     ),
@@ -91,7 +131,7 @@ VERBS = (
         "pdtriage.commands.watch:watch",
         Text(
             "Follow a running job that something else started.",
-            "跟踪一个由其他方式启动的作业。",
+            "跟踪一个由其他方式启动的任务。",
         ),
     ),
     Verb(
@@ -99,7 +139,7 @@ VERBS = (
         "pdtriage.commands.stacks:stacks",
         Text(
             "Where every rank of a running job stands, and who keeps the others waiting.",
-            "正在运行的作业中每个 rank 停在哪里、谁让其他 rank 等待。",
+            "正在运行的任务中每个 rank 停在哪里、谁让其他 rank 等待。",
         ),
     ),
     Verb(
@@ -123,8 +163,32 @@ VERBS = (
         "pdtriage.commands.explain:explain",
         Text("What an id of a report means and how to fix it.", "解释报告中的 id，以及如何修复。"),
     ),
+    Verb("history", None, Text("What failed before, and where.", "以前的失败，以及发生在哪里。")),
     Verb(
-        "collect", None, Text("Fetch the logs of a job from a cluster.", "从集群取回作业的日志。")
+        "history list",
+        "pdtriage.commands.history:list_",
+        Text("Failures, equal ones together.", "列出各种失败，相同的归为一组。"),
+    ),
+    Verb(
+        "history show",
+        "pdtriage.commands.history:show",
+        Text("One failure with all its runs.", "查看一种失败及其全部运行。"),
+    ),
+    Verb(
+        "history top",
+        "pdtriage.commands.history:top",
+        Text(
+            "Hosts and cards by how often they were to blame against how often they were used.",
+            "按成为根源的次数与使用次数之比，给主机和计算卡排序。",
+        ),
+    ),
+    Verb(
+        "history import",
+        "pdtriage.commands.history:import_",
+        Text("Fill a history from folders of old logs.", "从旧日志文件夹导入历史记录。"),
+    ),
+    Verb(
+        "collect", None, Text("Fetch the logs of a job from a cluster.", "从集群取回任务的日志。")
     ),
     Verb(
         "collect k8s",
@@ -159,4 +223,51 @@ VERBS = (
         "pdtriage.commands.parsers:new",
         Text("Begin a new signature.", "新建一个特征。"),
     ),
+    Verb(
+        "completion",
+        "pdtriage.commands.completion:completion",
+        Text(
+            "Print what makes a shell complete pdtriage's words.",
+            "输出让 shell 补全 pdtriage 命令的脚本。",
+        ),
+    ),
 )
+HELP = Option(("--help", "-h"), Text("Show this message and exit.", "显示本帮助。"), kind=bool)
+VERSION: Option = VersionOption.__metadata__[0]._replace(kind=bool)  # type: ignore[attr-defined]
+LANG = Option(("--lang",), LANG_HELP, choices=("en", "zh"))
+
+
+def verb_of(words: Sequence[str]) -> tuple[Verb | None, int]:
+    """The verb, or group of verbs, that a command line begins with, and how many words it has."""
+    for many in (2, 1):
+        typed = " ".join(words[:many])
+        for verb in VERBS:
+            if len(words) >= many and verb.words == typed:
+                return verb, many
+    return None, 0
+
+
+def verbs_below(group: str) -> list[Verb]:
+    """The verbs and groups one may type next; `group` is empty at the beginning."""
+    return [verb for verb in VERBS if verb.words.rpartition(" ")[0] == group]
+
+
+def options_for(verb: Verb) -> list[Option]:
+    """Arguments and options of a verb, as it declares them."""
+    if verb.function is None:
+        return [HELP]
+    module, _, name = verb.function.partition(":")
+    if not verb.own_flags:
+        return [*options_of(getattr(import_module(module), name)), HELP]
+    from pdtriage.launch.options.flags import FLAGS
+
+    own = import_module(module).FLAGS if verb.words == "doctor" else ()
+    return [*own, *FLAGS, HELP]
+
+
+def choices_of(option: Option) -> tuple[str, ...]:
+    """The values it may have, where these are a closed list."""
+    kind: Any = option.kind
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return tuple(str(choice.value) for choice in kind)
+    return option.choices

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from pdtriage.commands.analyze import FAILURES
-from pdtriage.commands.verbs import LanguageOption, Parsers, answer_language
+from pdtriage.commands.aftermath import aftermath_of
+from pdtriage.commands.verbs import (
+    KeepOption,
+    LanguageOption,
+    NotifyOption,
+    Parsers,
+    answer_language,
+)
 from pdtriage.hang.rhythm import parse_limits
 from pdtriage.launch.options.flags import HANG_AFTER
+from pdtriage.model import FAILURES
 from pdtriage.support import exit_codes
 from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
@@ -23,7 +31,7 @@ Folder = Annotated[
         metavar="FOLDER",
         show_default=False,
         help=Text(
-            "The log folder of the job. Without one: ./log", "作业的日志目录。不写则为 ./log"
+            "The log folder of the job. Without one: ./log", "任务的日志目录。不写则为 ./log"
         ),
     ),
 ]
@@ -45,7 +53,7 @@ UntilIdle = Annotated[
         metavar="SECONDS",
         help=Text(
             "End when nothing was written for so long. Default: when the job is gone.",
-            "这么久没有输出就结束。默认：作业消失时结束。",
+            "这么久没有输出就结束。默认：任务消失时结束。",
         ),
     ),
 ]
@@ -58,8 +66,30 @@ HangAfter = Annotated[
         help=Text(
             "Say that the job stands still, and where, after so many seconds, learned from its "
             f"rhythm between these two; 0: never. Default: {HANG_AFTER}.",
-            "作业停滞这么多秒后提示并显示各进程停在哪里；在这两个秒数之间按作业自身节奏学习；"
+            "任务卡住这么多秒后提示并显示各进程停在哪里；在这两个秒数之间按任务自身节奏学习；"
             f"0 表示从不。默认 {HANG_AFTER}。",
+        ),
+    ),
+]
+
+
+class OnHang(str, Enum):
+    report = "report"
+    stacks = "stacks"
+    stop = "stop"
+
+
+OnHangOption = Annotated[
+    OnHang,
+    Option(
+        ("--on-hang",),
+        metavar="report|stacks|stop",
+        show_default=False,
+        help=Text(
+            "When the job stands still: report only says so, stacks also shows where every "
+            "process is, stop also ends its ranks on this machine. Default: stacks.",
+            "任务卡住时：report 只提示，stacks 同时显示每个进程停在哪里，"
+            "stop 还会结束本机上的 rank。默认 stacks。",
         ),
     ),
 ]
@@ -82,9 +112,12 @@ def watch(
     quiet: Quiet = False,
     until_idle: UntilIdle = None,
     hang_after: HangAfter = HANG_AFTER,
+    on_hang: OnHangOption = OnHang.stacks,
     report: ReportFiles = None,
     lang: LanguageOption = None,
     parsers: Parsers = None,
+    history: KeepOption = None,
+    notify: NotifyOption = None,
 ) -> int:
     from pdtriage.live.view import parse_ranks
     from pdtriage.live.watch_process import Farewell, part
@@ -118,6 +151,7 @@ def watch(
                 f"--hang-after {hang_after}：请写成 300 或 60:1800",
             )
         ) from None
+    aftermath = aftermath_of(history, notify)
     language = answer_language(lang)
     farewell = Farewell()
     code = part(farewell, folder, language)
@@ -127,13 +161,16 @@ def watch(
     from pdtriage.live.watch import Watcher, WatchOptions
 
     options = WatchOptions(
-        *(folder, language, asked, quiet, limits, until_idle, tuple(parsers or ()))
+        *(folder, language, asked, quiet, limits, on_hang.value),
+        until_idle=until_idle,
+        parsers=tuple(parsers or ()),
     )
     result = Watcher(options, farewell).run()
     if result is None:
         raise UserError(
             Text(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_code=exit_codes.NOTHING
         )
+    (result,) = aftermath.keep([result], [folder])
     publish.show(result, sys.stderr, folder)
     if files:
         try:
@@ -142,4 +179,7 @@ def watch(
             raise UserError(
                 Text(f"cannot write the report: {error}", f"无法写出报告：{error}")
             ) from error
+    aftermath.tell(result, [folder])
+    if result.verdict == "hung" and on_hang is OnHang.stop:
+        return exit_codes.HUNG
     return exit_codes.FAILED if result.verdict in FAILURES else exit_codes.OK

@@ -14,7 +14,7 @@ from typing import Literal
 from pdtriage.doctor.context import Context
 from pdtriage.launch.options.flags import DEFAULT_START_PORT
 from pdtriage.launch.options.unsupported import PS_MODES
-from pdtriage.launch.plan.addresses import is_local, split_endpoint
+from pdtriage.launch.plan.addresses import address_towards, is_local, split_endpoint
 from pdtriage.launch.plan.cluster import CLOUD_START_PORT
 from pdtriage.support.fast_namedtuple import NamedTuple
 
@@ -81,6 +81,10 @@ def one_of_each_peer(context: Context) -> list[tuple[str, int]]:
     return [(host, port) for host, port in found.items() if not is_local(host)][:_AT_ONCE]
 
 
+_SILENT = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EHOSTDOWN)
+"""The kernel asks for a neighbour for some seconds, and then says the same as without a route."""
+
+
 def reach(host: str, port: int, patience: float = PATIENCE) -> Reach:
     try:
         with socket.create_connection((host, port), timeout=patience):
@@ -92,7 +96,7 @@ def reach(host: str, port: int, patience: float = PATIENCE) -> Reach:
     except TimeoutError:
         return "silent"
     except OSError as error:
-        return "silent" if error.errno == errno.ETIMEDOUT else "unreachable"
+        return "silent" if error.errno in _SILENT and address_towards(host) else "unreachable"
 
 
 def reach_all(

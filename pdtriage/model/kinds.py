@@ -107,7 +107,7 @@ def _row(kind: FileKind) -> Kind:
             return Kind("parse", bundled=2, name=name, openings=(opening,))
         case "gpu":
             return Kind(
-                "skip", openings=(OpeningSigns(lazy_compile(rb"index,uuid,driver_version")),)
+                "parse", openings=(OpeningSigns(lazy_compile(rb"index,uuid,driver_version")),)
             )
         case "kernel":
             name = lazy_compile(

@@ -170,6 +170,10 @@ class Event(NamedTuple):
     it: nobody caught the exception, or a signal is fatal. 0 where it may have gone on."""
 
 
+SENDER_PROGRAM = "sender_program"
+"""Field of an event that tells of a signal: who sent it, where somebody looked in time."""
+
+
 class Progress(NamedTuple):
     """A step counter seen at one place of a file."""
 
@@ -180,6 +184,43 @@ class Progress(NamedTuple):
     total: int | None = None
     loss: float | None = None
     time: float | None = None
+
+
+class CardSample(NamedTuple):
+    """What one card did at one moment, as `<job>.gpu.log` tells."""
+
+    time: float
+    card: int
+    busy: int
+    """Per cent of the time."""
+    used_mb: int
+    total_mb: int
+
+
+class CardHistory(NamedTuple):
+    """What one card did while the job ran."""
+
+    host: str | None
+    device: str
+    total_mb: int
+    samples: tuple[tuple[float, int, int], ...]
+    """(time, per cent of the time it was busy, megabytes in use)."""
+
+
+CardTrouble = Literal["xid", "ecc", "slowed", "lost"]
+CARD_TROUBLES: Mapping[str, CardTrouble] = {what: what for what in get_args(CardTrouble)}
+
+
+class CardEvent(NamedTuple):
+    """What the driver told of a card while the job ran."""
+
+    time: float
+    device: str
+    """As its rank has it, `gpu:3`."""
+    what: CardTrouble
+    number: int = 0
+    """The Xid; how many errors; the reasons for which it is slowed down, as bits."""
+    host: str | None = None
 
 
 class EnvBlock(NamedTuple):
@@ -282,3 +323,7 @@ class FileFacts(NamedTuple):
     pod_jobs: tuple[PodJob, ...] = ()
     seams: tuple[Seam, ...] = ()
     """Of a log that was rotated, and read as one: its pieces, the oldest first."""
+    cards: tuple[CardSample, ...] = ()
+    """A few of each card, in the order of their times."""
+    undated: bool = False
+    """No line of it tells a year: its times are of that in which the file was modified."""

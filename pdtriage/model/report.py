@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pdtriage.model.kinds import Role
-from pdtriage.model.logs import Frame
+from pdtriage.model.logs import CardHistory, Frame
 from pdtriage.model.runs import Launcher, Mode, Node, Run, VerdictWord
 from pdtriage.model.stacks import Standstill
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -95,6 +95,10 @@ class RankRow(NamedTuple):
     """A few of its steps: (time, step). A step without a time lies between those around it."""
     moments: tuple[Moment, ...] = ()
     """Its life: start, warnings, errors, signals, exit."""
+    pace: tuple[tuple[float, float], ...] = ()
+    """Steps per second between two steps whose times its log tells: (time of the later, rate)."""
+    losses: tuple[tuple[float | None, int, float | None], ...] = ()
+    """Where a step line names its loss: (time, step, loss); no loss where it is not finite."""
 
 
 class Moment(NamedTuple):
@@ -108,6 +112,24 @@ class Moment(NamedTuple):
     role: Role = "worker"
     about: bool = False
     """The time is estimated from the nearest lines with one."""
+
+
+class Straggler(NamedTuple):
+    """Ranks whose steps took longer than those of the others to the end, or until now."""
+
+    ranks: tuple[int, ...]
+    """Of workers; several where they are all ranks of one host."""
+    host: str | None
+    ratio: float
+    """Of the usual step."""
+    step_seconds: float
+    usual_seconds: float
+    """The median of the others."""
+    steps: int
+    """How many it made so slowly."""
+    seconds: float
+    """How long that took."""
+    confidence: Confidence
 
 
 class Baseline(NamedTuple):
@@ -224,11 +246,30 @@ class Report(NamedTuple):
     """None where the launch was one plain attempt."""
     standstill: Standstill | None = None
     """Where the processes stood, where somebody looked."""
+    stragglers: tuple[Straggler, ...] = ()
+    """Who was slower than the rest, where the times of steps tell."""
     explanation: VerdictExplanation | None = None
     """Only where somebody asked for it."""
+    cards: tuple[CardHistory, ...] = ()
+    """Where the launcher wrote `<job>.gpu.log`."""
 
     def to_json(self) -> dict[str, object]:
         """The report as plain JSON values, schema `pdtriage.report/1`."""
         from pdtriage.model.report_json import as_json  # few want it
 
         return as_json(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """The same, by the name that notebooks look for."""
+        return self.to_json()
+
+    def __repr__(self) -> str:
+        from pdtriage.model.notebook import line_of
+
+        return line_of(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from pdtriage.model.notebook import card_of
+
+        return card_of(self)

@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any
 
 import pdtriage
-from pdtriage.model.logs import Frame
+from pdtriage.model.logs import CardHistory, Frame
 from pdtriage.model.report import (
     Attempts,
     Baseline,
@@ -29,6 +29,7 @@ from pdtriage.model.report import (
     OtherRule,
     RankRow,
     Report,
+    Straggler,
     VerdictExplanation,
     Victim,
 )
@@ -70,8 +71,10 @@ def with_tables(report: Report) -> dict[str, object]:
         "baseline": None if report.baseline is None else _baseline(report.baseline),
         "differences": [_difference(found, language) for found in report.differences],
         "attempts": None if report.attempts is None else _attempts(report.attempts, language),
+        "stragglers": [_straggler(found) for found in report.stragglers],
         "explanation": report.explanation and _explanation(report.explanation, language),
         "stacks": None if report.standstill is None else _standstill(report.standstill, language),
+        "cards": [_card(card) for card in report.cards],
     }
 
 
@@ -127,6 +130,8 @@ def table_of_ranks(rows: Sequence[RankRow], language: Language) -> Table:
         "last_progress": _numbers,
         "progress": _steps,
         "moments": _Lives(language),
+        "pace": _pairs,
+        "losses": _losses,
     }
     return Table(rows, columns)
 
@@ -156,6 +161,24 @@ def _steps(values: Sequence[Sequence[tuple[float, int]]]) -> list[str]:
         if steps
         else "[]"
         for steps in values
+    ]
+
+
+def _pairs(values: Sequence[Sequence[tuple[float, float]]]) -> list[str]:
+    return [
+        f"[{', '.join([f'[{_milliseconds(time)}, {_number(rate)}]' for time, rate in pace])}]"
+        if pace
+        else "[]"
+        for pace in values
+    ]
+
+
+def _losses(values: Sequence[Sequence[tuple[float | None, int, float | None]]]) -> list[str]:
+    return [
+        f"[{', '.join([f'[{_number(t)}, {step}, {_number(loss)}]' for t, step, loss in losses])}]"
+        if losses
+        else "[]"
+        for losses in values
     ]
 
 
@@ -264,6 +287,16 @@ def _cause(cause: Cause, language: Language) -> dict[str, object]:
     }
 
 
+def _straggler(found: Straggler) -> dict[str, object]:
+    rounded = {
+        "ratio": round(found.ratio, 2),
+        "step_seconds": round(found.step_seconds, 4),
+        "usual_seconds": round(found.usual_seconds, 4),
+        "seconds": round(found.seconds, 1),
+    }
+    return found._asdict() | {"ranks": list(found.ranks)} | rounded
+
+
 def _standstill(taken: Standstill, language: Language) -> dict[str, object]:
     return {
         "time": taken.time,
@@ -279,6 +312,15 @@ def _standstill(taken: Standstill, language: Language) -> dict[str, object]:
 def _stack(stack: ProcessStack) -> dict[str, object]:
     values = stack._asdict()
     return values | {"frames": list(map(_frame, stack.frames)), "native": list(stack.native)}
+
+
+def _card(card: CardHistory) -> dict[str, object]:
+    return {
+        "host": card.host,
+        "device": card.device,
+        "total_mb": card.total_mb,
+        "samples": [list(sample) for sample in card.samples],
+    }
 
 
 def _evidence(evidence: Evidence) -> dict[str, object]:

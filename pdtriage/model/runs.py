@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pdtriage.model.kinds import Role
-from pdtriage.model.logs import Event, Frame, Progress
+from pdtriage.model.logs import CardEvent, CardHistory, Event, Frame, Progress
 from pdtriage.model.stacks import Standstill
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 VerdictWord = Literal["failed", "succeeded", "interrupted", "hung", "running", "unknown"]
+FAILURES: frozenset[VerdictWord] = frozenset({"failed", "hung", "interrupted"})
+"""Verdicts that are bad news, with a cause or without."""
 Mode = Literal["collective", "ps", "ps-heter", "rpc", "unknown"]
 Launcher = Literal["pdtriage", "paddle", "paddle-legacy", "unknown"]
 
@@ -48,6 +50,8 @@ class Vanished(NamedTuple):
     """None where the job has one node only."""
     host: str | None
     pid: int
+    signal: int | None = None
+    """What ended it, where we were its parent: Paddle's launcher below ours."""
 
 
 class Rank(NamedTuple):
@@ -88,6 +92,8 @@ class Rank(NamedTuple):
     """Other names of its host: of a pod its address and the machine it ran on."""
     last_lines: tuple[tuple[int, str], ...] = ()
     """Its last lines with their offsets, where somebody asked for more than `tail`."""
+    up_to_last_step: tuple[str, ...] = ()
+    """Lines up to the one of its last step in training, where somebody asked for them."""
     hearsay: bool = False
     """Told by somebody who may or may not be the node it runs on."""
     ordinary: tuple[int, ...] = ()
@@ -216,5 +222,9 @@ class RunFacts(NamedTuple):
     """What was reported when it had ended, where that is here."""
     standstill: Standstill | None = None
     """Where its processes stood when it stood still, by our own record."""
+    cards: tuple[CardHistory, ...] = ()
+    """Of the newest run: each launch writes that log anew."""
+    card_events: tuple[CardEvent, ...] = ()
+    """What the driver told of cards, by our own record."""
     unread: bool = False
     """There was no time to read all of its logs: what they do not show, they may hold."""

@@ -61,3 +61,20 @@ class Standstill(NamedTuple):
         """It stood still for longer than it ever did, and nothing moved after that."""
         known = self.still is not None and self.limit is not None
         return known and not self.moved_on and (self.still or 0.0) >= (self.limit or 0.0)
+
+    @property
+    def _readable(self) -> int:
+        """Stacks that name lines of a program."""
+        return sum(1 for stack in self.stacks if stack.frames)
+
+    def succeeding(self, before: Standstill | None) -> Standstill:
+        """What is known now, where `before` was known: of one hang the stacks that say most.
+
+        Who asks again for stacks of a job that stands still may get fewer: ranks are being stopped
+        by then, or have ended.
+        """
+        if before is None or self.reason == "hang" or not (before.is_hang and self.is_hang):
+            return self
+        if not before._readable or before._readable < self._readable:
+            return self
+        return before._replace(time=self.time, still=self.still)

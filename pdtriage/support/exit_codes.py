@@ -1,4 +1,4 @@
-"""The one table of exit codes.
+"""The one table of exit codes, and the names of signals.
 
 `analyze`, `watch` and the like answer with the small numbers below. `run` answers as a launcher
 does: with what the culprit itself ended with, so that schedulers and scripts that look at the
@@ -17,6 +17,12 @@ INTERNAL = 4
 HUNG = 124
 """As `timeout` of the shell has it."""
 SIGNAL_BASE = 128
+SIGNAL_NAMES = (
+    *("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2"),
+    *("PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG"),
+    *("XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"),
+)
+"""From 1 on, as Linux numbers them: jobs run there, wherever their logs are read."""
 
 
 TABLE: tuple[tuple[str, str, Text], ...] = (
@@ -32,7 +38,7 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
     ),
     ("analyze", "3", Text("there is nothing to analyse", "没有可分析的内容")),
     ("analyze", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
-    ("run", "0", Text("the job succeeded", "作业成功结束")),
+    ("run", "0", Text("the job succeeded", "任务成功结束")),
     ("run", "2", Text("refused before anything was started", "启动前被拒绝，没有启动任何进程")),
     ("run", "n", Text("the culprit exited with n", "肇事进程以 n 退出")),
     ("run", "128+n", Text("the culprit was ended by signal n", "肇事进程被信号 n 终止")),
@@ -42,7 +48,7 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
         Text(
             "the job failed and the culprit exited with 0, was stopped by pdtriage, or is on a "
             "node that did not say",
-            "作业失败，而肇事进程以 0 退出、由 pdtriage 停止，或位于没有上报的节点",
+            "任务失败，而肇事进程以 0 退出、由 pdtriage 停止，或位于没有上报的节点",
         ),
     ),
     (
@@ -59,7 +65,7 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
         Text(
             "the job stood still or took too long and was ended for that (`--on_hang stop`, "
             "`--timeout`)",
-            "作业停滞或超时，因此被结束（`--on_hang stop`、`--timeout`）",
+            "任务卡住或超时，因此被结束（`--on_hang stop`、`--timeout`）",
         ),
     ),
     ("run", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
@@ -96,6 +102,13 @@ TABLE: tuple[tuple[str, str, Text], ...] = (
     ("doctor", "4", Text("pdtriage itself failed", "pdtriage 自身出错")),
 )
 """(command, code, meaning) in the order the documentation shows them."""
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9; a real-time signal, or what is none, keeps its number."""
+    if 0 < number <= len(SIGNAL_NAMES):
+        return f"SIG{SIGNAL_NAMES[number - 1]}"
+    return f"signal {number}"
 
 
 def of_signal(number: int) -> int:

@@ -23,13 +23,18 @@ def private_opener(path: str, flags: int) -> int:
 
     A link of that name makes way for a file.
     """
-    descriptor = _opened(path, flags | _SAFELY)
+    descriptor = _open(path, flags | _SAFELY)
     # Not ours to change, or a file system without modes: the job goes on.
     with contextlib.suppress(OSError, AttributeError):
         found = os.fstat(descriptor)
         if found.st_mode & 0o077:
             os.fchmod(descriptor, PRIVATE)
     return descriptor
+
+
+def unlinked_opener(path: str, flags: int) -> int:
+    """The same for a file that everybody may read whom the user's umask lets."""
+    return _open(path, flags | _SAFELY, 0o666)
 
 
 def make_own_folder(path: str) -> None:
@@ -55,21 +60,21 @@ def _is_ours(found: os.stat_result) -> bool:
     return not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), 0)
 
 
-def _opened(path: str, flags: int) -> int:
+def _open(path: str, flags: int, mode: int = PRIVATE) -> int:
     empties = flags & os.O_TRUNC
     try:
-        descriptor = os.open(path, flags & ~os.O_TRUNC, PRIVATE)
+        descriptor = os.open(path, flags & ~os.O_TRUNC, mode)
     except OSError as error:
         if error.errno != errno.ELOOP or not flags & os.O_CREAT:
             raise
-        return _anew(path, flags)
+        return _anew(path, flags, mode)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", path)
         if empties and found.st_nlink > 1:  # it has another name, too, where it is to stay
             os.close(descriptor)
-            return _anew(path, flags)
+            return _anew(path, flags, mode)
         if empties:
             os.ftruncate(descriptor, 0)
     except BaseException:
@@ -79,6 +84,6 @@ def _opened(path: str, flags: int) -> int:
     return descriptor
 
 
-def _anew(path: str, flags: int) -> int:
+def _anew(path: str, flags: int, mode: int) -> int:
     os.unlink(path)
-    return os.open(path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+    return os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)

@@ -33,7 +33,7 @@ class NoFileError(OSError):
 def open_file(path: str) -> int:
     """A descriptor of the regular file at `path`, in which no link is left to be followed."""
     for _ in range(_TRIES):
-        descriptor = _opened(path)
+        descriptor = _open(path)
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
@@ -86,7 +86,7 @@ def has_holes(descriptor: int) -> bool:
         os.lseek(descriptor, 0, os.SEEK_SET)
 
 
-def _opened(path: str) -> int:
+def _open(path: str) -> int:
     try:
         return os.open(path, _OPEN)
     except OSError as error:

@@ -33,6 +33,6 @@ def _needs_linux(verb: str, here: str) -> UserError:
         Text(
             "`pdtriage analyze` works here, and so does everything else that reads logs of a job "
             "that ran elsewhere.",
-            "本机可以使用 `pdtriage analyze`，以及其他读取日志的命令。",
+            "本机可以使用 `pdtriage analyze`，以及其他读取日志的子命令。",
         ),
     )

@@ -14,6 +14,7 @@ _OPENING = "（「『【《“‘"
 _UNITS = re.compile(
     rf"\s+|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}{_OPENING}]+[{_CLOSING}]*|[{_OPENING}]+"
 )
+_COMMAND = re.compile(r"(`[^`]+`\S{0,2})")
 _ELLIPSIS = "..."
 
 
@@ -35,11 +36,20 @@ def cut(text: str, width: int) -> str:
     return _head(text, max(0, width - len(_ELLIPSIS))) + _ELLIPSIS
 
 
+def cut_list(text: str, width: int) -> str:
+    """`text` if it fits, otherwise the first of what it lists: no number of it is cut in two."""
+    if columns(text) <= width:
+        return text
+    head = _head(text, max(0, width - len(f", {_ELLIPSIS}")))
+    whole = head if text.startswith(", ", len(head)) else head.rpartition(", ")[0]
+    return f"{whole}, {_ELLIPSIS}" if whole else cut(text, width)
+
+
 def wrap(text: str, width: int, most: int | None = None) -> list[str]:
     """`text` in lines of at most `width` columns, and at most `most` of them."""
     lines: list[str] = []
     line, width = "", max(1, width)  # what stands before it may leave no room
-    for unit in _UNITS.findall(text):
+    for unit in _units(text, width):
         if columns(line) + columns(unit.rstrip()) <= width:
             line += unit
             continue
@@ -74,3 +84,12 @@ def _columns_of(character: str) -> int:
     if combining(character):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
+
+
+def _units(text: str, width: int) -> list[str]:
+    """What is not broken: words, and commands, which people paste, where a line can hold them."""
+    units: list[str] = []
+    for part in _COMMAND.split(text):
+        whole = part.startswith("`") and columns(part) <= width
+        units += [part] if whole else _UNITS.findall(part)
+    return units

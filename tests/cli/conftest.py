@@ -41,7 +41,7 @@ def pdtriage(tmp_path: Path) -> Command:
             capture_output=True,
             cwd=where,
             env={**inherited, "LC_ALL": "C.UTF-8", **environment},
-            timeout=120,
+            timeout=400,
             check=False,
         )
         return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -23,7 +23,15 @@ _CHOOSE = (
     *("asyncio", "concurrent.futures", "ctypes", "logging", "multiprocessing", "os", "pathlib"),
     *("random", "select", "selectors", "shutil", "signal", "socket", "ssl", "subprocess"),
     *("tempfile", "threading", "time", "uuid", "zipfile"),
-    *("hyperscan", "junitparser", "msgspec", "regex", "rich.console", "typer.core", "zstandard"),
+    *(
+        "hyperscan",
+        "junitparser",
+        "msgspec",
+        "regex",
+        "rich.console",
+        "typer.core",
+        "backports.zstd",
+    ),
 )
 _THINNED = ("os", "select", "signal", "time")
 _MISSING = {

@@ -127,4 +127,4 @@ def test_the_failure_itself_is_not_told_again(pdtriage: Command) -> None:
     titles = [report.root_causes[0].title.en, *(moment.text.en for moment in report.timeline)]
     assert not any(title in text for text in told for title in titles)
     out = pdtriage("analyze", FIXTURES / "runs-success-then-failure").out
-    assert f"\n    {report.differences[-1].place}\n" in out
+    assert f"\n    {FIXTURES}/{report.differences[-1].place}\n" in out

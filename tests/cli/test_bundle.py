@@ -7,19 +7,20 @@ import json
 import os
 import shutil
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from pdtriage.analysis.bundle import Windows, excerpt_of, write_bundle
 from pdtriage.analysis.pipeline import analyze
+from pdtriage.support.zstd import zstd
 from tests.cli.conftest import FIXTURES, Command
 from tests.report.planted import planted
 
 
 def members(bundle: Path) -> dict[str, bytes]:
-    raw = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(bundle.read_bytes())).read()
+    raw = zstd().decompress(bundle.read_bytes())
     with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
         found = {}
         for member in archive:
@@ -59,10 +60,23 @@ def test_what_is_in_it(tmp_path: Path) -> None:
 def test_a_name_that_says_another_format_is_refused(
     pdtriage: Command, failed_job: Path, tmp_path: Path
 ) -> None:
-    answer = pdtriage("bundle", failed_job, "-o", "b.zip")
+    answer = pdtriage("bundle", failed_job, "-o", "b.rar")
     assert answer.code == 2
     assert ".tar.zst" in answer.err
-    assert not (tmp_path / "b.zip").exists()
+    assert not (tmp_path / "b.rar").exists()
+
+
+def test_a_zip_holds_the_same(tmp_path: Path) -> None:
+    logs = FIXTURES / "data-errno5-worker" / "log"
+    tarred, zipped = tmp_path / "b.tar.zst", tmp_path / "b.zip"
+    write_bundle([logs], tarred)
+    write_bundle([logs], zipped)
+    with zipfile.ZipFile(zipped) as archive:
+        assert archive.testzip() is None
+        found = {name: archive.read(name) for name in archive.namelist()}
+        assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
+    assert found == {f"pdtriage-bundle/{name}": text for name, text in members(tarred).items()}
+    assert analyze(zipped).root_causes[0].rank == 1
 
 
 def test_no_secret_is_in_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pdtriage.support.errors import DEBUG_VARIABLE
 from pdtriage.support.text_width import columns
 from tests.cli.conftest import Command
 
-HEAVY = ("typer", "rich", "regex", "hyperscan", "zstandard", "watchdog")
+HEAVY = ("typer", "rich", "regex", "hyperscan", "backports.zstd", "watchdog")
 
 
 def test_version(pdtriage: Command) -> None:
@@ -31,22 +31,65 @@ def test_version_imports_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("at", ["pdtriage.support", "pdtriage.support.errors"])
-def test_ctrl_c_during_imports_shows_no_traceback(at: str) -> None:
+def interrupted_at(module: str, before: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A start-up during which Ctrl-C comes when `module` is about to be imported."""
     code = (
         "import os, signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"signal.signal(signal.SIGINT, {before})\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name == {at!r}:\n"
+        f"        if name == {module!r}:\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "import pdtriage\n"
         "sys.meta_path.insert(0, Finder())\n"
         "from pdtriage.__main__ import main\n"
-        "main(['--version'])\n"
+        f"main({[*words]!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("at", "verb"),
+    [
+        ("pdtriage.support", "--version"),
+        ("pdtriage.support.errors", "--version"),
+        ("pdtriage.commands.analyze", "analyze"),
+        ("pdtriage.commands.doctor", "doctor"),
+        ("pdtriage.commands.run", "run"),
+        ("typer", "explain"),
+    ],
+)
+def test_ctrl_c_during_imports_shows_no_traceback(at: str, verb: str) -> None:
+    done = interrupted_at(at, "signal.default_int_handler", verb)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("at", ["pdtriage.support.errors", "typer"])
+def test_who_is_told_to_ignore_ctrl_c_does_so_from_the_first_moment(at: str) -> None:
+    """As a shell tells what it starts in the background."""
+    done = interrupted_at(at, "signal.SIG_IGN", "explain", "data.errno5")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_within_an_import_of_a_verb_at_work_is_not_lost(tmp_path: Path) -> None:
+    """Python drops what is raised in the callbacks of its import system."""
+    (tmp_path / "workerlog.0").write_text("step 1\n")
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "kill = 'import os, signal; os.kill(os.getpid(), signal.SIGINT); sum(range(9))'\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'pdtriage.analysis.pipeline':\n"
+        "            exec(compile(kill, '<frozen importlib._bootstrap>', 'exec'))\n"
+        "import pdtriage\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from pdtriage.__main__ import main\n"
+        f"sys.argv = ['pdtriage', 'analyze', {str(tmp_path)!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_an_import_leaves_ctrl_c_as_it_was() -> None:
@@ -62,23 +105,23 @@ def test_help_speaks_the_language_of_the_locale(pdtriage: Command) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--help",), "用法：pdtriage [选项] 命令 [参数]..."),
-        (("watch", "--help"), "\n参数：\n  FOLDER  作业的日志目录"),
+        (("--help",), "用法：pdtriage [选项] 子命令 [参数]..."),
+        (("watch", "--help"), "\n参数：\n  FOLDER  任务的日志目录"),
         (("bundle", "--help"), "[默认：8"),
         (("demo", "--help"), "显示本帮助。"),
         (("analyze", "--nope"), "错误：没有这个选项：--nope"),
         (("explain",), "用 'pdtriage explain -h' 查看帮助。\n\n错误：缺少参数 'ID'。"),
-        (("nope",), "错误：没有这个命令：'nope'。"),
+        (("nope",), "错误：没有这个子命令：'nope'。"),
         (("bundle", "--max-mb", "x"), "错误：'--max-mb' 的值无效：应为整数。"),
         (("analyze", "-f"), "错误：选项 '-f' 需要一个值。"),
         (("explain", "a", "b"), "错误：多余的参数：b"),
         (("analyze", "--color", "red"), "错误：'--color' 的值无效：'red' 不在可选值"),
-        (("analyz",), "错误：没有这个命令：'analyz'。 是不是 'analyze'？"),
+        (("analyz",), "错误：没有这个子命令：'analyz'。 是不是 'analyze'？"),
         (("analyze", "--quie"), "没有这个选项：--quie （是不是 --quiet？）"),
         (("analyze", "--quiet=1"), "错误：选项 '--quiet' 不带值。"),
         (("bundle", "--max-mb", "0"), "错误：'--max-mb' 的值无效：不能小于 1。"),
         (("watch", "--until-idle", "x"), "错误：'--until-idle' 的值无效：应为数字。"),
-        ((), "错误：缺少命令。"),
+        ((), "错误：缺少子命令。"),
         (("run", "--nope", "train.py"), "pdtriage run: 没有 --nope 这个参数。"),
         (("doctor", "--format", "x"), "pdtriage doctor: --format 不能是 'x'。"),
     ],

@@ -156,6 +156,15 @@ def lonely() -> Iterator[str]:
 
 
 @pytest.mark.root
+def test_a_host_that_is_down_is_silent_also_where_the_kernel_gives_up_first(lonely: str) -> None:
+    """Nobody has that address: after some seconds the kernel says that there is no such host."""
+    code = "from pdtriage.doctor.ports import reach; print(reach('10.77.32.2', 6170, 50))"
+    words = ["ip", "netns", "exec", lonely, sys.executable, "-c", code]
+    told = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
+    assert told.stdout == "silent\n"
+
+
+@pytest.mark.root
 @pytest.mark.parametrize(
     ("peer", "word"), [("10.77.32.2", "does not answer"), ("10.77.33.2", "no way to")]
 )

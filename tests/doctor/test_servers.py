@@ -58,9 +58,9 @@ def test_ports_that_count_on(machine: Machine, listener: int) -> None:
 @pytest.mark.root
 @pytest.mark.parametrize("same", [True, False])
 def test_doctors_of_two_nodes_compare_their_lists(nodes: Nodes, same: bool) -> None:
-    first = ",".join(f"{address}:36170" for address in ADDRESSES)
-    second = first if same else ",".join(f"{address}:36175" for address in ADDRESSES)
-    workers = ",".join(f"{address}:36171" for address in ADDRESSES)
+    first = ",".join(f"{address}:26170" for address in ADDRESSES)
+    second = first if same else ",".join(f"{address}:26175" for address in ADDRESSES)
+    workers = ",".join(f"{address}:26171" for address in ADDRESSES)
     doctors = [
         nodes.start(i, f"--servers={servers}", f"--workers={workers}", module="pdtriage doctor")
         for i, servers in enumerate((first, second))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pdtriage.support.private_files import make_own_folder, open_through_own_links, private_opener
+from pdtriage.support.private_files import (
+    make_own_folder,
+    open_through_own_links,
+    private_opener,
+    unlinked_opener,
+)
 
 
 @pytest.fixture
@@ -16,16 +22,23 @@ def mine(tmp_path: Path) -> Path:
     return tmp_path / "mine"
 
 
+@pytest.mark.parametrize(("opener", "rights"), [(private_opener, 0), (unlinked_opener, 0o044)])
 @pytest.mark.parametrize("mode", ["w", "a"])
-def test_a_symbolic_link_makes_way_for_a_file(mine: Path, mode: str) -> None:
+def test_a_symbolic_link_makes_way_for_a_file(
+    mine: Path, mode: str, opener: Callable[[str, int], int], rights: int
+) -> None:
     place = mine.with_name("endpoints.log")
     place.symlink_to("mine")
-    with open(place, mode, opener=private_opener) as stream:
-        stream.write("10.0.0.1:6070")
+    umask = os.umask(0o022)
+    try:
+        with open(place, mode, opener=opener) as stream:
+            stream.write("10.0.0.1:6070")
+    finally:
+        os.umask(umask)
     assert mine.read_text() == "precious"
     assert not place.is_symlink()
     assert place.read_text() == "10.0.0.1:6070"
-    assert place.stat().st_mode & 0o777 == 0o600
+    assert place.stat().st_mode & 0o777 == 0o600 | rights
 
 
 def test_a_second_name_of_a_file_is_not_emptied(mine: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdtriage.support.text_width import columns, cut, pad, wrap
+from pdtriage.support.text_width import columns, cut, cut_list, pad, wrap
 
 
 def test_a_chinese_character_takes_two_columns() -> None:
@@ -18,6 +18,13 @@ def test_cut_shows_that_it_cut() -> None:
     assert cut("abcdef", 6) == "abcdef"
     assert cut("abcdefg", 6) == "abc..."
     assert columns(cut("失败失败失败", 9)) <= 9
+
+
+def test_a_list_is_cut_between_what_it_lists() -> None:
+    assert cut_list("ranks 0, 3, 12", 14) == "ranks 0, 3, 12"
+    assert cut_list("ranks 0, 3, 12, 24", 14) == "ranks 0, ..."
+    assert cut_list("ranks 0, 3, 12, 24", 15) == "ranks 0, 3, ..."
+    assert cut_list("nothing listed here", 10) == "nothing..."
 
 
 def test_words_stay_whole_and_long_ones_are_broken() -> None:

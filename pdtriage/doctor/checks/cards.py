@@ -178,7 +178,7 @@ def device_processes(context: Context) -> Finding:
         return skipped("device-processes", "no cards", "没有加速卡")
     cards = [label for share in shares for label in share.physical]
     if not cards:
-        return skipped("device-processes", "the job uses no cards", "作业不使用加速卡")
+        return skipped("device-processes", "the job uses no cards", "任务不使用加速卡")
     return held_cards(context, [f"{found.kind}:{card}" for card in cards])
 
 
@@ -194,7 +194,7 @@ def held_cards(context: Context, cards: Sequence[str], besides: Collection[int] 
             Text(
                 f"If they are left over from an earlier job, look at them (ps -fp {every}) and end "
                 "them.",
-                f"若是之前作业的残留进程，请确认（ps -fp {every}）后结束它们。",
+                f"若是之前任务的残留进程，请确认（ps -fp {every}）后结束它们。",
             ),
         )
     if hidden:

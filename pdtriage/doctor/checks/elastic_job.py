@@ -25,7 +25,7 @@ def etcd(context: Context) -> Finding:
     if given is None:
         return failed(
             name,
-            Text("no etcd is named: the job cannot re-form", "没有指定 etcd：作业无法弹性伸缩"),
+            Text("no etcd is named: the job cannot re-form", "没有指定 etcd：任务无法弹性伸缩"),
             Text(
                 "Write --master etcd://host:2379 (or --elastic_server host:2379).",
                 "请写 --master etcd://host:2379（或 --elastic_server host:2379）。",
@@ -83,21 +83,21 @@ def job_id(context: Context) -> Finding:
             name,
             Text(
                 "the job has no id of its own: jobs would mix in etcd",
-                "作业没有自己的 id：不同作业会在 etcd 中相互混淆",
+                "任务没有自己的 id：不同任务会在 etcd 中相互混淆",
             ),
             Text("Give it one: --job_id my-job-1.", "请设置，例如 --job_id my-job-1。"),
         )
-    known = _registered(context, job)
+    known = _key_count(context, job)
     if known:
         return warning(
             name,
             Text(
                 f"{known} key(s) of a job {job} are already in etcd",
-                f"etcd 中已有作业 {job} 的 {known} 个键",
+                f"etcd 中已有任务 {job} 的 {known} 个键",
             ),
             Text(
                 "Fine if they are of other nodes of this job; if not, choose another --job_id.",
-                "若属于本作业的其他节点则正常；否则请换一个 --job_id。",
+                "若属于本任务的其他节点则正常；否则请换一个 --job_id。",
             ),
         )
     return ok(name, f"{job}", f"{job}")
@@ -171,10 +171,10 @@ def _wants_elastic(context: Context) -> bool:
 
 
 def _not_elastic(name: str) -> Finding:
-    return skipped(name, "not an elastic job", "不是弹性作业")
+    return skipped(name, "not an elastic job", "不是弹性任务")
 
 
-def _registered(context: Context, job: str) -> int:
+def _key_count(context: Context, job: str) -> int:
     """Keys under the job's name, in our own place and in those of Paddle's launchers."""
     try:
         host, port = etcd_address(context.flags)

@@ -53,7 +53,7 @@ def log_dir_in_use(context: Context) -> Finding:
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
-        return ok(name, "no run writes into it", "没有运行中的作业写入")
+        return ok(name, "no run writes into it", "没有运行中的任务写入")
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
@@ -64,7 +64,7 @@ def log_dir_in_use(context: Context) -> Finding:
             name,
             Text(
                 f"{folder} is in use by a run that is still alive (pid {holder})",
-                f"{folder} 正被一个仍在运行的作业使用（pid {holder}）",
+                f"{folder} 正被一个仍在运行的任务使用（pid {holder}）",
             ),
             Text(
                 "Wait for it, end it, or choose another folder with --log_dir.",
@@ -73,7 +73,7 @@ def log_dir_in_use(context: Context) -> Finding:
         )
     finally:
         os.close(descriptor)
-    return ok(name, "no run writes into it", "没有运行中的作业写入")
+    return ok(name, "no run writes into it", "没有运行中的任务写入")
 
 
 def disk(context: Context) -> Finding:
@@ -106,7 +106,7 @@ def old_runs(context: Context) -> Finding:
         logs = []
     if not logs:
         return ok("old-runs", f"{folder} holds no logs", f"{folder} 中没有旧日志")
-    runs = _recorded(folder)
+    runs = _record_count(folder)
     plural = "" if runs == 1 else "s"
     many = (f", {runs} run{plural} on record", f"，有 {runs} 次运行的记录") if runs else ("", "")
     files = "1 file" if len(logs) == 1 else f"{len(logs)} files"
@@ -146,7 +146,7 @@ def _nearest(folder: str) -> str:
     return place
 
 
-def _recorded(folder: str) -> int:
+def _record_count(folder: str) -> int:
     try:
         return sum(1 for name in os.listdir(os.path.join(folder, FOLDER)) if record_number(name))
     except OSError:

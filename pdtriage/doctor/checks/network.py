@@ -74,7 +74,7 @@ def own_address(context: Context) -> Finding:
             Text(
                 "Fine for several pods on this machine; for several machines write addresses by "
                 "which the others reach them.",
-                "仅适用于本机多个节点；多机作业请写其他机器能访问到的地址。",
+                "仅适用于本机多个节点；多机任务请写其他机器能访问到的地址。",
             ),
         )
     return ok(
@@ -124,7 +124,7 @@ def port_range(context: Context) -> Finding:
     if not wanted or len(told) != 2:
         return skipped(name, "no fixed ports", "没有固定端口")
     low, high = int(told[0]), int(told[1])
-    reserved = _reserved(context.read("/proc/sys/net/ipv4/ip_local_reserved_ports") or "")
+    reserved = _reserved_ports(context.read("/proc/sys/net/ipv4/ip_local_reserved_ports") or "")
     risky = [port for port in wanted if low <= port <= high and port not in reserved]
     if not risky:
         return ok(
@@ -169,7 +169,7 @@ def master(context: Context) -> Finding:
             "master",
             Text(
                 f"something that is not the rendezvous of a Paddle job listens at {given}",
-                f"{given} 上运行的不是 Paddle 作业的汇合服务",
+                f"{given} 上运行的不是 Paddle 任务的汇合服务",
             ),
             Text("Choose another port on all nodes.", "请在所有节点上换一个端口。"),
         )
@@ -252,7 +252,7 @@ def _ranges(ports: list[int]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def _reserved(text: str) -> set[int]:
+def _reserved_ports(text: str) -> set[int]:
     found: set[int] = set()
     for part in text.strip().split(","):
         low, dash, high = part.partition("-")
