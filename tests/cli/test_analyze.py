@@ -106,7 +106,8 @@ def test_a_log_that_cannot_be_read_is_no_run_without_a_failure(
 
 def test_columns_is_heeded_in_a_pipe(pdtriage: Command, failed_job: Path) -> None:
     usual, wide = (
-        pdtriage("analyze", failed_job, COLUMNS=columns).out.splitlines() for columns in ("", "120")
+        pdtriage("analyze", "log", where=failed_job, COLUMNS=columns).out.splitlines()
+        for columns in ("", "120")
     )
     assert max(map(len, usual)) <= 80 < max(map(len, wide)) <= 120
 
