@@ -18,7 +18,7 @@ from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.supervise.events import PeerSilent
 from pdtriage.launch.supervise.processes import HELPERS
 from pdtriage.live.log_follower import ProcessStatus
-from pdtriage.model.stacks import StacksReason, Standstill
+from pdtriage.model.stacks import ProcessStack, StacksReason, Standstill
 from pdtriage.record.schema import named_node
 from pdtriage.support.language import Text
 
@@ -158,6 +158,41 @@ def alarm_text(found: Standstill, furthest_behind: str, silent: Sequence[PeerSil
     for note in found.notes[:1]:
         head = Text(f"{head.en} ({note.en})", f"{head.zh}（{note.zh}）")
     return head
+
+
+class StacksOfNodes:
+    """Stacks of this node and of the others, whichever come first; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._own: Standstill | None = None
+        self._theirs: dict[int, tuple[ProcessStack, ...]] = {}
+        self._said: Text | None = None
+        self._lock = threading.Lock()
+
+    def take_own(self, found: Standstill) -> Text | None:
+        """What the stacks of all nodes say now, where it is new and names somebody."""
+        with self._lock:
+            self._own = None if found.moved_on else found
+            return self._compare()
+
+    def take_peer(self, node: int, host: str, stacks: Sequence[ProcessStack]) -> Text | None:
+        """The same when another node told where its ranks stand; no stacks where they move."""
+        with self._lock:
+            self._theirs[node] = tuple(stack._replace(host=host) for stack in stacks)
+            return self._compare()
+
+    def _compare(self) -> Text | None:
+        theirs = tuple(stack for stacks in self._theirs.values() for stack in stacks)
+        if self._own is None or not self._own.stacks or not theirs:
+            return None
+        together = self._own._replace(stacks=(*self._own.stacks, *theirs))
+        if not fold_of(together).odd:
+            return None
+        said = alarm_text(together, "")
+        if said == self._said:
+            return None
+        self._said = said
+        return said
 
 
 def furthest_behind(processes: Sequence[ProcessStatus]) -> str:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pdtriage.hang.rhythm import RankSample
     from pdtriage.hang.take import StackTarget
     from pdtriage.live.card_watch import CardWatch
-    from pdtriage.live.hang import HangMonitor
+    from pdtriage.live.hang import HangMonitor, StacksOfNodes
     from pdtriage.live.rank_table import RankTable
     from pdtriage.live.view import View
     from pdtriage.model import CardEvent, Standstill
@@ -85,6 +85,7 @@ class LiveObserver:
         self._note_silence: Callable[[Text], None] | None = None
         self._supervised: Supervised | None = None
         self._hang: HangMonitor | None = None
+        self._stacks: StacksOfNodes | None = None
         self._cards: CardWatch | None = None
         self._alive: set[int] = set()
         self._silent: dict[int, PeerSilent] = {}
@@ -209,19 +210,6 @@ class LiveObserver:
         self._ended.clear()
         self._dead = 0
 
-    def _compare_stacks(self, spoke: PeerSpoke) -> None:
-        """Another node told where its ranks stand: perhaps together it says whom all wait for."""
-        from pdtriage.hang.places import fold_of
-        from pdtriage.live.hang import alarm_text
-
-        still = self._hang.standstill if self._hang is not None else None
-        if still is None or not spoke.facts.stacks:
-            return
-        theirs = (stack._replace(host=spoke.host) for stack in spoke.facts.stacks)
-        together = still._replace(stacks=(*still.stacks, *theirs))
-        if fold_of(together).odd:
-            self._alert(alarm_text(together, ""), failure=False)
-
     def _peer_changed(self, event: PeerSilent | PeerDiffers | PeerBack) -> None:
         if isinstance(event, PeerBack):
             self._silent.pop(event.node, None)
@@ -231,7 +219,10 @@ class LiveObserver:
             self._silent[event.node] = event
 
     def _peer_spoke(self, spoke: PeerSpoke) -> None:
-        self._compare_stacks(spoke)
+        if self._stacks is not None:
+            said = self._stacks.take_peer(spoke.node, spoke.host, spoke.facts.stacks)
+            if said is not None:
+                self._alert(said, failure=False)
         if spoke.facts.failed or spoke.facts.ranks:
             peer = PeerRecord(spoke.node, "facts", 0.0, facts=spoke.facts, hearsay=spoke.hearsay)
             self.reader.add_peer(peer)
@@ -253,9 +244,10 @@ class LiveObserver:
 
     def _watch_for_hangs(self, supervised: Supervised) -> None:
         from pdtriage.hang.rhythm import parse_limits
-        from pdtriage.live.hang import HangMonitor
+        from pdtriage.live.hang import HangMonitor, StacksOfNodes
 
         self._supervised = supervised
+        self._stacks = StacksOfNodes()
         self._watch_cards()
         self._hang = HangMonitor(
             parse_limits(self._flags.hang_after),
@@ -387,6 +379,9 @@ class LiveObserver:
             self._console.notice(Noted(text, "WARNING"))
             if self._note_silence is not None and found.reason == "hang":
                 self._note_silence(_at_this_moment(text))
+        together = self._stacks.take_own(found) if self._stacks is not None else None
+        if together is not None:
+            self._alert(together, failure=False)
         stopping = found.reason == "hang" and self._flags.on_hang == "stop"
         if stopping or found.reason == "timeout":
             self._end_hang_watch()

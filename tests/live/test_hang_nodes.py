@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from pdtriage.analysis import pipeline
+from pdtriage.live.hang import StacksOfNodes
+from pdtriage.model.logs import Frame
+from pdtriage.model.stacks import ProcessStack, Standstill
 
 from ..ports import free_port
 from .conftest import Desk
@@ -32,3 +37,24 @@ def test_every_node_names_the_culprit_of_another(desk: Desk) -> None:
         assert report.root_causes[0].ranks == (1,)
         assert report.standstill is not None
         assert {stack.rank for stack in report.standstill.stacks} == {0, 1, 2, 3}
+
+
+def stack(rank: int, function: str, line: int) -> ProcessStack:
+    return ProcessStack(40 + rank, rank=rank, frames=(Frame("train.py", line, function),))
+
+
+@pytest.mark.parametrize("peer_first", [True, False])
+def test_stacks_are_compared_whichever_node_takes_its_own_first(peer_first: bool) -> None:
+    theirs = (stack(0, "wait", 9), stack(1, "read_sample", 5))
+    own = Standstill(1.0, "hang", 4.0, 4.0, (stack(2, "wait", 9), stack(3, "wait", 9)))
+    nodes = StacksOfNodes()
+    if peer_first:
+        assert nodes.take_peer(0, "10.0.0.1", theirs) is None
+        said = nodes.take_own(own)
+    else:
+        assert nodes.take_own(own) is None
+        said = nodes.take_peer(0, "10.0.0.1", theirs)
+    assert said is not None
+    assert "rank 1 in `read_sample` (train.py:5)" in said.en
+    assert nodes.take_peer(0, "10.0.0.1", theirs) is None, "said twice"
+    assert nodes.take_own(own._replace(moved_on=True, stacks=())) is None
