@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pdtriage.model import Baseline, Cause, Difference, Evidence, Rank, RunFacts, Text, VerdictWord
-from pdtriage.scan.lines import clean, visible_part
+from pdtriage.scan.lines import readable_line, visible_part
 from pdtriage.sources import Source
 from pdtriage.sources.head_tail import OutOfReachError, Stretch, Stretches, stretches_of
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -92,7 +92,7 @@ def unproven(good: GoodRun) -> Text:
     )
 
 
-def no_success(path: str) -> Text:
+def baseline_without_success(path: str) -> Text:
     return Text(
         f"--baseline {path}: no run there succeeded; give a run that did",
         f"--baseline {path}：那里没有成功的运行；请指定一次成功的运行",
@@ -202,7 +202,7 @@ def _number_lines(
     for stretch in read.parts:
         number = _first_number(stretch, begin, known, stretch is read.parts[-1])
         for raw in stretch.content.split(b"\n"):
-            text = clean(visible_part(raw))
+            text = readable_line(visible_part(raw))
             if text.strip():
                 yield Written(text, file, number)
             number = None if number is None else number + 1

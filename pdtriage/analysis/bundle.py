@@ -29,7 +29,7 @@ from pdtriage.model import KINDS, CardSample, EnvBlock, Language, LogFile, Repor
 from pdtriage.report import Options, reporter_named
 from pdtriage.report.words import VERDICTS
 from pdtriage.scan.launcher_output import MOST_BYTES, side_facts
-from pdtriage.scan.lines import clean, shorten
+from pdtriage.scan.lines import readable_line, shorten
 from pdtriage.sources import Source
 from pdtriage.sources.chained import pieces_of
 from pdtriage.support.errors import assert_never
@@ -311,7 +311,7 @@ def excerpt_of(pieces: Iterable[bytes], windows: Windows) -> Excerpt:
     tail: deque[tuple[int, str]] = deque(maxlen=windows.tail)
     number = 0
     for number, raw in enumerate(_lines(pieces), 1):
-        line = (number, shorten(clean(raw)))
+        line = (number, shorten(readable_line(raw)))
         if windows.wants(number):
             kept.append(line)
         else:

@@ -122,9 +122,9 @@ class Job:
         return with_moments(moments, card_moments(facts))
 
     def _explanation(self, facts: RunFacts) -> VerdictExplanation:
-        from pdtriage.verdict.explanation import explain  # few ask for it
+        from pdtriage.verdict.explanation import explain_verdict  # few ask for it
 
-        return explain(facts, self.knowledge)
+        return explain_verdict(facts, self.knowledge)
 
     @cached_property
     def sources(self) -> dict[str, Source]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pdtriage.model import Cause, Difference, Evidence, RankRow, Report, VerdictExplanation
-from pdtriage.sources.display_path import join, printable
+from pdtriage.sources.display_path import join_display, printable
 
 
 def with_paths_from_here(report: Report, asked: Sequence[str | Path]) -> Report:
@@ -51,7 +51,7 @@ class _Names:
     def _name(self, file: str) -> str:
         first = file.split("/", 1)[0]
         is_there = os.path.lexists(os.path.join(self._folder, first))
-        return join(self._shown, file) if first and is_there else file
+        return join_display(self._shown, file) if first and is_there else file
 
     def evidence(self, line: Evidence) -> Evidence:
         return line._replace(file=self.name(line.file))

@@ -128,13 +128,13 @@ def _good_run(
 ) -> GoodRun:
     if isinstance(baseline, int):
         return job.good_run(baseline)
-    from pdtriage.analysis.baseline import last_success, no_success
+    from pdtriage.analysis.baseline import baseline_without_success, last_success
 
     other = job_at([baseline], parsers, None, mapper=mapper)
     shown = public_url(str(baseline))
     good = last_success(other.runs, other.judgements, shown, other.sources)
     if good is None:
-        raise NothingToAnalyse(no_success(shown))
+        raise NothingToAnalyse(baseline_without_success(shown))
     return good
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pdtriage.collect.kubectl import Kubectl, KubectlError, not_collected
-from pdtriage.collect.paddle_job import PodSelection, deletion_warnings, events_of
+from pdtriage.collect.paddle_job import PodSelection, deletion_warnings, job_events
 from pdtriage.scan.kubernetes import MANIFEST as SCHEMA
 from pdtriage.scan.kubernetes import as_text
 from pdtriage.scan.kubernetes.documents import (
-    items,
-    mapping,
-    number,
+    items_at,
+    number_at,
+    object_at,
     reduce_document,
-    text,
+    text_at,
     withheld_variables,
 )
 from pdtriage.scan.kubernetes.pods import pod_of
@@ -102,7 +102,7 @@ def gather(
     _add_events(selection, kubectl, made)
     wanted: list[ContainerLog] = []
     for pod in selection.pods:
-        home = folder / PODS / safe_name(text(pod, "metadata", "name"))
+        home = folder / PODS / safe_name(text_at(pod, "metadata", "name"))
         home.mkdir(parents=True, exist_ok=True)
         _write(home / POD, reduce_document({"apiVersion": "v1", "kind": "Pod", **pod}))
         made.withheld += withheld_variables({"kind": "Pod", **pod})
@@ -169,9 +169,9 @@ def safe_name(name: str) -> str:
 
 
 def _add_events(selection: PodSelection, kubectl: Kubectl, made: Collection) -> None:
-    names = {text(pod, "metadata", "name") for pod in selection.pods}
+    names = {text_at(pod, "metadata", "name") for pod in selection.pods}
     try:
-        events = events_of(kubectl, selection.name, names)
+        events = job_events(kubectl, selection.name, names)
     except KubectlError as error:
         made.miss({"what": "events"}, not_collected("events", error))
         return
@@ -180,16 +180,16 @@ def _add_events(selection: PodSelection, kubectl: Kubectl, made: Collection) -> 
 
 def _logs_of(pod: Document, made: Collection) -> Iterator[ContainerLog]:
     """The logs a pod may have; a container that never started has none."""
-    name = text(pod, "metadata", "name")
+    name = text_at(pod, "metadata", "name")
     if not is_kubernetes_name(name):
         odd = KubectlError("other", "no pod can have such a name")
         made.miss({"pod": name, "what": "log"}, not_collected(name, odd, log=True))
         return
     for group in ("initContainerStatuses", "containerStatuses"):
-        for status in items(pod, "status", group):
-            container = text(status, "name")
-            now, before = mapping(status, "state"), mapping(status, "lastState", "terminated")
-            alive = bool(mapping(now, "running") or mapping(now, "terminated"))
+        for status in items_at(pod, "status", group):
+            container = text_at(status, "name")
+            now, before = object_at(status, "state"), object_at(status, "lastState", "terminated")
+            alive = bool(object_at(now, "running") or object_at(now, "terminated"))
             if group == "initContainerStatuses" and not _may_explain(status):
                 continue
             if not (alive or before) or not is_kubernetes_name(container):
@@ -203,7 +203,7 @@ def _logs_of(pod: Document, made: Collection) -> Iterator[ContainerLog]:
 
 def _may_explain(status: Document) -> bool:
     """An init container that ended well has nothing to tell."""
-    return number(status, "state", "terminated", "exitCode") != 0
+    return number_at(status, "state", "terminated", "exitCode") != 0
 
 
 def _fetch_all(

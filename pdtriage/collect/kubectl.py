@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
-from pdtriage.scan.lines import clean
+from pdtriage.scan.lines import readable_line
 from pdtriage.support.language import Text
 
 Trouble = Literal[
@@ -163,7 +163,7 @@ def not_collected(what: str, error: KubectlError, log: bool = False) -> Text:
 
 def _last_complaint(raw: bytes) -> str:
     """The last telling line: warnings and hints come before it."""
-    lines = [line for part in raw.splitlines() if (line := " ".join(clean(part).split()))]
+    lines = [line for part in raw.splitlines() if (line := " ".join(readable_line(part).split()))]
     telling = [line for line in lines if _TELLING.search(line)] or lines
     said = telling[-1] if telling else ""
     return said if len(said) <= COMPLAINT else said[: COMPLAINT - 1] + "…"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pdtriage.collect.kubectl import HOPELESS, Kubectl, KubectlError
-from pdtriage.scan.kubernetes.documents import items, mapping, text
+from pdtriage.scan.kubernetes.documents import items_at, object_at, text_at
 from pdtriage.scan.kubernetes.pods import phase_of
 from pdtriage.support.language import Text
 
@@ -50,19 +50,19 @@ def select(kubectl: Kubectl, job: str, selector: str | None) -> PodSelection:
             break
     for label in labels or [label.format(job=job) for label in OPERATORS.values()]:
         listed = kubectl.get("pods", f"--selector={label}")
-        meant = list(items(listed, "items"))
+        meant = list(items_at(listed, "items"))
         found.pods.extend(meant if selector else _own(meant, job, found.job))
-    found.pods.sort(key=lambda pod: text(pod, "metadata", "name"))
+    found.pods.sort(key=lambda pod: text_at(pod, "metadata", "name"))
     return found
 
 
-def events_of(kubectl: Kubectl, job: str, names: set[str]) -> dict[str, object]:
+def job_events(kubectl: Kubectl, job: str, names: set[str]) -> dict[str, object]:
     """The events about these pods, the job, and pods of it that are gone."""
     listed = kubectl.get("events")
     own = [
         event
-        for event in items(listed, "items")
-        if (about := text(event, "involvedObject", "name")) in names
+        for event in items_at(listed, "items")
+        if (about := text_at(event, "involvedObject", "name")) in names
         or about == job
         or _name_of_pod(job).fullmatch(about)
     ]
@@ -104,13 +104,15 @@ def deletion_warnings(job: Document) -> list[Text]:
 
 def _own(pods: list[Document], job: str, document: Document | None) -> Iterator[Document]:
     """Those the job owns; where nobody says who owns them, those that are called like it."""
-    uid = text(document, "metadata", "uid") if document else ""
+    uid = text_at(document, "metadata", "uid") if document else ""
     for pod in pods:
-        owners = list(items(pod, "metadata", "ownerReferences"))
-        mine = [o for o in owners if text(o, "kind") == "PaddleJob" and text(o, "name") == job]
-        if uid and mine and text(mine[0], "uid") not in ("", uid):
+        owners = list(items_at(pod, "metadata", "ownerReferences"))
+        mine = [
+            o for o in owners if text_at(o, "kind") == "PaddleJob" and text_at(o, "name") == job
+        ]
+        if uid and mine and text_at(mine[0], "uid") not in ("", uid):
             continue  # of an earlier job with the same name
-        if mine or (not owners and _name_of_pod(job).fullmatch(text(pod, "metadata", "name"))):
+        if mine or (not owners and _name_of_pod(job).fullmatch(text_at(pod, "metadata", "name"))):
             yield pod
 
 
@@ -121,11 +123,11 @@ def _name_of_pod(job: str) -> re.Pattern[str]:
 def _policy(job: Document) -> tuple[str, bool, bool]:
     """As it is written, whether pods of a failed job go, whether those of a completed one go."""
     if _is_kubeflow(job):
-        policy = text(mapping(job, "spec", "runPolicy"), "cleanPodPolicy")
+        policy = text_at(object_at(job, "spec", "runPolicy"), "cleanPodPolicy")
         return policy, policy == "All", policy == "All"
-    policy = text(job, "spec", "cleanPodPolicy")
+    policy = text_at(job, "spec", "cleanPodPolicy")
     return policy, policy in ("Always", "OnFailure"), policy in ("", "Always", "OnCompletion")
 
 
 def _is_kubeflow(job: Document) -> bool:
-    return text(job, "apiVersion").startswith("kubeflow.org/")
+    return text_at(job, "apiVersion").startswith("kubeflow.org/")

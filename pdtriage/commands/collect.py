@@ -294,14 +294,14 @@ def _no_pods(job: str, selection: PodSelection) -> UserError:
 
 
 def _about(job: str, selection: PodSelection, context: str | None) -> dict[str, object]:
-    from pdtriage.scan.kubernetes.documents import text
+    from pdtriage.scan.kubernetes.documents import text_at
 
     return {
         "tool": {"name": "pdtriage", "version": __version__},
         "collected": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "job": job,
-        "kind": text(selection.job, "apiVersion") or None,
-        "namespace": text(selection.pods[0], "metadata", "namespace") or None,
+        "kind": text_at(selection.job, "apiVersion") or None,
+        "namespace": text_at(selection.pods[0], "metadata", "namespace") or None,
         "context": context,
     }
 

@@ -47,7 +47,7 @@ def explain(name: Name, lang: LanguageOption = None, parsers: Parsers = None) ->
     from pdtriage.knowledge import retry
 
     knowledge = knowledge_with(parsers)
-    found = known.explain(name, knowledge)
+    found = known.meaning_of(name, knowledge)
     if found is None:
         alike = known.similar(name, knowledge)
         hint = Text(

@@ -13,7 +13,7 @@ from typing import Annotated
 from pdtriage.commands.verbs import LanguageOption, answer_language
 from pdtriage.hang.job_processes import ranks_of_folder, ranks_of_job, ranks_of_process
 from pdtriage.hang.places import StackFold, call_site_of, fold_of, helpers_in_the_way
-from pdtriage.hang.stack_words import frame_line, name_of, summary_of, where_text
+from pdtriage.hang.stack_words import frame_line, stack_owner, summary_of, where_text
 from pdtriage.hang.take import StackTarget, take_stacks
 from pdtriage.masking.secrets import masked_text
 from pdtriage.model.stacks import ProcessStack, Standstill
@@ -164,7 +164,7 @@ def _lines(
 def _stack_lines(stack: ProcessStack, language: Language) -> list[str]:
     child = Text(", child process", "，子进程").in_(language) if stack.helper else ""
     cpu = f", CPU {stack.cpu_seconds:.0f} s" if stack.cpu_seconds is not None else ""
-    head = f"{name_of(stack)} (pid {stack.pid}{child}{cpu})"
+    head = f"{stack_owner(stack)} (pid {stack.pid}{child}{cpu})"
     where = where_text(call_site_of(stack), stack).in_(language)
     frames = [f"    {name}" for name in stack.native]
     frames += [f"    {frame_line(f.file, f.line, f.function)}" for f in stack.frames]

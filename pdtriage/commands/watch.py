@@ -171,7 +171,7 @@ def watch(
             Text(f"{folder}: no log came", f"{folder}：没有出现日志"), exit_code=exit_codes.NOTHING
         )
     (result,) = aftermath.keep([result], [folder])
-    publish.show(result, sys.stderr, folder)
+    publish.show_report(result, sys.stderr, folder)
     if files:
         try:
             publish.write_to(result, Path(files))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of
+from pdtriage.launch.options.unsupported import PS_MODES, is_given, run_mode_of
 from pdtriage.launch.plan.addresses import address_towards, is_loopback, own_address
 from pdtriage.launch.plan.cluster import how_to_meet, is_cloud, node_count, own_rank
 from pdtriage.launch.plan.devices import (
@@ -106,7 +106,7 @@ class Context:
 
     @cached_property
     def mode(self) -> str:
-        return mode_of(self.flags)
+        return run_mode_of(self.flags)
 
     @cached_property
     def interpreter(self) -> Interpreter | UserError:

@@ -22,7 +22,7 @@ _WORDS: dict[Status, Text] = {
 _COLOURS: dict[Status, str] = {"ok": "32", "warning": "33", "failed": "31", "skipped": "2"}
 
 
-def as_json(findings: Sequence[Finding], language: Language) -> dict[str, object]:
+def findings_json(findings: Sequence[Finding], language: Language) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "tool": {"name": "pdtriage", "version": pdtriage.__version__},
@@ -42,7 +42,7 @@ def as_json(findings: Sequence[Finding], language: Language) -> dict[str, object
 
 
 def write_json(findings: Sequence[Finding], language: Language, stream: TextIO) -> None:
-    told = json.dumps(as_json(findings, language), ensure_ascii=False, indent=2)
+    told = json.dumps(findings_json(findings, language), ensure_ascii=False, indent=2)
     stream.write(inert_json(told) + "\n")
 
 

@@ -83,7 +83,7 @@ def descendants_of(pid: int, children: dict[int, list[int]]) -> list[int]:
     return below
 
 
-def children_of(pid: int) -> list[int]:
+def main_thread_children(pid: int) -> list[int]:
     """Those its main thread has started; none where the kernel does not list them."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
@@ -242,7 +242,7 @@ class VitalsWatch:
             if vitals is None or vitals.state in "ZX":
                 continue
             self._used[pid] = vitals.cpu_seconds
-            helpers = [self._share(child, before, passed) for child in children_of(pid)]
+            helpers = [self._share(child, before, passed) for child in main_thread_children(pid)]
             known = [share for share in helpers if share is not None]
             own = _share(vitals.cpu_seconds, before.get(pid), passed)
             found[pid] = RankVitals(vitals.state, vitals.memory, own, sum(known) if known else None)

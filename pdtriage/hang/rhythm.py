@@ -174,7 +174,7 @@ class JobRhythm:
             self._order.remove(self._pauses.pop(0))
 
 
-def behind(samples: Mapping[int, RankSample]) -> Sequence[int]:
+def pids_furthest_behind(samples: Mapping[int, RankSample]) -> Sequence[int]:
     """Pids of those with the lowest position, where positions differ."""
     known = {pid: sample.position for pid, sample in samples.items() if sample.position}
     if len(set(known.values())) < 2:

@@ -46,7 +46,7 @@ def stacks_title(taken: Standstill) -> Text:
 def odd_one(stack: ProcessStack, taken: Standstill) -> Text:
     """Where the odd one out stands, for how long, and which of its helpers it waits for."""
     where = _at(call_site_of(stack), stack)
-    text = Text(f"{name_of(stack)} {where.en}", f"{name_of(stack)} {where.zh}")
+    text = Text(f"{stack_owner(stack)} {where.en}", f"{stack_owner(stack)} {where.zh}")
     for helper in helpers_in_the_way(stack, taken.stacks)[:1]:
         at = _at(call_site_of(helper), helper)
         text = Text(
@@ -59,7 +59,7 @@ def odd_one(stack: ProcessStack, taken: Standstill) -> Text:
     return Text(f"{text.en} for {seconds:.0f} s", f"{text.zh}，已 {seconds:.0f} 秒")
 
 
-def name_of(stack: ProcessStack) -> str:
+def stack_owner(stack: ProcessStack) -> str:
     return f"pid {stack.pid}" if stack.rank is None else process_name(stack.role, stack.rank)
 
 

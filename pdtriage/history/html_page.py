@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pdtriage.history.entry import RunEntry
 from pdtriage.history.groups import FailureGroup, Ranking, Wear, changes_since
 from pdtriage.history.phrases import counted, day_of, span_of, steps_words, times, verdict_word
-from pdtriage.report.formats.html.build import Html, hash_of, join, tag
+from pdtriage.report.formats.html.build import Html, hash_of, join_html, tag
 from pdtriage.support.language import Language, Text
 
 MOST_GROUPS, MOST_RUNS, MOST_ROWS, MOST_DAYS = 200, 50, 40, 120
@@ -97,7 +97,7 @@ def _days(runs: Sequence[RunEntry]) -> Html:
     width = max(240, 12 * len(shown))
     days_shown = f"{shown[0]} … {shown[-1]}"
     words = Text(f"{days_shown}; red: with a cause", f"{days_shown}；红色：有失败原因")
-    return join(
+    return join_html(
         tag("svg", *bars, viewBox=f"0 0 {width} 100", width=width, height=100, role="img"),
         tag("p", words, class_="soft"),
     )

@@ -58,7 +58,7 @@ def categories() -> Mapping[str, Category]:
     return {entry["id"]: _category(entry) for entry in entries}
 
 
-def explain(name: str, knowledge: Knowledge) -> Explanation | None:
+def meaning_of(name: str, knowledge: Knowledge) -> Explanation | None:
     """What `name`, a signature or a category, means; None if there is no such id."""
     signature = knowledge.signatures.get(name)
     if signature is not None:

@@ -74,7 +74,7 @@ def _packages_folders(problems: list[Text]) -> list[Path]:
 
     points = entry_points(group=ENTRY_POINT_GROUP)
     if not points:
-        cache.store("packages", key, b"none")
+        cache.store_atomically("packages", key, b"none")
     folders: list[Path] = []
     for point in points:
         try:

@@ -81,7 +81,7 @@ def read_files(paths: Sequence[Path]) -> list[FileContents]:
         _check(_tables_of(content, path), path)
         for path, content in zip(paths, written, strict=True)
     ]
-    cache.store(_CACHE, key, _pack(found))
+    cache.store_atomically(_CACHE, key, _pack(found))
     return found
 
 

@@ -16,7 +16,7 @@ from pdtriage.launch.options.elastic import as_elastic
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import help_text, parse_flags
 from pdtriage.launch.options.secret import SECRET_VARIABLES
-from pdtriage.launch.options.unsupported import PS_MODES, is_given, mode_of, refuse_unsupported
+from pdtriage.launch.options.unsupported import PS_MODES, is_given, refuse_unsupported, run_mode_of
 from pdtriage.launch.plan.collective import plan_collective
 from pdtriage.launch.plan.devices import Probe, SystemProbe, assign, find_devices
 from pdtriage.launch.plan.interpreter import (
@@ -257,7 +257,7 @@ class _Session:
 
     def _planner(self, python: str, wheel: PaddleWheel | None) -> Callable[[Nodes], Plan]:
         """What will be planned once the nodes have met; refuses what is wrong before that."""
-        mode = mode_of(self.flags)
+        mode = run_mode_of(self.flags)
         start = Start(python, self.pod, self.launch)
         if is_given(mode, self.environ) or mode in PS_MODES:
             from pdtriage.launch.plan.parameter_server import ps_planner

@@ -96,7 +96,7 @@ class Alerts:
         alerted = self._alerted.setdefault(error.event.signature, set())
         alerted.add(log.path)
         if len(alerted) > 1:
-            self._same.setdefault(error.event.signature, []).append(name_of(log))
+            self._same.setdefault(error.event.signature, []).append(log_owner(log))
             return []
         where = f"{log.file.path.rpartition('/')[2]}:{error.event.line}"
         return [_alert(_name_and_host(log), error, where)]
@@ -134,7 +134,7 @@ class Alerts:
         return None if error is None or error.category in CONSEQUENCES else error
 
 
-def name_of(log: FollowedLog) -> str:
+def log_owner(log: FollowedLog) -> str:
     """`rank 4`, or the name of the file where nobody knows whose it is."""
     process = log.process
     if process is None or process.rank is None:
@@ -144,7 +144,7 @@ def name_of(log: FollowedLog) -> str:
 
 def _name_and_host(log: FollowedLog) -> Text:
     """`rank 4 on 192.168.0.2`."""
-    process, name = log.process, name_of(log)
+    process, name = log.process, log_owner(log)
     host = process.endpoint.rpartition(":")[0] if process and process.endpoint else ""
     return Text(f"{name} on {host}", f"{name}（{host}）") if host else Text(name, name)
 

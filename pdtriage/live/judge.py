@@ -27,7 +27,7 @@ from pdtriage.runs import assemble
 from pdtriage.runs.peer_ranks import facts_of
 from pdtriage.sources import Source
 from pdtriage.sources.byte_stream import Disk
-from pdtriage.sources.display_path import display_roots, join
+from pdtriage.sources.display_path import display_roots, join_display
 from pdtriage.support.cgroup import read_text
 from pdtriage.support.language import Language, Text
 from pdtriage.verdict.attempt_comparison import MOST, furthest
@@ -112,7 +112,9 @@ class LaunchJudge:
         knowledge = self._follower.engine.knowledge
         root = display_roots([self._folder])[0]
         placed = [
-            own._replace(file=own.file._replace(path=join(root, own.file.path), folder=root))
+            own._replace(
+                file=own.file._replace(path=join_display(root, own.file.path), folder=root)
+            )
             for own in facts
         ]
         runs = assemble(placed, [(root, _from_the_top(record, started_over))], knowledge)

@@ -246,11 +246,11 @@ class LogFollower:
 
 
 def _status_of(log: FollowedLog) -> ProcessStatus:
-    from pdtriage.live.alerts import name_of
+    from pdtriage.live.alerts import log_owner
 
     step, process = log.step, log.process
     return ProcessStatus(
-        name_of(log),
+        log_owner(log),
         step.step if step else None,
         step.epoch if step else None,
         log.grown,

@@ -24,7 +24,7 @@ from pdtriage.support.whole_files import whole_text
 NAME = "report.json"
 
 
-def show(report: Report, stream: TextIO, folder: str = "log") -> None:
+def show_report(report: Report, stream: TextIO, folder: str = "log") -> None:
     """Shows a report to people, after the last line of the log in `folder`."""
     stream.write(text_for(report, stream, folder))
     stream.flush()
@@ -40,7 +40,7 @@ def text_for(report: Report, stream: TextIO, folder: str) -> str:
     return text.getvalue()
 
 
-def store(report: Report, folder: str) -> Path:
+def store_report(report: Report, folder: str) -> Path:
     """Writes a report as `pdtriage/report.json` in the log folder: whole or not at all."""
     target = Path(folder) / FOLDER / NAME
     make_own_folder(str(target.parent))

@@ -220,7 +220,7 @@ class ReaderLink:
         """As far as it takes it now; the thread sends the rest."""
         with self._lock:
             if self._connection is not None:
-                self._unsent += wire.encode(message)
+                self._unsent += wire.pack_message(message)
                 self._flush()
 
     def _flush(self) -> None:
@@ -271,7 +271,7 @@ class ReaderLink:
             self._unsent = bytearray()
             self._connection = ours
             for message in (self._setup, *self._story, *self._asked.values()):
-                self._unsent += wire.encode(message)
+                self._unsent += wire.pack_message(message)
             self._flush()
         return ours
 
@@ -292,7 +292,7 @@ class ReaderLink:
             *whole, rest = come.split(b"\n")
             come = rest
             for text in whole:
-                self._take(wire.decode(bytes(text)))
+                self._take(wire.unpack_message(bytes(text)))
             if len(come) > wire.MOST:
                 raise ValueError("a line without end")
 

@@ -58,7 +58,7 @@ class ParentLine:
 
     def send(self, message: object) -> None:
         with self._lock:
-            self._connection.sendall(wire.encode(message))
+            self._connection.sendall(wire.pack_message(message))
 
     def receive(self, timeout: float) -> list[Any]:
         """What has come, at the latest after `timeout` seconds; EOFError when nothing ever will."""
@@ -71,7 +71,7 @@ class ParentLine:
         self._come += piece
         *whole, rest = self._come.split(b"\n")
         self._come = rest
-        return [wire.decode(bytes(text)) for text in whole]
+        return [wire.unpack_message(bytes(text)) for text in whole]
 
 
 class LogReader:
@@ -160,7 +160,7 @@ class LogReader:
             shown = publish.text_for(report, sys.stderr, folder)
         try:
             if os.path.isdir(os.path.join(folder, FOLDER)):  # else somebody removed it
-                publish.store(report, folder)
+                publish.store_report(report, folder)
             if ask.files is not None:
                 publish.write_to(report, Path(ask.files))
         except OSError as error:

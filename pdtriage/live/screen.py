@@ -84,7 +84,7 @@ class TerminalScreen:
         if self._unfinished:
             self._unfinished = ""
             text = "\n" + text
-        _write_text(self._err, clean(text))
+        _write_text(self._err, printable(text))
 
     @property
     def color(self) -> bool:
@@ -162,7 +162,7 @@ class LogCleaner:
             text, self._incomplete = text[:cut], text[cut:]
         else:
             self._incomplete = ""
-        return clean(text)
+        return printable(text)
 
 
 class LineSplitter:
@@ -187,7 +187,7 @@ class LineSplitter:
         return [_last_drawn(rest)] if rest.strip() else []
 
 
-def clean(text: str) -> str:
+def printable(text: str) -> str:
     """`text` with its colours, line breaks and carriage returns, and without other controls."""
     if text.isprintable():
         return text

@@ -128,11 +128,11 @@ _MAPPING = ""
 """Stands where a noun has its name."""
 
 
-def encode(message: object) -> bytes:
+def pack_message(message: object) -> bytes:
     return json.dumps(_plain(message)).encode() + b"\n"
 
 
-def decode(line: bytes) -> Any:
+def unpack_message(line: bytes) -> Any:
     """ValueError for what is none of our nouns, or of another shape."""
     try:
         return _noun(json.loads(line))

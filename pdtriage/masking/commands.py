@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.masking.substitution import MASK, Mask, Rule, Substitute, groups_of
+from pdtriage.masking.substitution import MASK, Mask, Rule, Substitute, mask_groups
 from pdtriage.masking.value import is_code, is_drawn, is_number, is_path, is_placeholder
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -18,7 +18,7 @@ _LOGIN_TOOLS = r"docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|argo
 def _after(tools: str, options: str, *, attached: bool = False, value: str = _VALUE) -> Substitute:
     """The value of an option of some tools; `attached`: without a blank, as `-pX`."""
     then = rf"(?:{_THEN}|(?=[^\s=-]))" if attached else _THEN
-    return groups_of(
+    return mask_groups(
         lazy_compile(
             rf"(?<![\w/.-])(?:/[\w/.-]{{1,80}}/)?(?:{tools})\b{_BETWEEN}(?:{options}){then}{value}"
         ),
@@ -175,10 +175,13 @@ COMMANDS: tuple[Rule, ...] = (
         ("curl", "wget", "http"),
         _after("curl|wget|https?|httpie", "-u|-U|-a", attached=True, value=_USER),
     ),
-    (("--user", "-user", "--auth"), groups_of(_USER_OPTION, _is_no_user_id)),
-    (("mysql", "mariadb", "mycli", "7z", "rar"), groups_of(_MYSQL_ATTACHED, _is_word_of_a_command)),
-    (("mysql", "mariadb", "mycli", "7z", "rar"), groups_of(_MYSQL_QUOTED, _is_word_of_a_command)),
-    (("mysql", "mariadb"), groups_of(_MYSQL_APART, _is_drawn_word)),
+    (("--user", "-user", "--auth"), mask_groups(_USER_OPTION, _is_no_user_id)),
+    (
+        ("mysql", "mariadb", "mycli", "7z", "rar"),
+        mask_groups(_MYSQL_ATTACHED, _is_word_of_a_command),
+    ),
+    (("mysql", "mariadb", "mycli", "7z", "rar"), mask_groups(_MYSQL_QUOTED, _is_word_of_a_command)),
+    (("mysql", "mariadb"), mask_groups(_MYSQL_APART, _is_drawn_word)),
     (("redis-cli", "valkey-cli"), _after("redis-cli|valkey-cli", "-a|--pass")),
     (
         ("mongo",),
@@ -200,22 +203,22 @@ COMMANDS: tuple[Rule, ...] = (
         _after(r"(?:ossutil64|ossutil|obsutil|coscmd|bcecmd)[ \t]{1,8}config", "-i|-a"),
     ),
     (("openssl",), _after(r"openssl[ \t]{1,8}enc", "-k")),
-    (("afs://", "hdfs://"), groups_of(_FILE_SYSTEM, _is_word_of_a_command)),
-    (("ugi",), groups_of(_UGI_OPTION, _is_word_of_a_command)),
-    (("expect",), groups_of(_EXPECT, _is_word_of_a_command)),
-    (("echo",), groups_of(_PIPED, _is_word_of_a_command)),
+    (("afs://", "hdfs://"), mask_groups(_FILE_SYSTEM, _is_word_of_a_command)),
+    (("ugi",), mask_groups(_UGI_OPTION, _is_word_of_a_command)),
+    (("expect",), mask_groups(_EXPECT, _is_word_of_a_command)),
+    (("echo",), mask_groups(_PIPED, _is_word_of_a_command)),
     (
         ("wandb", "mc ", "aws ", "htpasswd", "rabbitmqctl"),
-        groups_of(_BY_PLACE, _is_word_of_a_command),
+        mask_groups(_BY_PLACE, _is_word_of_a_command),
     ),
-    (("--from-literal",), groups_of(_LITERAL, _is_word_of_a_command)),
-    (("identified", "password"), groups_of(_SQL, _is_word_of_a_command)),
-    (("auth",), groups_of(_AUTH_COMMAND, lambda found: is_drawn(found["secret"], 6))),
-    (("pass",), groups_of(_PASS_WORD, _is_word_of_a_command)),
-    (("sqlplus", ":thin:"), groups_of(_ORACLE, _is_word_of_a_command)),
-    (("addauth", "setacl"), groups_of(_DIGEST, _is_word_of_a_command)),
-    (("<<<",), groups_of(_HERE_STRING, _is_word_of_a_command)),
-    ((":5432:", ":*:"), groups_of(_PGPASS, _is_word_of_a_command)),
+    (("--from-literal",), mask_groups(_LITERAL, _is_word_of_a_command)),
+    (("identified", "password"), mask_groups(_SQL, _is_word_of_a_command)),
+    (("auth",), mask_groups(_AUTH_COMMAND, lambda found: is_drawn(found["secret"], 6))),
+    (("pass",), mask_groups(_PASS_WORD, _is_word_of_a_command)),
+    (("sqlplus", ":thin:"), mask_groups(_ORACLE, _is_word_of_a_command)),
+    (("addauth", "setacl"), mask_groups(_DIGEST, _is_word_of_a_command)),
+    (("<<<",), mask_groups(_HERE_STRING, _is_word_of_a_command)),
+    ((":5432:", ":*:"), mask_groups(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
     (("login(", "connect(", "authenticate(", "auth("), _mask_calls(_LOGIN, 1)),
 )

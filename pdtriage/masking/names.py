@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits
 
-from pdtriage.masking.substitution import Mask, Rule, Substitute, groups_of
+from pdtriage.masking.substitution import Mask, Rule, Substitute, mask_groups
 from pdtriage.masking.value import (
     is_code,
     is_drawn,
@@ -233,16 +233,16 @@ def _where_followed(
 
 
 NAMES: tuple[Rule, ...] = (
-    (("ugi",), groups_of(_UGI, lambda found: not is_placeholder(found["secret"]))),
+    (("ugi",), mask_groups(_UGI, lambda found: not is_placeholder(found["secret"]))),
     (
         ("=", ":", "：", "->", "＝", "为", "是", "成"),
-        _where_assigned((*_SECRET_ENDS, "bduss_bfess"), groups_of(_NAMED, _is_named)),
+        _where_assigned((*_SECRET_ENDS, "bduss_bfess"), mask_groups(_NAMED, _is_named)),
     ),
-    (("(",), _where_paired(_SECRET_ENDS, groups_of(_PAIRED, _is_named))),
-    (("value",), groups_of(_NAME_AND_VALUE, _is_named)),
-    (("</",), groups_of(_ELEMENT, _is_named)),
-    (("-",), _where_flagged(_FLAG_ENDS, groups_of(_FLAG, _is_flagged))),
-    (("=", ":", "：", "为", "是"), _where_assigned(_KEY_ENDS, groups_of(_KEY_NAME, _is_key))),
-    (("environ", "putenv", "setenv", "getenv"), groups_of(_SUBSCRIPT, _is_variable)),
-    (("setenv", "set ", "env ", "arg ", "export "), groups_of(_SET_VARIABLE, _is_named)),
+    (("(",), _where_paired(_SECRET_ENDS, mask_groups(_PAIRED, _is_named))),
+    (("value",), mask_groups(_NAME_AND_VALUE, _is_named)),
+    (("</",), mask_groups(_ELEMENT, _is_named)),
+    (("-",), _where_flagged(_FLAG_ENDS, mask_groups(_FLAG, _is_flagged))),
+    (("=", ":", "：", "为", "是"), _where_assigned(_KEY_ENDS, mask_groups(_KEY_NAME, _is_key))),
+    (("environ", "putenv", "setenv", "getenv"), mask_groups(_SUBSCRIPT, _is_variable)),
+    (("setenv", "set ", "env ", "arg ", "export "), mask_groups(_SET_VARIABLE, _is_named)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.masking.substitution import Rule, groups_of
+from pdtriage.masking.substitution import Rule, mask_groups
 from pdtriage.masking.value import (
     is_code,
     is_drawn,
@@ -143,10 +143,10 @@ def _is_no_range(secret: str) -> bool:
 
 
 PROSE: tuple[Rule, ...] = (
-    (_CHINESE_WORDS, groups_of(_CHINESE, _is_secret_in_chinese)),
-    (("password",), groups_of(_NETRC, _is_given)),
-    (("credential",), groups_of(_PAIR, _is_made_up)),
-    (("password for", "passphrase for"), groups_of(_PROMPT, _is_on_a_line)),
-    (("passw", "requirepass", "masterauth"), groups_of(_NETRC_LINE, _is_on_a_line)),
-    (_ENGLISH_WORDS, groups_of(_ENGLISH, _is_secret_in_english)),
+    (_CHINESE_WORDS, mask_groups(_CHINESE, _is_secret_in_chinese)),
+    (("password",), mask_groups(_NETRC, _is_given)),
+    (("credential",), mask_groups(_PAIR, _is_made_up)),
+    (("password for", "passphrase for"), mask_groups(_PROMPT, _is_on_a_line)),
+    (("passw", "requirepass", "masterauth"), mask_groups(_NETRC_LINE, _is_on_a_line)),
+    (_ENGLISH_WORDS, mask_groups(_ENGLISH, _is_secret_in_english)),
 )

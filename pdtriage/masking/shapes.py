@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pdtriage.masking.substitution import Mask, Rule, all_of, groups_of
+from pdtriage.masking.substitution import Mask, Rule, all_of, mask_groups
 from pdtriage.masking.value import is_code, is_drawn, is_number, is_placeholder, is_prose
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -188,25 +188,25 @@ def _key_lines(text: str, mask: Mask) -> str:
 
 
 PRIVATE_KEYS: tuple[Rule, ...] = (
-    (("private key",), groups_of(_PRIVATE_KEY)),
+    (("private key",), mask_groups(_PRIVATE_KEY)),
     (("private key",), _keys_without_beginning),
     (("",), _key_lines),
 )
 SHAPES: tuple[Rule, ...] = (
     (_SHAPE_WORDS, all_of(_SHAPES)),
     (("s.",), all_of(_VAULT)),
-    (("hook", "ftqq.com", "api.day.app"), groups_of(_HOOK, _is_hook)),
-    (("/t/",), groups_of(_CHANNEL)),
-    (("dingtalk", "钉钉", "加签"), groups_of(_DINGTALK)),
-    (("…",), groups_of(_CUT_SHORT)),
-    (("…",), groups_of(_URL_CUT_SHORT)),
-    (("…",), groups_of(_VALUE_CUT_SHORT)),
-    (("@",), groups_of(_URL, _is_in_url)),
-    (("(",), groups_of(_DATA_SOURCE, _is_given)),
-    (("@",), groups_of(_USER_AT_HOST, _is_user_at_host)),
-    (("authorization",), groups_of(_HEADER, _is_in_header)),
-    (("bearer",), groups_of(_BEARER)),
-    (("cookie",), groups_of(_COOKIE)),
-    (("?", "&"), groups_of(_PARAMETER, _is_parameter)),
-    (("wandb",), groups_of(_WANDB)),
+    (("hook", "ftqq.com", "api.day.app"), mask_groups(_HOOK, _is_hook)),
+    (("/t/",), mask_groups(_CHANNEL)),
+    (("dingtalk", "钉钉", "加签"), mask_groups(_DINGTALK)),
+    (("…",), mask_groups(_CUT_SHORT)),
+    (("…",), mask_groups(_URL_CUT_SHORT)),
+    (("…",), mask_groups(_VALUE_CUT_SHORT)),
+    (("@",), mask_groups(_URL, _is_in_url)),
+    (("(",), mask_groups(_DATA_SOURCE, _is_given)),
+    (("@",), mask_groups(_USER_AT_HOST, _is_user_at_host)),
+    (("authorization",), mask_groups(_HEADER, _is_in_header)),
+    (("bearer",), mask_groups(_BEARER)),
+    (("cookie",), mask_groups(_COOKIE)),
+    (("?", "&"), mask_groups(_PARAMETER, _is_parameter)),
+    (("wandb",), mask_groups(_WANDB)),
 )

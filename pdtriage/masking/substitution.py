@@ -22,7 +22,7 @@ def all_of(pattern: re.Pattern[str]) -> Substitute:
     return lambda text, mask: pattern.sub(lambda found: mask(found.group()), text)
 
 
-def groups_of(
+def mask_groups(
     pattern: re.Pattern[str], suspicious: Callable[[re.Match[str]], bool] = bool
 ) -> Substitute:
     """Masks the group `secret` of each match; what stands around it stays."""

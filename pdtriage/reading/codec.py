@@ -25,7 +25,7 @@ _decoder = msgspec.msgpack.Decoder(list[tuple[_FACTS, tuple[Text, ...]]])
 _facts_of = maker(FileFacts)
 
 
-def encode(reads: Iterable[Read]) -> bytes | None:
+def pack_facts(reads: Iterable[Read]) -> bytes | None:
     """None where MessagePack has no form for them: a name that is not UTF-8, a number too large."""
     try:
         return _encoder.encode([(facts[1:], notes) for facts, notes in reads])
@@ -33,7 +33,7 @@ def encode(reads: Iterable[Read]) -> bytes | None:
         return None
 
 
-def decode(body: bytes, sources: Sequence[Source]) -> Iterator[Read]:
+def unpack_facts(body: bytes, sources: Sequence[Source]) -> Iterator[Read]:
     """The facts of these files, in the same order; ValueError if the bytes are of another shape."""
     for source, (facts, notes) in zip(sources, _decoder.decode(body), strict=True):
         yield _facts_of((source.file, *facts)), notes

@@ -128,7 +128,10 @@ def read_here(
     if alone or has_remote(sources):  # a connection does not survive a fork
         yield from _one_after_another(sources, engine, tick, 0, whole)
         return
-    from pdtriage.reading.codec import decode, encode  # small folders must not wait for it
+    from pdtriage.reading.codec import (
+        pack_facts,
+        unpack_facts,
+    )  # small folders must not wait for it
     from pdtriage.reading.forked import spread
 
     batches = _batches(sources, max(BATCH, work // MOST_BATCHES))
@@ -136,7 +139,7 @@ def read_here(
     def read_batch(number: int) -> bytes | None:
         batch = batches[number]
         scans = [begin_scan(source.file, source.chunks(_chunk(source)), engine) for source in batch]
-        return encode(
+        return pack_facts(
             (with_seams(end(), source), source.notes())
             for end, source in zip(scans, batch, strict=True)
         )
@@ -147,7 +150,7 @@ def read_here(
         if facts is None:  # they cannot be sent
             yield from (read_one(source, engine) for source in batch)
         else:
-            yield from decode(facts, batch)
+            yield from unpack_facts(facts, batch)
         done += _size(batch)
         tick(done, whole)
 

@@ -79,7 +79,7 @@ class _Entries:
     def get(self, key: str | None, source: Source) -> FileFacts | None:
         if key is None:
             return None
-        from pdtriage.reading.codec import decode  # small folders do not wait for it
+        from pdtriage.reading.codec import unpack_facts  # small folders do not wait for it
 
         path = self._path(key)
         stored = cache.own_content(path)
@@ -87,16 +87,16 @@ class _Entries:
         if body is None:
             return None
         try:
-            [(facts, _)] = decode(_decompress(body), [source])
+            [(facts, _)] = unpack_facts(_decompress(body), [source])
         except ValueError:
             return None
         return facts
 
     def put(self, key: str, facts: FileFacts) -> None:
-        from pdtriage.reading.codec import encode
+        from pdtriage.reading.codec import pack_facts
         from pdtriage.support.zstd import zstd
 
-        plain = encode([(facts, ())])
+        plain = pack_facts([(facts, ())])
         if plain is None:
             return
         body = zstd().compress(plain, level=3)
@@ -105,7 +105,7 @@ class _Entries:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             os.chmod(self._folder, 0o700)  # lines of logs are in it, whatever the umask says
-            cache.write(self._path(key), cache.seal(body, key))
+            cache.write_in_own_folder(self._path(key), cache.seal(body, key))
         except OSError:
             return  # a folder that cannot be written costs time, not results
         self._grown = True

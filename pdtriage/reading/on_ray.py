@@ -84,7 +84,7 @@ class _Run:
         self._knowledge = ray.put(engine.knowledge)
         options = {"num_cpus": 1, "max_retries": TRIES, "scheduling_strategy": "SPREAD"}
         self._read = ray.remote(read_batch).options(**options)
-        self._fold = ray.remote(fold).options(**options)
+        self._fold = ray.remote(concatenate).options(**options)
         self._engine_key = f"{pdtriage.__version__} {id(engine.knowledge)} {os.getpid()}"
 
     def answers(self) -> Iterator[Read]:
@@ -132,7 +132,7 @@ class _Run:
             if len(parts) == 1:
                 return [None for _ in self._batches[numbers[0]]]
         pairs = zip(numbers, parts, strict=True)
-        return fold(*(self._answer([number], [part], part) for number, part in pairs))
+        return concatenate(*(self._answer([number], [part], part) for number, part in pairs))
 
     def _read_missing(self, numbers: list[int], answer: Answer) -> Iterator[Read]:
         wanted = [source for number in numbers for source, _ in self._batches[number]]
@@ -174,7 +174,7 @@ def read_batch(engine_key: str, knowledge: list[Any], wanted: list[Wanted]) -> A
     return [_read_if_reachable(next(ahead), engine) if seen else None for seen in visible]
 
 
-def fold(*parts: Answer) -> Answer:
+def concatenate(*parts: Answer) -> Answer:
     return [read for part in parts for read in part]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdtriage.model import LANGUAGES, Report, Run, Text
-from pdtriage.report.words import VERDICTS, numbers, process_name, role_word
+from pdtriage.report.words import VERDICTS, numbers, process_phrase, role_word
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 
@@ -54,7 +54,9 @@ def _what(run: Run) -> Text:
             f"{role_word(cause.role, lang, True)} {numbers(cause.ranks)}" for lang in LANGUAGES
         ]
     else:
-        names = [process_name(cause.role, cause.rank, None, cause.host, lang) for lang in LANGUAGES]
+        names = [
+            process_phrase(cause.role, cause.rank, None, cause.host, lang) for lang in LANGUAGES
+        ]
     return Text(f"{names[0]}: {cause.title.en}", f"{names[1]}：{cause.title.zh}")
 
 

@@ -71,7 +71,7 @@ def fates(report: Report) -> list[Fate]:
     return sorted(found, key=lambda fate: (fate.part != "culprit", _ORDER.index(fate.status)))
 
 
-def ending(code: int | None, signal: int | None) -> str:
+def ending_label(code: int | None, signal: int | None) -> str:
     """`SIGABRT`, `exit 1`, or nothing where it is not known."""
     if signal is not None:
         return signal_name(signal)
@@ -83,7 +83,7 @@ def fate_words(fate: Fate) -> Text:
     parts = [STATUSES[fate.status]]
     if fate.reason:
         parts.append(REASONS[fate.reason])
-    end = ending(fate.exit_code, fate.signal)
+    end = ending_label(fate.exit_code, fate.signal)
     if end:
         parts.append(Text(end, end))
     return Text(", ".join(part.en for part in parts), "，".join(part.zh for part in parts))

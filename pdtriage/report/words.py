@@ -63,7 +63,7 @@ def role_word(role: Role, language: Language, many: bool = False) -> str:
     return _ROLES[role][many].in_(language)
 
 
-def extent(values: Sequence[int], language: Language) -> str:
+def extent_text(values: Sequence[int], language: Language) -> str:
     """The numbers; where they are scattered over a big job, how many between which."""
     told = numbers(values)
     if not told.endswith("]"):
@@ -72,7 +72,7 @@ def extent(values: Sequence[int], language: Language) -> str:
     return Text(f"{first}-{last}, {many} of them", f"{first}-{last} 中的 {many} 个").in_(language)
 
 
-def process_name(
+def process_phrase(
     role: Role, rank: int | None, local_rank: int | None, host: str | None, language: Language
 ) -> str:
     """`rank 3`, `server 0`, or `node ?, local 2` where the global rank is not known."""
@@ -108,7 +108,7 @@ def culprit(cause: Cause, report: Report) -> str:
         return names + Text(f"; shown: {shown}, {inside}", f"；以 {shown} 为例：{inside}").in_(
             language
         )
-    name = process_name(cause.role, cause.rank, cause.local_rank, cause.host, language)
+    name = process_phrase(cause.role, cause.rank, cause.local_rank, cause.host, language)
     if cause.rank is not None:
         name += _of_all(1, cause.role, report)
     return comma.join([name, *location_of])
@@ -214,7 +214,7 @@ def _names(victims: Sequence[Victim], language: Language) -> str:
         known = [v.rank for v in victims if v.role == role and v.rank is not None]
         if known:
             word = role_word(role, language, many=len(known) > 1)
-            names.append(f"{word} {extent(known, language)}")
+            names.append(f"{word} {extent_text(known, language)}")
     nameless = [v for v in victims if v.rank is None]
     hosts = dict.fromkeys((v.role, v.host) for v in nameless)
     for role, host in hosts:
@@ -226,7 +226,7 @@ def _names(victims: Sequence[Victim], language: Language) -> str:
         if local:
             names.append(f"node {host or '?'}, local {numbers(local)}")
         else:
-            names.append(process_name(role, None, None, host, language))
+            names.append(process_phrase(role, None, None, host, language))
     return ", ".join(names)
 
 

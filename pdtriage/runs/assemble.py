@@ -31,7 +31,7 @@ from pdtriage.runs.endpoints_log import note_on_stale_list
 from pdtriage.runs.ends import (
     ended,
     ended_by_record,
-    launcher_pids,
+    pids_that_may_stop,
     started,
     vanished_launchers,
 )
@@ -40,9 +40,9 @@ from pdtriage.runs.node_run import NodeRun
 from pdtriage.runs.node_runs import node_runs
 from pdtriage.runs.numbering import Numbering, numbers_that_are_ranks, self_rank
 from pdtriage.runs.pod_runs import (
-    ended_by_cluster,
     missing_notes,
-    mode_of,
+    mode_of_pods,
+    outcome_of_pods,
     partial_ones,
     pods_world,
     ranks_of_pod,
@@ -141,7 +141,7 @@ def _run_facts(
         mode=_mode(group),
         started_by=_launcher(group),
         job_id=_name_of_job(group),
-        launcher_pids=launcher_pids(group),
+        launcher_pids=pids_that_may_stop(group),
         ended_by_record=ended_by_record(group),
         live=_live(group),
         standstill=_standstill(group),
@@ -155,7 +155,7 @@ def _run_facts(
         cluster=signs_of_run(group, job.cluster, newest),
         cards=tuple(_cards(group, ranks)) if newest else (),
         card_events=tuple(_card_events(group)),
-        ended_by_cluster=ended_by_cluster(group, job.cluster, newest),
+        ended_by_cluster=outcome_of_pods(group, job.cluster, newest),
     )
 
 
@@ -291,7 +291,7 @@ def _mode(group: list[NodeRun]) -> Mode:
         told = told or (job.fields.get("mode") if job else None)
         if told in get_args(Mode):
             return cast(Mode, told)
-    by_pods = mode_of(group)
+    by_pods = mode_of_pods(group)
     if by_pods:
         return by_pods
     roles: set[Role] = {member.log.role for run in group for member in run.members}

@@ -56,7 +56,7 @@ def _was_stopped_before_it_failed(records: Sequence[RunRecord]) -> bool:
     return bool(stops and failures) and min(failures) > min(stops) - CLOCKS_DIFFER
 
 
-def launcher_pids(group: Sequence[NodeRun]) -> frozenset[int]:
+def pids_that_may_stop(group: Sequence[NodeRun]) -> frozenset[int]:
     """Who may stop ranks: the launcher, Paddle's below it, and the guardian of a killed one."""
     records = [run.record for run in group if run.record]
     pids = [pid for record in records for pid in (record.pid, record.guardian_pid)]

@@ -13,7 +13,7 @@ from pdtriage.runs.endpoints_log import is_list_of
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import UNTOLD
 from pdtriage.runs.run_boundaries import Segment, times_of
-from pdtriage.scan.clock import Times, extent
+from pdtriage.scan.clock import Times, span_of
 
 
 class Member:
@@ -81,13 +81,13 @@ class NodeRun:
         """The first and the last that its logs and its console tell."""
         told = [member.times for member in self.members]
         told += [span.times for span in self.console.spans]
-        return extent(chain.from_iterable(told)) or self._death_times
+        return span_of(chain.from_iterable(told)) or self._death_times
 
     @property
     def _death_times(self) -> Times:
         """When its processes were ended, by UTC: where no clock on the wall tells anything."""
         events = (e for m in self.members for span in m.segment for e in span.events)
-        return extent(e.time for e in events if e.time is not None)
+        return span_of(e.time for e in events if e.time is not None)
 
     @cached_property
     def endpoints(self) -> tuple[str, ...]:

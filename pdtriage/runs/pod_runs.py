@@ -68,7 +68,7 @@ def ranks_of_pod(own: Sequence[Rank], run: NodeRun, pods: int) -> list[Rank]:
     return found
 
 
-def ended_by_cluster(
+def outcome_of_pods(
     group: Sequence[NodeRun], cluster: ClusterFacts, newest: bool
 ) -> Literal["completed", "failed", "running"] | None:
     """What the exit codes of all pods amount to; the trainers alone decide on success."""
@@ -127,7 +127,7 @@ def pods_world(
     return max([len(workers), *expected]) * next(iter(counts), 1)
 
 
-def mode_of(group: Sequence[NodeRun]) -> Mode | None:
+def mode_of_pods(group: Sequence[NodeRun]) -> Mode | None:
     roles = {run.node.pod.role for run in group if run.node.pod}
     if "heter" in roles:
         return "ps-heter"

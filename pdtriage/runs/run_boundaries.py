@@ -18,7 +18,7 @@ from pdtriage.runs.boundary_signs import (
 )
 from pdtriage.runs.folders import Log, launch_of_piece
 from pdtriage.runs.process_lives import may_hold_several
-from pdtriage.scan.clock import Times, extent
+from pdtriage.scan.clock import Times, span_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 ENOUGH = 3
@@ -109,7 +109,7 @@ def _stamped(
     told = [*stamps, *(each for each in told if each.time not in inherited)]
     times = [time for each in told if (time := each.time) is not None]
     pids = {pid for stamp in stamps if (pid := stamp.pid) is not None}
-    return extent(times), tuple(sorted(pids))
+    return span_of(times), tuple(sorted(pids))
 
 
 def is_by_unix_time(event: Event) -> bool:
@@ -124,7 +124,7 @@ def times_of(segment: Segment) -> Times:
     """The first and the last time that a part of a log tells, if any."""
     if len(segment) == 1:
         return segment[0].times
-    return extent([time for part in segment for time in part.times])
+    return span_of([time for part in segment for time in part.times])
 
 
 class StartTimes:
@@ -296,7 +296,7 @@ def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     for event in facts.events:
         if event.time is not None and not is_by_unix_time(event):
             first, last = min(first, event.time), max(last, event.time)
-    return extent([first, last] if first <= last else ()), () if writer is None else (writer,)
+    return span_of([first, last] if first <= last else ()), () if writer is None else (writer,)
 
 
 def _one_writer(stamps: Sequence[Stamp]) -> tuple[float, float, int | None] | None:

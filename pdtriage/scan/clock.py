@@ -167,7 +167,7 @@ def _offset(value: str) -> float:
     return float(-seconds if value.startswith("-") else seconds)
 
 
-def extent(times: Iterable[float]) -> Times:
+def span_of(times: Iterable[float]) -> Times:
     """The first and the last of some moments.
 
     Lines without a year were given that of their file, which may have been copied long after:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from pdtriage.masking.variables import ALLOWED
 from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
-from pdtriage.scan.lines import clean, visible_part
+from pdtriage.scan.lines import readable_line, visible_part
 from pdtriage.scan.peer_list import MOST_PEERS, is_peer_list, peers_in
 from pdtriage.support.errors import assert_never
 from pdtriage.support.lazy_regex import lazy_compile
@@ -75,7 +75,7 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
         from pdtriage.scan.card_log import card_samples  # few launchers keep one
 
         return FileFacts(file=file, bytes=len(raw), cards=card_samples(raw))
-    text = "\n".join(clean(line) for line in raw.split(b"\n"))
+    text = "\n".join(readable_line(line) for line in raw.split(b"\n"))
     environments: list[EnvBlock] = []
     endpoints: tuple[str, ...] = ()
     notes: tuple[Text, ...] = ()
@@ -195,7 +195,10 @@ def _until_rule(region: bytes, skip: int) -> bytes:
 def _table(region: bytes) -> dict[str, str]:
     values = {}
     for found in _ROW.finditer(region):
-        name, value = found[1].decode("ascii", "replace"), clean(visible_part(found[2])).strip()
+        name, value = (
+            found[1].decode("ascii", "replace"),
+            readable_line(visible_part(found[2])).strip(),
+        )
         if name in ALLOWED and value and not value.startswith("..."):
             values[name] = value
     return _with_short_numbers(values)
@@ -204,7 +207,7 @@ def _table(region: bytes) -> dict[str, str]:
 def _settings(region: bytes) -> dict[str, str]:
     values = {}
     for found in _SETTING.finditer(region):
-        name, value = found[1].decode("ascii", "replace"), clean(found[2]).strip()
+        name, value = found[1].decode("ascii", "replace"), readable_line(found[2]).strip()
         if name in CONFIGURATION and value not in ("", "None"):
             values["--" + name] = value
     return _with_short_numbers(values)

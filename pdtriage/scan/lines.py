@@ -58,7 +58,7 @@ class Line(NamedTuple):
     """The time its prefix tells: one clock for all that the wrapper wrapped."""
 
 
-def clean(raw: bytes) -> str:
+def readable_line(raw: bytes) -> str:
     """Text fit for patterns and for people; what cannot be decoded is replaced."""
     text = raw.decode("utf-8", "replace")
     if text.isprintable():
@@ -118,7 +118,7 @@ def last_start(buffer: bytes, prefix: Prefix | None = None) -> int:
     end = _end_of_text(buffer)
     start = last = buffer.rfind(b"\n", 0, end) + 1
     for _ in range(4 * TAIL_LINES if prefix is not None else 0):
-        if prefix is None or prefix.strip(clean(buffer[start:end]))[0].strip():
+        if prefix is None or prefix.strip(readable_line(buffer[start:end]))[0].strip():
             return start
         start, end = buffer.rfind(b"\n", 0, max(0, start - 1)) + 1, max(0, start - 1)
     return last
@@ -153,7 +153,7 @@ def tail_of(buffer: bytes, prefix: Prefix | None = None) -> tuple[str, ...]:
         if len(texts) == TAIL_LINES or end <= low:
             break
         start = max(low, buffer.rfind(b"\n", low, end) + 1)
-        text = clean(visible_part(buffer[start:end]))
+        text = readable_line(visible_part(buffer[start:end]))
         if prefix is not None:
             text = prefix.strip(text)[0]
         if text := shorten(text.rstrip()):
@@ -259,7 +259,7 @@ class Lines:
 
     def line(self, number: int, start: int, raw: bytes) -> Line:
         """The line of which `raw` is the visible part."""
-        text = clean(raw)
+        text = readable_line(raw)
         if self._prefix is None:
             own = _OWN_RANK.match(text) if text.startswith("[rank") else None
             return Line(number, start, text) if own is None else _of_rank(number, start, text, own)
@@ -277,14 +277,14 @@ class Lines:
         it still."""
         if self._prefix is None or CR in raw or len(raw) > LONGEST:
             return raw
-        return self._prefix.strip(clean(raw))[0].encode()
+        return self._prefix.strip(readable_line(raw))[0].encode()
 
     def text_of(self, raw: bytes, kind: LineKind) -> tuple[str, str, LineKind]:
         """Text and stamp as of a `Line`, and the kind of that text.
 
         Where things stand in lines that had a prefix is not known.
         """
-        text = clean(raw)
+        text = readable_line(raw)
         if self._prefix is None:
             return text, "", kind
         text, _, stamp = self._prefix.strip(text)
@@ -308,7 +308,9 @@ class Prefixes:
     def lines_of(self, passage: bytes) -> list[str]:
         """The lines of a part of a log as clean text, without a prefix that they carry."""
         prefix = self.of_log(passage)
-        lines = [clean(visible_part(raw)) for raw in passage.removesuffix(b"\n").split(b"\n")]
+        lines = [
+            readable_line(visible_part(raw)) for raw in passage.removesuffix(b"\n").split(b"\n")
+        ]
         if prefix is not None:
             lines = [prefix.strip(line)[0] for line in lines]
         return [shorten(line.rstrip()) for line in lines]
@@ -319,7 +321,7 @@ class Prefixes:
             return None
         raws = [raw for raw in text[:head].split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = max(len(raws) // 5, min(len(raws) // 2, OWN_WORDS))
-        lines = [clean(visible_part(raw)) for raw in raws]
+        lines = [readable_line(visible_part(raw)) for raw in raws]
         for pattern in map(re.compile, self._patterns if lines else ()):
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
@@ -338,7 +340,7 @@ class Prefixes:
         return False
 
     def _has_none(self, line: bytes) -> bool:
-        text = clean(visible_part(line))
+        text = readable_line(visible_part(line))
         return bool(self._any and text.strip() and not self._any.match(text))
 
 

@@ -34,7 +34,7 @@ from pdtriage.scan.sampling import (
     thin_progress,
     turning_stamps,
 )
-from pdtriage.scan.signature_match import CandidateLine, SignatureMatcher, fold
+from pdtriage.scan.signature_match import CandidateLine, SignatureMatcher, fold_repeats
 from pdtriage.scan.step_lines import STEP_GROUPS, Counters, StepLine, StepLineDetector
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import EngineName
@@ -212,7 +212,7 @@ class FileScanner:
         if not events:
             return [], {}
         breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
-        kept, dropped = cap_events(fold(events, breaks))
+        kept, dropped = cap_events(fold_repeats(events, breaks))
         return kept, add_counts(self._dropped, dropped)
 
     def _ends_with_newline(self) -> bool:
@@ -249,7 +249,7 @@ class FileScanner:
             found.progress = thin_progress(found.progress, found.events)
         if len(found.events) > self._most_events:
             breaks = [step.line for step in found.progress]
-            found.events, dropped = cap_events(fold(found.events, breaks))
+            found.events, dropped = cap_events(fold_repeats(found.events, breaks))
             self._dropped = add_counts(self._dropped, dropped)
             self._most_events = max(4 * MOST_EVENTS, 2 * len(found.events))
         if len(found.stamps) > 4 * MOST_STAMPS:

@@ -392,7 +392,9 @@ class Stamps:
         return (outer[0], own[1] if own else None) if outer else own
 
 
-def fold(events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60) -> list[Event]:
+def fold_repeats(
+    events: Sequence[Event], breaks: Sequence[int] = (), near: int = 60
+) -> list[Event]:
     """Equal events that follow each other closely become one with a count.
 
     `breaks` are lines that no fold may cross: steps and new beginnings, in rising order.

@@ -32,7 +32,7 @@ def display_roots(paths: Sequence[str]) -> list[str]:
     return ["" if path == os.curdir else printable(_with_slashes(path)) for path in whole]
 
 
-def join(folder: str, name: str) -> str:
+def join_display(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder not in ("", ".") else name
 
 

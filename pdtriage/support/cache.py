@@ -56,11 +56,11 @@ def own_content(path: Path, most: int = MOST_BYTES) -> bytes | None:
         os.close(file)
 
 
-def store(name: str, key: str, body: bytes) -> None:
+def store_atomically(name: str, key: str, body: bytes) -> None:
     """Written atomically; a folder that cannot be written costs time, not results."""
     path = _path(name, key)
     try:
-        write(path, seal(body, key))
+        write_in_own_folder(path, seal(body, key))
         _prune(path.parent)
     except OSError:
         return
@@ -87,7 +87,7 @@ def unseal(stored: bytes, key: str) -> bytes | None:
     return body
 
 
-def write(path: Path, content: bytes) -> None:
+def write_in_own_folder(path: Path, content: bytes) -> None:
     """All or nothing, in a folder of the user's own."""
     from pdtriage.support.whole_files import whole_file  # what is cached is seldom written
 

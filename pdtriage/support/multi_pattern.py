@@ -67,7 +67,7 @@ class Hyperscan:
         database = _loaded_database(cache.load(name, key))
         if database is None:
             database = _compiled_database(expressions)
-            cache.store(name, key, hyperscan.dumpb(database))
+            cache.store_atomically(name, key, hyperscan.dumpb(database))
         self._database = database
 
     def scan(self, buffer: bytes | memoryview, on_match: OnMatch) -> None:

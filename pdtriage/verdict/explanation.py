@@ -49,7 +49,7 @@ WITHOUT_CLUSTER = Text("without what Kubernetes says", "没有 Kubernetes 提供
 WITHOUT_OTHERS = Text("without what the other ranks say went wrong", "没有其他 rank 的报错")
 
 
-def explain(facts: RunFacts, knowledge: Knowledge) -> VerdictExplanation:
+def explain_verdict(facts: RunFacts, knowledge: Knowledge) -> VerdictExplanation:
     """Why the run is judged as it is."""
     judgement, counted = judge_and_weigh(facts, knowledge)
     evidence = RunEvidence(counted, knowledge)

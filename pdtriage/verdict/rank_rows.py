@@ -54,8 +54,8 @@ def rank_rows(judgement: Judgement) -> tuple[RankRow, ...]:
 
 def _row(rank: Rank, status: RankStatus, lane: Lane) -> RankRow:
     role, number, local_rank, _, host, _, device = rank[:7]
-    ending, progress = rank.exit, rank.progress
-    code, signal = (ending.code, ending.signal) if ending else (None, None)
+    parents_word, progress = rank.exit, rank.progress
+    code, signal = (parents_word.code, parents_word.signal) if parents_word else (None, None)
     last = progress[-1] if progress else None
     step, time = (last.step, last.time) if last else (None, None)
     return _new_row(
@@ -129,7 +129,7 @@ def _drawn(statuses: Sequence[RankStatus]) -> Iterable[int]:
     return islice(chain(failed, others), MOST_LANES)
 
 
-def ending(exit_: Exit) -> Text:
+def parents_word(exit_: Exit) -> Text:
     """How a process ended, by its parent's word."""
     if exit_.signal is None:
         return Text(f"exited with code {exit_.code}", f"以退出码 {exit_.code} 结束")
@@ -169,7 +169,7 @@ def _moments(reading: RankReading, course: _Course) -> list[Moment]:
         time, about = course.time_of(found.event)
         moments.append(Moment(time, rank.rank, kind, _title_of(found), rank.role, about))
     if ended and (ended.code is not None or ended.signal is not None):
-        moments.append(Moment(ended.time, rank.rank, "exit", ending(ended), rank.role))
+        moments.append(Moment(ended.time, rank.rank, "exit", parents_word(ended), rank.role))
     return moments
 
 

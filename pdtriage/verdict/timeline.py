@@ -12,7 +12,7 @@ from pdtriage.verdict.fingerprint import shape
 from pdtriage.verdict.host_clocks import clock_offsets
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import RankReading
-from pdtriage.verdict.rank_rows import ending
+from pdtriage.verdict.rank_rows import parents_word
 
 MOST = 40
 Place = tuple[str, int]
@@ -122,7 +122,7 @@ def _moments_of(
         else:
             yield Moment(found.event.time, rank.rank, kind, title, rank.role)
     if rank.exit and (rank.exit.code is not None or rank.exit.signal is not None):
-        yield Moment(rank.exit.time, rank.rank, "exit", ending(rank.exit), rank.role)
+        yield Moment(rank.exit.time, rank.rank, "exit", parents_word(rank.exit), rank.role)
 
 
 def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:

@@ -223,14 +223,14 @@ def ended_with_code(code: int) -> Text:
     return Text(f"it ended with exit code {code}", f"它以退出码 {code} 结束")
 
 
-def behind(step: int, others: int) -> Text:
+def behind_text(step: int, others: int) -> Text:
     return Text(
         f"its last step is {step}, the others reached {others}",
         f"它的最后一步是 {step}，其他 rank 已到 {others}",
     )
 
 
-def stood_still(seconds: float) -> Text:
+def stood_still_text(seconds: float) -> Text:
     return Text(
         f"the job had not moved for {seconds:.0f} s when it was ended",
         f"任务被结束时已 {seconds:.0f} 秒没有前进",

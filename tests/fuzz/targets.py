@@ -20,7 +20,7 @@ from pdtriage.launch.rendezvous.announcements import parse_peer
 from pdtriage.masking.secrets import masked_text
 from pdtriage.model import FileKind, LogFile
 from pdtriage.model.report_json import as_json
-from pdtriage.reading.codec import decode
+from pdtriage.reading.codec import unpack_facts
 from pdtriage.record.fields import decode_message
 from pdtriage.record.peer_facts import decode_facts
 from pdtriage.record.reader import parse_record
@@ -101,7 +101,7 @@ def messages(raw: bytes) -> None:
 def remembered(raw: bytes) -> None:
     source = Source(LogFile("workerlog.0", "worker", "log", 0), None)  # type: ignore[arg-type]
     with contextlib.suppress(ValueError):
-        list(decode(raw, [source]))
+        list(unpack_facts(raw, [source]))
     cache.unseal(raw, "0" * 32)
 
 

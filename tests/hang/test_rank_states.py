@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from pdtriage.hang.kernel_view import VitalsWatch, children_of
+from pdtriage.hang.kernel_view import VitalsWatch, main_thread_children
 from pdtriage.hang.rank_states import RankHistory, RankLine, RankLook, folded
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack
@@ -134,7 +134,7 @@ def test_memory_and_work_of_a_process_and_of_what_it_started() -> None:
 
         assert wait_until(sees_the_child_work)
     finally:
-        for child in children_of(parent.pid):
+        for child in main_thread_children(parent.pid):
             os.kill(child, 9)
         parent.kill()
         parent.wait()

@@ -11,8 +11,8 @@ from pdtriage.hang.rhythm import (
     HangLimits,
     JobRhythm,
     RankSample,
-    behind,
     parse_limits,
+    pids_furthest_behind,
 )
 
 RANKS = 4
@@ -144,8 +144,10 @@ def test_time_in_which_nobody_looked_does_not_count() -> None:
 
 
 def test_who_is_behind() -> None:
-    assert behind({1: RankSample((0, 7)), 2: RankSample((0, 5)), 3: RankSample((0, 7))}) == [2]
-    assert behind({1: RankSample((0, 7)), 2: RankSample()}) == []
+    assert pids_furthest_behind(
+        {1: RankSample((0, 7)), 2: RankSample((0, 5)), 3: RankSample((0, 7))}
+    ) == [2]
+    assert pids_furthest_behind({1: RankSample((0, 7)), 2: RankSample()}) == []
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "9:3", "nan", "5:inf", ""])

@@ -8,7 +8,7 @@ import pytest
 
 from pdtriage.analysis.authoring.check import check
 from pdtriage.knowledge import load_knowledge
-from pdtriage.knowledge.categories import categories, explain
+from pdtriage.knowledge.categories import categories, meaning_of
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.retry import ALIKE, sentence, worth_of
 from pdtriage.model import CATEGORIES
@@ -78,7 +78,7 @@ def test_it_can_be_looked_up() -> None:
     assert told.zh.startswith("不值得再试：")
     start = next(s for s in KNOWLEDGE.signatures.values() if s.role == "start")
     assert sentence(start, "", KNOWLEDGE) is None
-    assert explain("code.import", KNOWLEDGE) is not None
+    assert meaning_of("code.import", KNOWLEDGE) is not None
 
 
 def test_parsers_of_ones_own(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.parse import parse_flags
-from pdtriage.launch.options.unsupported import mode_of
+from pdtriage.launch.options.unsupported import run_mode_of
 from pdtriage.launch.plan import cluster as clusters
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.collective import plan_collective
@@ -204,7 +204,7 @@ def test_a_paddlejob_pod_may_be_known_by_name() -> None:
     ],
 )
 def test_the_mode_follows_from_the_flags(line: str, mode: str) -> None:
-    assert mode_of(parse_flags(shlex.split(line), {})) == mode
+    assert run_mode_of(parse_flags(shlex.split(line), {})) == mode
 
 
 def test_elastic_and_rendezvous_flags_are_understood() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from pdtriage.launch.options.parse import parse_flags
-from pdtriage.launch.options.unsupported import is_given, mode_of
+from pdtriage.launch.options.unsupported import is_given, run_mode_of
 from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.plan.parameter_server import plan_given, plan_ps, ps_devices
 from pdtriage.launch.plan.process_plan import Plan, ProcessPlan, Start
@@ -44,7 +44,7 @@ def plan_of(
     flags = parse_flags(shlex.split(line), variables)
     if host is not None:
         flags = flags._replace(host=host)
-    mode = mode_of(flags)
+    mode = run_mode_of(flags)
     devices = ps_devices(flags, variables, wheel, StandInCards({"gpu": cards}))
     return plan_ps(flags, mode, devices, roles_of(flags, mode, variables), START)
 
@@ -346,7 +346,7 @@ def test_what_cannot_work_is_refused(line: str, says: str) -> None:
 
 def test_heter_flags_in_the_wrong_mode() -> None:
     flags = parse_flags(shlex.split("--run_mode ps --heter_worker_num=2 train.py"), {})
-    assert mode_of(flags) == "ps"
+    assert run_mode_of(flags) == "ps"
 
 
 PLATFORM = {
@@ -370,7 +370,7 @@ PLATFORM = {
 def test_a_platform_gives_the_environment(own: dict[str, str], name: str) -> None:
     environ = PLATFORM | own
     flags = parse_flags(["train.py"], environ)
-    assert is_given(mode_of(flags), environ)
+    assert is_given(run_mode_of(flags), environ)
     plan = plan_given(flags, environ, START)
     assert names(plan) == [name]
     assert plan.mode == "ps"

@@ -25,10 +25,10 @@ def test_github_gets_annotations_and_a_summary(
 ) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     plain, annotated = io.StringIO(), io.StringIO()
-    publish.show(reports.failed(), plain)
+    publish.show_report(reports.failed(), plain)
     assert commands(plain.getvalue()) == []
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    publish.show(reports.failed(), annotated)
+    publish.show_report(reports.failed(), annotated)
     assert commands(annotated.getvalue())[0].startswith("::error ")
     assert (tmp_path / "summary.md").read_text().startswith("## FAILED")

@@ -237,10 +237,10 @@ def test_what_is_told_arrives_as_it_was(tmp_path: Path) -> None:
         notes=(Text("x", "中"),),
     )
     question = wire.Ask(3, "conclude", record, 1.0, {0: (True, Text("a", "b"))})
-    line = wire.encode(question)
+    line = wire.pack_message(question)
     assert line.count(b"\n") == 1
-    assert wire.decode(line) == question
-    assert isinstance(wire.decode(line).record.processes[0], ProcessRecord)
+    assert wire.unpack_message(line) == question
+    assert isinstance(wire.unpack_message(line).record.processes[0], ProcessRecord)
 
 
 def test_every_noun_of_a_record_can_be_told() -> None:
@@ -253,7 +253,7 @@ def test_every_noun_of_a_record_can_be_told() -> None:
     assert len(nouns) > 9
     for name, noun in nouns.items():
         values = [None] * len(noun._fields)  # type: ignore[attr-defined]
-        assert type(wire.decode(wire.encode(noun(*values)))) is noun, name
+        assert type(wire.unpack_message(wire.pack_message(noun(*values)))) is noun, name
 
 
 @pytest.mark.parametrize(
@@ -261,4 +261,4 @@ def test_every_noun_of_a_record_can_be_told() -> None:
 )
 def test_what_makes_no_sense_is_no_message(line: bytes) -> None:
     with pytest.raises(ValueError, match=r".*"):
-        wire.decode(line)
+        wire.unpack_message(line)

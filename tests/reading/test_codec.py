@@ -24,7 +24,7 @@ from pdtriage.model import (
     Stamp,
     Text,
 )
-from pdtriage.reading.codec import decode, encode
+from pdtriage.reading.codec import pack_facts, unpack_facts
 from pdtriage.reading.local import Read, read_here
 from pdtriage.scan import Engine
 from pdtriage.sources import Source, find
@@ -59,9 +59,9 @@ ALL: list[Read] = [(QUIET, ()), (TALKATIVE, (Text("garbled", "乱码"),)), (QUIE
 
 
 def sent(reads: list[Read]) -> list[Read]:
-    body = encode(reads)
+    body = pack_facts(reads)
     assert body is not None
-    return list(decode(body, [Source(facts.file, Memory(b"")) for facts, _ in reads]))
+    return list(unpack_facts(body, [Source(facts.file, Memory(b"")) for facts, _ in reads]))
 
 
 def test_every_fact_arrives_as_the_noun_it_was() -> None:
@@ -85,7 +85,7 @@ def test_all_facts_of_all_scenarios_come_back_as_they_were() -> None:
     ids=["a name that is not UTF-8", "a number too large"],
 )
 def test_what_cannot_be_sent_is_said_to_be(odd: FileFacts) -> None:
-    assert encode([(QUIET, ()), (odd, ())]) is None
+    assert pack_facts([(QUIET, ()), (odd, ())]) is None
 
 
 NOTHING = msgspec.to_builtins(QUIET[1:])
@@ -109,12 +109,18 @@ NOTHING = msgspec.to_builtins(QUIET[1:])
 def test_what_has_another_shape_is_refused(wrong: object) -> None:
     source = Source(QUIET.file, Memory(b""))
     right = msgspec.msgpack.encode([[NOTHING, []]])
-    assert [facts.file for facts, _ in decode(right, [source])] == [QUIET.file]
+    assert [facts.file for facts, _ in unpack_facts(right, [source])] == [QUIET.file]
     with pytest.raises(ValueError, match=r"\w"):
-        list(decode(msgspec.msgpack.encode(wrong), [source]))
+        list(unpack_facts(msgspec.msgpack.encode(wrong), [source]))
 
 
 def test_bytes_of_anything_else_are_refused() -> None:
-    for body in (b"", b"\xc1", b"[[1]]", (encode(ALL) or b"")[:-1], (encode(ALL) or b"") + b"x"):
+    for body in (
+        b"",
+        b"\xc1",
+        b"[[1]]",
+        (pack_facts(ALL) or b"")[:-1],
+        (pack_facts(ALL) or b"") + b"x",
+    ):
         with pytest.raises(ValueError, match=r"\w"):
-            list(decode(body, [Source(QUIET.file, Memory(b""))] * 3))
+            list(unpack_facts(body, [Source(QUIET.file, Memory(b""))] * 3))

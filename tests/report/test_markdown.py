@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pdtriage.model import Text
-from pdtriage.report.formats.markdown import as_markdown, block, cell, code, prose
+from pdtriage.report.formats.markdown import as_markdown, block, cell, code, markdown_prose
 from tests.report import reports
 from tests.report.writing import all_written, written
 
@@ -81,7 +81,7 @@ def test_all_runs() -> None:
     ],
 )
 def test_prose_shows_what_was_said_and_no_more(text: str) -> None:
-    html = MARKDOWN.render(prose(text))
+    html = MARKDOWN.render(markdown_prose(text))
     plain = html.replace("<p>", "").replace("</p>", "").replace("<code>", "").replace("</code>", "")
     assert "<" not in plain
     back = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
@@ -90,8 +90,8 @@ def test_prose_shows_what_was_said_and_no_more(text: str) -> None:
 
 def test_mentions_and_addresses_become_code() -> None:
     """GitHub links them after Markdown is done, so escaping them does not help."""
-    assert prose("ask @bob about #12") == "ask `@bob` about `#12`"
-    assert prose("see https://evil.example") == "see `https://evil.example`"
+    assert markdown_prose("ask @bob about #12") == "ask `@bob` about `#12`"
+    assert markdown_prose("see https://evil.example") == "see `https://evil.example`"
 
 
 def test_code_and_blocks_outgrow_backticks_inside() -> None:
@@ -102,7 +102,7 @@ def test_code_and_blocks_outgrow_backticks_inside() -> None:
 
 
 def test_a_bar_does_not_end_a_cell() -> None:
-    table = f"| a |\n|---|\n| {cell(prose('x | y'))} {cell(code('p | q'))} |"
+    table = f"| a |\n|---|\n| {cell(markdown_prose('x | y'))} {cell(code('p | q'))} |"
     assert MARKDOWN.render(table).count("<td>") == 1
 
 

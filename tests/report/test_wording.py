@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.model import Victim
-from pdtriage.report.words import moment_time, numbers, process_name, run_time, victims_line
+from pdtriage.report.words import moment_time, numbers, process_phrase, run_time, victims_line
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ def test_numbers_are_compressed(ranks: list[int], text: str) -> None:
 
 
 def test_names() -> None:
-    assert process_name("worker", 3, 1, "h", "en") == "rank 3"
-    assert process_name("heter", 1, None, None, "en") == "heter worker 1"
-    assert process_name("worker", None, 2, None, "en") == "node ?, local 2"
-    assert process_name("server", None, 2, "h", "en") == "server node h, local 2"
-    assert process_name("launcher", None, None, None, "zh") == "启动器"
-    assert process_name("unknown", None, None, None, "en") == "rank unknown"
+    assert process_phrase("worker", 3, 1, "h", "en") == "rank 3"
+    assert process_phrase("heter", 1, None, None, "en") == "heter worker 1"
+    assert process_phrase("worker", None, 2, None, "en") == "node ?, local 2"
+    assert process_phrase("server", None, 2, "h", "en") == "server node h, local 2"
+    assert process_phrase("launcher", None, None, None, "zh") == "启动器"
+    assert process_phrase("unknown", None, None, None, "en") == "rank unknown"
 
 
 def test_victims_by_fate_and_role() -> None:

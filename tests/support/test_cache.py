@@ -20,13 +20,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_stored_is_loaded(folder: Path) -> None:
-    cache.store("thing", KEY, b"body")
+    cache.store_atomically("thing", KEY, b"body")
     assert cache.load("thing", KEY) == b"body"
     assert [path.name for path in folder.iterdir()] == [f"thing-{KEY}.bin"]
 
 
 def test_what_another_user_wrote_is_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.store("thing", KEY, b"body")
+    cache.store_atomically("thing", KEY, b"body")
     owner = next(folder.iterdir()).stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
     assert cache.load("thing", KEY) == (b"body" if owner == 0 else None)
@@ -42,7 +42,7 @@ def test_what_another_user_wrote_is_not(folder: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_others_may_write_is_not(folder: Path) -> None:
-    cache.store("thing", KEY, b"body")
+    cache.store_atomically("thing", KEY, b"body")
     next(folder.iterdir()).chmod(0o620)
     assert cache.load("thing", KEY) is None
 
@@ -51,7 +51,7 @@ def test_owner_and_content_are_those_of_one_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody who may rename files in a shared folder puts another one there in between."""
-    cache.store("thing", KEY, b"body")
+    cache.store_atomically("thing", KEY, b"body")
     path = next(folder.iterdir())
     other = folder / "other"
     other.write_bytes(cache.seal(b"theirs", KEY))
@@ -66,7 +66,7 @@ def test_owner_and_content_are_those_of_one_file(
 
 
 def test_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
-    cache.store("thing", KEY, b"body")
+    cache.store_atomically("thing", KEY, b"body")
     path = next(folder.iterdir())
     path.rename(tmp_path / "elsewhere")
     path.symlink_to("elsewhere")
@@ -86,5 +86,5 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
         raise KeyError(uid)
 
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    cache.store("thing", KEY, b"body")
+    cache.store_atomically("thing", KEY, b"body")
     assert cache.load("thing", KEY) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.model import Claim, VerdictExplanation
 from pdtriage.record.schema import RunRecord
-from pdtriage.verdict.explanation import explain
+from pdtriage.verdict.explanation import explain_verdict
 
 from ..scan.builders import engine
 from .builders import DISK, ERROR, STEPS, death, last_run, logs, lost, recorded
@@ -12,7 +12,9 @@ from .builders import DISK, ERROR, STEPS, death, last_run, logs, lost, recorded
 
 def explained(*texts: str, records: tuple[RunRecord, ...] = ()) -> VerdictExplanation:
     files = {f"log/workerlog.{rank}": text for rank, text in enumerate(texts)}
-    return explain(last_run(files if records else logs(*texts), *records), engine().knowledge)
+    return explain_verdict(
+        last_run(files if records else logs(*texts), *records), engine().knowledge
+    )
 
 
 def test_the_rule_and_the_lines_that_decided() -> None:

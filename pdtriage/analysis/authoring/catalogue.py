@@ -36,7 +36,7 @@ def pages(knowledge: Knowledge) -> dict[str, str]:
     return written
 
 
-def write(knowledge: Knowledge, folder: Path) -> None:
+def write_catalogue(knowledge: Knowledge, folder: Path) -> None:
     """Make `folder` hold exactly the catalogue."""
     wanted = pages(knowledge)
     for path in folder.rglob("*.md"):
@@ -147,4 +147,4 @@ def _fenced(sample: str) -> list[str]:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m pdtriage.analysis.authoring.catalogue docs/failures")
-    write(load_knowledge(), Path(sys.argv[1]))
+    write_catalogue(load_knowledge(), Path(sys.argv[1]))

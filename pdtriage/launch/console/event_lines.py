@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pdtriage.launch.options.flags import DEFAULT_START_PORT, FLAGS, LaunchFlags
 from pdtriage.launch.options.secret import SECRET_VARIABLE
-from pdtriage.launch.options.unsupported import PS_FLAGS, mode_of
+from pdtriage.launch.options.unsupported import PS_FLAGS, run_mode_of
 from pdtriage.launch.plan.cluster import node_count
 from pdtriage.launch.plan.environment import LAUNCH_VARIABLE
 from pdtriage.launch.plan.process_plan import Plan
@@ -205,7 +205,7 @@ def _configuration(flags: LaunchFlags) -> dict[str, object]:
     """What the configuration block lists: the usual flags, and whatever was asked for."""
     names = {flag.name for flag in FLAGS if flag.group in _PADDLE_GROUPS} | flags.given
     listed: dict[str, object] = {name: getattr(flags, name) for name in names}
-    listed["run_mode"] = mode_of(flags)
+    listed["run_mode"] = run_mode_of(flags)
     listed["start_port"] = flags.start_port or DEFAULT_START_PORT
     listed["training_script"] = flags.training_script
     listed["training_script_args"] = list(flags.training_script_args)

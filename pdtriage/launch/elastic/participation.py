@@ -17,7 +17,7 @@ from pdtriage.launch.options.elastic import (
     etcd_address,
     etcd_of,
     level_of,
-    patience_of,
+    node_patience,
     patience_with_etcd,
     terms_of,
     ttl_of,
@@ -218,7 +218,7 @@ class _Waiting:
         others = [m for m in view.members.values() if m.state not in ("ready", "leaving")]
         if here >= self.member.terms.least or here > self.most_seen or others:
             self.short_since, self.most_seen = now, here
-        patience = patience_of(self.elastic.flags)
+        patience = node_patience(self.elastic.flags)
         if now - self.short_since > patience:
             raise _too_few(here, self.elastic.flags, patience)
         if now - self.reminded > _REMIND:

@@ -150,7 +150,7 @@ def level_of(flags: LaunchFlags) -> int:
     return flags.elastic_level if "elastic_level" in flags.given else 1
 
 
-def patience_of(flags: LaunchFlags) -> float:
+def node_patience(flags: LaunchFlags) -> float:
     """Seconds to wait for nodes that are missing."""
     seconds = float(max(1, flags.elastic_timeout))
     return seconds if ":" in flags.nnodes else seconds * _FIXED_SIZE

@@ -39,7 +39,7 @@ def refuse_unsupported(flags: LaunchFlags) -> None:
         _refuse_elastic(flags)
 
 
-def mode_of(flags: LaunchFlags) -> str:
+def run_mode_of(flags: LaunchFlags) -> str:
     """`--run_mode`, or what the other flags mean."""
     if flags.run_mode is not None:
         return flags.run_mode
@@ -59,7 +59,7 @@ def is_given(mode: str, environ: Mapping[str, str]) -> bool:
 
 
 def _refuse_elastic(flags: LaunchFlags) -> None:
-    mode = mode_of(flags)
+    mode = run_mode_of(flags)
     if mode != "collective":
         raise UserError(
             Text(

@@ -165,7 +165,7 @@ def loopback_among_nodes(address: str, remedy: Text) -> UserError:
     )
 
 
-def host_of(endpoint: str) -> str:
+def host_part(endpoint: str) -> str:
     return endpoint.rpartition(":")[0]
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.launch.plan.addresses import host_of, port_of, split_endpoint
+from pdtriage.launch.plan.addresses import host_part, port_of, split_endpoint
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.devices import Assignment, Devices
 
@@ -178,7 +178,7 @@ def role_variables(role: str, rank: int, endpoint: str, card: str | None) -> dic
     variables = {
         "PADDLE_ROLE": TRAINING_ROLES[role],
         "TRAINING_ROLE": TRAINING_ROLES[role],
-        "POD_IP": host_of(endpoint),
+        "POD_IP": host_part(endpoint),
         "PADDLE_PORT": str(port_of(endpoint)),
     }
     if role in ("worker", "coordinator"):

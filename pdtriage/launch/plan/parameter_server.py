@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.options.unsupported import HETER_FLAGS, is_given
-from pdtriage.launch.plan.addresses import host_of
+from pdtriage.launch.plan.addresses import host_part
 from pdtriage.launch.plan.cluster import Cluster, Meeting
 from pdtriage.launch.plan.devices import Assignment, Devices, Probe, assign, find_devices
 from pdtriage.launch.plan.environment import (
@@ -152,7 +152,7 @@ def plan_given(flags: LaunchFlags, environ: Mapping[str, str], start: Start) -> 
         variables=child_variables(start.launch, flags.log_dir, None, {}, {}),
         log=f"{_LOGS[role]}.0",
     )
-    own = tuple(endpoint for endpoint in trainers if host_of(endpoint) == address)
+    own = tuple(endpoint for endpoint in trainers if host_part(endpoint) == address)
     return Plan(
         launch=start.launch,
         attempt=0,

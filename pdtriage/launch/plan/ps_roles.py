@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pdtriage.launch.options.flags import LaunchFlags
 from pdtriage.launch.plan.addresses import (
     free_ports,
-    host_of,
+    host_part,
     is_local,
     is_loopback,
     is_port,
@@ -60,7 +60,7 @@ class Roles(NamedTuple):
     @property
     def trainer_nodes(self) -> tuple[int, ...]:
         """Ranks of the nodes that hold trainers."""
-        hosts = {host_of(endpoint) for endpoint in self.workers}
+        hosts = {host_part(endpoint) for endpoint in self.workers}
         return tuple(rank for rank, node in enumerate(self.nodes) if node in hosts)
 
     @property
@@ -77,7 +77,7 @@ class Roles(NamedTuple):
         return [
             (rank, endpoint)
             for rank, endpoint in enumerate(endpoints)
-            if (endpoint in self.own if self.own else host_of(endpoint) == self.address)
+            if (endpoint in self.own if self.own else host_part(endpoint) == self.address)
         ]
 
 
@@ -104,7 +104,7 @@ def roles_of_job(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> R
     return Roles(
         servers=servers,
         workers=workers,
-        gloo=f"{host_of(servers[0])}:{_gloo_port(flags, environ, single)}",
+        gloo=f"{host_part(servers[0])}:{_gloo_port(flags, environ, single)}",
         nodes=tuple(hosts) or (host,),
         stages=tuple(stages),
         coordinators=coordinators,
@@ -172,7 +172,7 @@ def stage_devices(flags: LaunchFlags, stages: int, kind: str) -> tuple[str, ...]
 def cluster_of(roles: Roles, meeting: Meeting, notes: tuple[Text, ...] = ()) -> Cluster:
     """The cluster of the trainers alone, as other modules know a job."""
     by_node = [
-        tuple(endpoint for endpoint in roles.workers if host_of(endpoint) == node)
+        tuple(endpoint for endpoint in roles.workers if host_part(endpoint) == node)
         for node in roles.nodes
     ]
     return Cluster(

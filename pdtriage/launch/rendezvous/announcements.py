@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.plan.addresses import free_ports, host_of, is_plain_endpoint, is_plain_name
+from pdtriage.launch.plan.addresses import free_ports, host_part, is_plain_endpoint, is_plain_name
 from pdtriage.launch.plan.cluster import Cluster
 from pdtriage.launch.plan.ps_roles import Roles, cluster_of, counts_of
 from pdtriage.support.errors import UserError
@@ -71,8 +71,8 @@ class ServerAnnouncement:
         self._roles = Roles(
             servers=tuple(endpoint for node in servers for endpoint in node),
             workers=tuple(endpoint for node in trainers for endpoint in node),
-            gloo=f"{host_of(servers[0][0])}:{peers[0]['gloo_port']}",
-            nodes=tuple(host_of(node[0]) for node in servers),
+            gloo=f"{host_part(servers[0][0])}:{peers[0]['gloo_port']}",
+            nodes=tuple(host_part(node[0]) for node in servers),
             node_rank=rank,
             own=frozenset((*servers[rank], *trainers[rank])),
             peer_list=tuple(peers),

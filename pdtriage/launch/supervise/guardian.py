@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from pdtriage.launch.plan.start_refusals import not_started
-from pdtriage.launch.supervise.processes import members_of_launch, send
+from pdtriage.launch.supervise.processes import members_of_launch, send_signal
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.private_files import private_opener
 
@@ -106,7 +106,7 @@ def end_members(
         for pid in members:
             if number == signal.SIGTERM and pid in ended:
                 continue
-            if send(pid, number) and sent is not None:
+            if send_signal(pid, number) and sent is not None:
                 sent(pid, number)
             if pid not in ended:
                 ended.append(pid)

@@ -32,7 +32,7 @@ from pdtriage.launch.supervise.policy import (
     TimePassed,
     patience_of,
 )
-from pdtriage.launch.supervise.processes import birth_of, children_of, reset_signals, send
+from pdtriage.launch.supervise.processes import birth_of, children_of, reset_signals, send_signal
 from pdtriage.launch.supervise.supervisor import Ending, Supervision
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.record.writer import Recorder
@@ -163,7 +163,7 @@ class PaddleLauncher(Supervision):
 
     def signal_all(self, number: int, reason: str) -> None:  # noqa: ARG002
         for member in self.members():
-            send(member, number)
+            send_signal(member, number)
 
     def pass_on(self, action: Forward | Coordinate) -> None:
         if isinstance(action, Coordinate) and action.what == "interrupted":
@@ -171,7 +171,7 @@ class PaddleLauncher(Supervision):
         elif isinstance(action, Coordinate):
             self.on_failure(self.channel)
         elif self._launcher in self.alive:
-            send(self._launcher, action.signal)
+            send_signal(self._launcher, action.signal)
 
     def _warn(self, checks: LaunchChecks) -> None:
         """What the checks find, as far as the flags tell what will be started."""

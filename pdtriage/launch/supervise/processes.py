@@ -244,7 +244,7 @@ def children_of(pid: int) -> list[int]:
     return [entry.pid for entry in entries if entry is not None and entry.parent == pid]
 
 
-def send(pid: int, number: int) -> bool:
+def send_signal(pid: int, number: int) -> bool:
     """Send a signal; False when the process is gone already."""
     try:
         os.kill(pid, number)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from pdtriage.launch.options.flags import LaunchFlags
-from pdtriage.launch.options.unsupported import is_given, mode_of
+from pdtriage.launch.options.unsupported import is_given, run_mode_of
 from pdtriage.launch.plan.cluster import how_to_meet
 from pdtriage.launch.plan.process_plan import Plan
 from pdtriage.launch.supervise.outcome import Conclusion, Failure, Reached
@@ -108,7 +108,7 @@ def restarts_for(flags: LaunchFlags, environ: Mapping[str, str]) -> Restarts:
         asked = flags.restart_on or ("auto" if elastic else None)
         return Restarts(cast("RestartPolicy | None", asked), flags.max_restart, elastic=elastic)
     several = how_to_meet(flags, environ)[0] in ("cloud", "master")
-    several = several or "," in (flags.ips or "") or is_given(mode_of(flags), environ)
+    several = several or "," in (flags.ips or "") or is_given(run_mode_of(flags), environ)
     if several:
         raise _needs_etcd(flags.restart_on)
     return Restarts(cast(RestartPolicy, flags.restart_on), flags.max_restart)

@@ -20,7 +20,7 @@ from pdtriage.report.words import (
     VERDICTS,
     culprit,
     excerpt,
-    extent,
+    extent_text,
     headline,
     location_of,
     role_word,
@@ -124,6 +124,6 @@ def _the_others(report: Report) -> Iterator[TestCase]:
 
 def _victims(fate: Fate, language: Language) -> str:
     who = role_word(fate.role, language, many=len(fate.rows) > 1)
-    ranks = extent(fate.known_ranks, language) if fate.known_ranks else str(len(fate.rows))
+    ranks = extent_text(fate.known_ranks, language) if fate.known_ranks else str(len(fate.rows))
     words = f"{who} {ranks}: {fate_words(fate).in_(language)}"
     return cut(inert_line(words), MESSAGE_COLUMNS)

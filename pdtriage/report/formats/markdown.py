@@ -8,7 +8,7 @@ from typing import TextIO
 
 import pdtriage
 from pdtriage.hang.places import fold_of
-from pdtriage.hang.stack_words import frame_line, name_of, stacks_title, summary_of
+from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of
 from pdtriage.model import Cause, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.attempt_rows import attempt_rows, has_other_runs
@@ -24,7 +24,7 @@ from pdtriage.report.words import (
     location_of,
     moment_time,
     numbers,
-    process_name,
+    process_phrase,
     redactions_line,
     role_word,
     run_time,
@@ -87,7 +87,7 @@ def as_markdown(
 
 def _verdict(report: Report) -> str:
     word = VERDICTS[report.verdict].in_(report.language)
-    said = f"## {word}{_say(report, ': ', '：')}{prose(headline(report))}"
+    said = f"## {word}{_say(report, ': ', '：')}{markdown_prose(headline(report))}"
     if len(report.runs) > 1:
         said += _say(
             report,
@@ -101,7 +101,7 @@ def _summary(report: Report) -> str:
     """That there were several attempts, and whether they failed alike."""
     if report.attempts is None:
         return ""
-    return f"*{prose(report.attempts.summary.in_(report.language))}*"
+    return f"*{markdown_prose(report.attempts.summary.in_(report.language))}*"
 
 
 def _stacks(report: Report) -> str:
@@ -110,11 +110,11 @@ def _stacks(report: Report) -> str:
     if taken is None or not taken.stacks:
         return ""
     fold = fold_of(taken)
-    title = prose(stacks_title(taken).in_(report.language))
-    parts = [f"### {title}", prose(summary_of(taken, fold).in_(report.language))]
+    title = markdown_prose(stacks_title(taken).in_(report.language))
+    parts = [f"### {title}", markdown_prose(summary_of(taken, fold).in_(report.language))]
     for stack in fold.odd[:2]:
         frames = [frame_line(f.file, f.line, f.function) for f in stack.frames]
-        parts.append(block("\n".join([f"{name_of(stack)} (pid {stack.pid})", *frames])))
+        parts.append(block("\n".join([f"{stack_owner(stack)} (pid {stack.pid})", *frames])))
     return "\n\n".join(parts)
 
 
@@ -122,8 +122,8 @@ def _attempts(report: Report) -> str:
     rows = []
     for row in attempt_rows(report):
         number = f"**{row.number}**" if row.run.index == report.run else f"{row.number}"
-        what = cell(prose(row.what.in_(report.language)))
-        then = cell(prose(row.then.in_(report.language))) if row.then else ""
+        what = cell(markdown_prose(row.what.in_(report.language)))
+        then = cell(markdown_prose(row.then.in_(report.language))) if row.then else ""
         rows.append(f"| {number} | {what} | {then} |")
     if not rows:
         return ""
@@ -135,7 +135,7 @@ def _answer(report: Report) -> str:
     if not report.root_causes:
         return _victims(report)
     cause = report.root_causes[0]
-    parts = [f"**{prose(cause.title.in_(report.language))}**"]
+    parts = [f"**{markdown_prose(cause.title.in_(report.language))}**"]
     for shown in cause.evidence[:1]:
         parts.append(f"{code(location_of(shown))}\n\n{block(excerpt(shown))}")
     more = [f"- {code(location_of(e))} {code(e.text[:300])}" for e in cause.evidence[1:3]]
@@ -148,7 +148,7 @@ def _answer(report: Report) -> str:
         parts.append(_label(report, Text("Your code", "你的代码"), spot + inside))
     if cause.advice:
         steps_ = [
-            f"{number}. {prose(step.in_(report.language))}"
+            f"{number}. {markdown_prose(step.in_(report.language))}"
             for number, step in enumerate(cause.advice, 1)
         ]
         parts.append("\n".join([f"**{_say(report, 'What to do', '怎么办')}**", "", *steps_]))
@@ -162,13 +162,15 @@ def _answer(report: Report) -> str:
 def _victims(report: Report) -> str:
     if not report.victims:
         return ""
-    said = prose(victims_line(report.victims, report.language))
+    said = markdown_prose(victims_line(report.victims, report.language))
     return _label(report, Text("Victims", "受牵连"), said)
 
 
 def _confidence(cause: Cause, report: Report) -> str:
     said = CONFIDENCES[cause.confidence].in_(report.language)
-    reasons = _say(report, "; ", "；").join(prose(why.in_(report.language)) for why in cause.why)
+    reasons = _say(report, "; ", "；").join(
+        markdown_prose(why.in_(report.language)) for why in cause.why
+    )
     if reasons:
         said += _say(report, ": ", "：") + reasons
     return _label(report, Text("Confidence", "可信度"), said)
@@ -179,9 +181,9 @@ def _others(report: Report) -> str:
     rows = []
     for cause in others[:OTHER_CAUSES]:
         spot = f" {code(location_of(cause.evidence[0]))}" if cause.evidence else ""
-        title = prose(cause.title.in_(report.language))
+        title = markdown_prose(cause.title.in_(report.language))
         word = CONFIDENCES[cause.confidence].in_(report.language)
-        rows.append(f"- {prose(culprit(cause, report))}: {title} ({word}){spot}")
+        rows.append(f"- {markdown_prose(culprit(cause, report))}: {title} ({word}){spot}")
     if len(others) > OTHER_CAUSES:
         more = len(others) - OTHER_CAUSES
         rows.append("- " + _say(report, f"{more} more", f"另有 {more} 个"))
@@ -192,14 +194,14 @@ def _differences(report: Report) -> str:
     said = []
     for found in report.differences:
         where = f" {code(found.place)}" if found.place else ""
-        said.append(f"- {prose(found.text.in_(report.language))}{where}")
+        said.append(f"- {markdown_prose(found.text.in_(report.language))}{where}")
     return _title_section(report, baseline_title(report), said[:DIFFERENCES_SHOWN])
 
 
 def _notes(report: Report) -> str:
-    notes = [f"- {prose(note.in_(report.language))}" for note in report.notes]
+    notes = [f"- {markdown_prose(note.in_(report.language))}" for note in report.notes]
     if report.redactions:
-        notes.append(f"- {prose(redactions_line(report.redactions).in_(report.language))}")
+        notes.append(f"- {markdown_prose(redactions_line(report.redactions).in_(report.language))}")
     return _title_section(report, Text("Notes", "说明"), notes)
 
 
@@ -212,9 +214,9 @@ def _timeline(report: Report) -> str:
     for moment in report.timeline:
         mark = "~" if moment.about else ""
         stamp = "" if moment.t is None else mark + moment_time(moment.t, dated)
-        name = process_name(moment.role, moment.rank, None, None, report.language)
-        said = prose(moment.text.in_(report.language))
-        rows.append(f"| {stamp} | {cell(prose(name))} | {cell(said)} |")
+        name = process_phrase(moment.role, moment.rank, None, None, report.language)
+        said = markdown_prose(moment.text.in_(report.language))
+        rows.append(f"| {stamp} | {cell(markdown_prose(name))} | {cell(said)} |")
     head = _say(report, "| time | who | what |", "| 时间 | 进程 | 事件 |")
     return _fold(report, Text("Timeline", "时间线"), [head, "|---|---|---|", *rows])
 
@@ -229,7 +231,7 @@ def _ranks(report: Report) -> str:
         hosts = ", ".join(fate.hosts[:3]) + (" ..." if len(fate.hosts) > 3 else "")
         words = fate_words(fate).in_(report.language)
         cells = (names[:300], str(len(fate.rows)), words, hosts, steps(fate.rows))
-        rows.append("| " + " | ".join(cell(prose(text)) for text in cells) + " |")
+        rows.append("| " + " | ".join(cell(markdown_prose(text)) for text in cells) + " |")
     head = _say(
         report,
         "| who | number | how it ended | host | last step |",
@@ -269,7 +271,9 @@ def _label(report: Report, label: Text, said: str) -> str:
 
 
 def _title_section(report: Report, title: Text, rows: Sequence[str]) -> str:
-    return "\n".join([f"**{prose(title.in_(report.language))}**", "", *rows]) if rows else ""
+    return (
+        "\n".join([f"**{markdown_prose(title.in_(report.language))}**", "", *rows]) if rows else ""
+    )
 
 
 def _fold(report: Report, title: Text, rows: Sequence[str]) -> str:
@@ -278,7 +282,7 @@ def _fold(report: Report, title: Text, rows: Sequence[str]) -> str:
     return "\n".join([head, *rows, "", "</details>"])
 
 
-def prose(text: str) -> str:
+def markdown_prose(text: str) -> str:
     """A sentence on one line. What stands between backticks stays code; the rest is plain text."""
     parts = _CODE.split(cut(inert_line(text), MOST_COLUMNS))
     said = "".join(code(part) if odd % 2 else _plain(part) for odd, part in enumerate(parts))

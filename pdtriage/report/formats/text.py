@@ -7,7 +7,7 @@ from itertools import count, groupby, takewhile
 from typing import TextIO
 
 from pdtriage.hang.places import fold_of
-from pdtriage.hang.stack_words import frame_line, name_of, stacks_title, summary_of
+from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.formats.text_explanation import explanation
@@ -18,9 +18,9 @@ from pdtriage.report.formats.text_page import (
     RED,
     YELLOW,
     Page,
-    attempts,
+    attempt_lines,
     attempts_line,
-    runs,
+    run_lines,
 )
 from pdtriage.report.sanitise import inert, inert_line
 from pdtriage.report.words import (
@@ -31,7 +31,7 @@ from pdtriage.report.words import (
     headline,
     location_of,
     moment_time,
-    process_name,
+    process_phrase,
     redactions_line,
     run_time,
     victims_line,
@@ -103,13 +103,13 @@ def _full(report: Report, page: Page, alone: bool) -> None:
         attempts_line(report, page)
         _notes(report, page)  # all there is to say
         _victims(report, page, columns(page.say(Text("victims", "受牵连"))))
-    attempts(report, page)
+    attempt_lines(report, page)
     _stacks(report, page)
     _timeline(report, page)
     _other_causes(report, page)
     _differences(report, page)
     if alone:
-        runs(report, page)
+        run_lines(report, page)
     if report.root_causes:
         _notes(report, page)
         signature = report.root_causes[0].signature
@@ -121,7 +121,7 @@ def _full(report: Report, page: Page, alone: bool) -> None:
 def _calm(report: Report, page: Page, alone: bool) -> None:
     _verdict(report, page)
     attempts_line(report, page)
-    attempts(report, page)
+    attempt_lines(report, page)
     told = report.attempts.runs if report.attempts else ()
     failed = [r.index for r in report.runs if r.verdict in BAD_ENDS and r.index not in told]
     if failed and alone:
@@ -244,7 +244,7 @@ def _stacks(report: Report, page: Page) -> None:
     page.line(page.say(stacks_title(taken)), BOLD)
     page.wrap(page.say(summary_of(taken, fold)), indent=2)
     for stack in fold.odd[:2]:
-        page.line(f"  {name_of(stack)} (pid {stack.pid})", DIM)
+        page.line(f"  {stack_owner(stack)} (pid {stack.pid})", DIM)
         for frame in stack.frames[:STACK_FRAMES]:
             row = f"    {frame_line(frame.file, frame.line, frame.function)}"
             page.line("    " + cut(inert_line(row), page.width - 4), DIM)
@@ -268,7 +268,7 @@ def _timeline(report: Report, page: Page) -> None:
         "" if m.t is None else ("~" if m.about else mark) + moment_time(m.t, with_date)
         for m in shown
     ]
-    names = [process_name(m.role, m.rank, None, None, page.language) for m in shown]
+    names = [process_phrase(m.role, m.rank, None, None, page.language) for m in shown]
     stamp_width = max(map(columns, stamps))
     name_width = max(map(columns, names))
     following = 0

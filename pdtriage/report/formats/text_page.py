@@ -20,7 +20,7 @@ def attempts_line(report: Report, page: Page) -> None:
         page.wrap(_sentence(page.say(report.attempts.summary), page), YELLOW)
 
 
-def attempts(report: Report, page: Page) -> None:
+def attempt_lines(report: Report, page: Page) -> None:
     """One attempt after the other, and why it was followed by the next."""
     rows = attempt_rows(report)
     if not rows:
@@ -47,7 +47,7 @@ def attempts(report: Report, page: Page) -> None:
             page.wrap(page.say(row.then), DIM, indent=len(lead) + 2)
 
 
-def runs(report: Report, page: Page) -> None:
+def run_lines(report: Report, page: Page) -> None:
     if len(report.runs) < 2 or not has_other_runs(report):
         return
     page.line()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pdtriage.model import Event, FileFacts, LogFile, Pod, PodJob, Text
-from pdtriage.scan.kubernetes.documents import items, reduce_document, text
+from pdtriage.scan.kubernetes.documents import items_at, reduce_document, text_at
 from pdtriage.scan.kubernetes.pods import job_of, manifest_notes, pod_of, signs_of
 from pdtriage.scan.kubernetes.printed import (
     EVENTS,
@@ -24,7 +24,7 @@ from pdtriage.scan.kubernetes.printed import (
     pods_in_table,
 )
 from pdtriage.scan.kubernetes.reasons import Sign, sign_of_event
-from pdtriage.scan.lines import clean, shorten
+from pdtriage.scan.lines import readable_line, shorten
 
 MANIFEST = "pdtriage.k8s/1"
 MOST_SIGNS = 2_000
@@ -62,7 +62,7 @@ def kubernetes_facts(file: LogFile, raw: bytes) -> FileFacts:
     notes: list[Text] = []
     try:
         for document in _documents(raw):
-            kind = text(document, "kind")
+            kind = text_at(document, "kind")
             if kind == "Pod" and (pod := pod_of(document)):
                 pods.append(pod)
                 signs.extend(signs_of(document, pod))
@@ -70,7 +70,7 @@ def kubernetes_facts(file: LogFile, raw: bytes) -> FileFacts:
                 signs.extend(sign_of_event(document))
             elif kind == "PaddleJob" and (job := job_of(document)):
                 jobs.append(job)
-            elif text(document, "schema") == MANIFEST:
+            elif text_at(document, "schema") == MANIFEST:
                 notes.extend(manifest_notes(document))
     except (ValueError, RecursionError):
         notes.append(
@@ -93,7 +93,7 @@ def reduced_documents(raw: bytes) -> str:
         found = list(_documents(raw))
     except (ValueError, RecursionError):
         return ""
-    if len(found) == 1 and text(found[0], "schema") == MANIFEST:
+    if len(found) == 1 and text_at(found[0], "schema") == MANIFEST:
         return as_text(found[0])
     kept = [kept for document in found if (kept := reduce_document(document))]
     listed = {"apiVersion": "v1", "kind": "List", "items": kept}
@@ -111,7 +111,7 @@ def _documents(raw: bytes) -> Iterator[Mapping[str, object]]:
     if head in (b"{", b"["):
         yield from _flat(json.loads(raw.decode("utf-8-sig", "replace")))
         return
-    lines = [clean(line) for line in raw.split(b"\n")]
+    lines = [readable_line(line) for line in raw.split(b"\n")]
     if any(PODS.match(line) for line in lines[:5]):
         yield from pods_in_table(lines)
     elif any(EVENTS.match(line) for line in lines[:5]):
@@ -124,12 +124,12 @@ def _documents(raw: bytes) -> Iterator[Mapping[str, object]]:
 
 def _flat(document: object) -> Iterator[Mapping[str, object]]:
     if isinstance(document, Mapping) and isinstance(document.get("items"), list):
-        own = text(document, "kind").removesuffix("List")
-        yield from ({"kind": own, **item} for item in items(document, "items"))
+        own = text_at(document, "kind").removesuffix("List")
+        yield from ({"kind": own, **item} for item in items_at(document, "items"))
     elif isinstance(document, Mapping):
         yield document
     elif isinstance(document, list):
-        yield from items(document)
+        yield from items_at(document)
 
 
 def events_of_signs(signs: Sequence[Sign], raw: bytes) -> Iterator[Event]:
@@ -203,4 +203,4 @@ def _around(raw: bytes, start: int) -> tuple[list[bytes], bytes, list[bytes]]:
 def _display_line(line: bytes, margin: int) -> str:
     """A line as far to the left as the one that matters."""
     indent = len(line) - len(line.lstrip(b" "))
-    return shorten(clean(line[min(indent, margin) :])).rstrip()
+    return shorten(readable_line(line[min(indent, margin) :])).rstrip()

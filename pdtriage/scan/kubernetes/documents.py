@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 from pdtriage.masking.variables import ALLOWED
-from pdtriage.scan.lines import clean
+from pdtriage.scan.lines import readable_line
 
 SHOWN = 500
 """Characters of a message that go into a report."""
@@ -35,32 +35,32 @@ Json = object
 Template = Callable[[Json], Json]
 
 
-def mapping(value: object, *path: str) -> Mapping[str, object]:
+def object_at(value: object, *path: str) -> Mapping[str, object]:
     """The object at `path` below `value`, empty where there is none."""
     for step in path:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 
-def items(value: object, *path: str) -> Iterator[Mapping[str, object]]:
+def items_at(value: object, *path: str) -> Iterator[Mapping[str, object]]:
     """The objects of the list at `path` below `value`."""
-    inner = mapping(value, *path[:-1]).get(path[-1]) if path else value
+    inner = object_at(value, *path[:-1]).get(path[-1]) if path else value
     for item in inner if isinstance(inner, list) else []:
         if isinstance(item, Mapping):
             yield item
 
 
-def text(value: object, *path: str) -> str:
+def text_at(value: object, *path: str) -> str:
     """The text at `path` below `value`: one line, no control characters."""
-    inner = mapping(value, *path[:-1]).get(path[-1]) if path else value
+    inner = object_at(value, *path[:-1]).get(path[-1]) if path else value
     if isinstance(inner, bool) or not isinstance(inner, str | int | float):
         return ""
-    flat = " ".join(clean(str(inner).encode("utf-8", "replace")).split())
+    flat = " ".join(readable_line(str(inner).encode("utf-8", "replace")).split())
     return flat if len(flat) <= SHOWN else flat[: SHOWN - 1] + "…"
 
 
-def number(value: object, *path: str) -> int | None:
-    inner = mapping(value, *path[:-1]).get(path[-1]) if path else value
+def number_at(value: object, *path: str) -> int | None:
+    inner = object_at(value, *path[:-1]).get(path[-1]) if path else value
     if isinstance(inner, int) and not isinstance(inner, bool):
         return inner
     told = inner.strip() if isinstance(inner, str) else ""
@@ -69,7 +69,7 @@ def number(value: object, *path: str) -> int | None:
 
 def moment(value: object, *path: str) -> float | None:
     """Seconds since 1970 of `2024-01-01T00:00:00Z` or of `Mon, 01 Jan 2024 08:00:00 +0800`."""
-    told = text(value, *path)
+    told = text_at(value, *path)
     if not told:
         return None
     try:
@@ -90,11 +90,13 @@ def reduce_document(document: Json) -> dict[str, Json]:
     if not isinstance(document, dict):
         return {}
     kind = document.get("kind")
-    items = document.get("items")
-    if isinstance(items, list):
+    items_at = document.get("items")
+    if isinstance(items_at, list):
         # kubectl leaves the kind of items out where the list names it
         own = str(kind).removesuffix("List")
-        kept = [reduce_document({"kind": own, **item}) for item in items if isinstance(item, dict)]
+        kept = [
+            reduce_document({"kind": own, **item}) for item in items_at if isinstance(item, dict)
+        ]
         return {"apiVersion": "v1", "kind": "List", "items": [item for item in kept if item]}
     template = _TEMPLATES.get(str(kind))
     kept_one = template(document) if template else {}

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from pdtriage.model import Life, Pod, PodJob, Role, Text
 from pdtriage.scan.kubernetes import reasons
-from pdtriage.scan.kubernetes.documents import VARIABLES, items, mapping, moment, number, text
+from pdtriage.scan.kubernetes.documents import (
+    VARIABLES,
+    items_at,
+    moment,
+    number_at,
+    object_at,
+    text_at,
+)
 from pdtriage.scan.kubernetes.reasons import Sign
 from pdtriage.support.lazy_regex import lazy_compile
 
@@ -38,10 +45,10 @@ _SHM = "/dev/shm"
 
 
 def pod_of(document: Mapping[str, object]) -> Pod | None:
-    name = text(document, "metadata", "name")
+    name = text_at(document, "metadata", "name")
     if not name:
         return None
-    labels = mapping(document, "metadata", "labels")
+    labels = object_at(document, "metadata", "labels")
     environment = _environment(document)
     role, index = _role_and_index(name, labels, environment)
     container = _training(document)
@@ -52,11 +59,11 @@ def pod_of(document: Mapping[str, object]) -> Pod | None:
         index=index,
         job=_job(document, name, labels),
         numbered="paddle-res-type" in labels or "PADDLE_TRAINER_ID" in environment,
-        machine=text(document, "spec", "nodeName") or None,
-        address=text(document, "status", "podIP") or None,
-        phase=text(document, "status", "phase"),
+        machine=text_at(document, "spec", "nodeName") or None,
+        address=text_at(document, "status", "podIP") or None,
+        phase=text_at(document, "status", "phase"),
         container=container,
-        restarts=number(status, "restartCount") or 0,
+        restarts=number_at(status, "restartCount") or 0,
         lives=tuple(_lives(status)),
         environment=environment,
     )
@@ -75,10 +82,13 @@ def signs_of(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
 
 def shm_volume(document: Mapping[str, object], container: str) -> str | None:
     """The name of the volume that is mounted at /dev/shm."""
-    for one in items(document, "spec", "containers"):
-        for mount in items(one, "volumeMounts"):
-            if text(one, "name") == container and text(mount, "mountPath").rstrip("/") == _SHM:
-                return text(mount, "name")
+    for one in items_at(document, "spec", "containers"):
+        for mount in items_at(one, "volumeMounts"):
+            if (
+                text_at(one, "name") == container
+                and text_at(mount, "mountPath").rstrip("/") == _SHM
+            ):
+                return text_at(mount, "name")
     return None
 
 
@@ -87,61 +97,65 @@ def _role_and_index(
 ) -> tuple[Role, int | None]:
     """By the labels of paddle-operator, of the training operator, by its variables, by its name."""
     named = pod_name_parts(name)
-    kind = text(labels, "paddle-res-type") or text(labels, "training.kubeflow.org/replica-type")
+    kind = text_at(labels, "paddle-res-type") or text_at(
+        labels, "training.kubeflow.org/replica-type"
+    )
     told = environment.get("TRAINING_ROLE") or environment.get("PADDLE_TRAINING_ROLE", "")
     role = (
         ROLES.get(kind.lower())
         or _ROLES_BY_VARIABLE.get(told)
         or (named[1] if named else "unknown")
     )
-    index = number(labels, "training.kubeflow.org/replica-index")
+    index = number_at(labels, "training.kubeflow.org/replica-index")
     if index is None and named:
         index = named[2]
     if index is None:
-        index = number(environment, "PADDLE_TRAINER_ID")
+        index = number_at(environment, "PADDLE_TRAINER_ID")
     return role, index
 
 
 def _job(document: Mapping[str, object], name: str, labels: Mapping[str, object]) -> str | None:
-    for owner in items(document, "metadata", "ownerReferences"):
-        if text(owner, "kind") == "PaddleJob":
-            return text(owner, "name") or None
+    for owner in items_at(document, "metadata", "ownerReferences"):
+        if text_at(owner, "kind") == "PaddleJob":
+            return text_at(owner, "name") or None
     named = pod_name_parts(name)
-    return text(labels, "training.kubeflow.org/job-name") or (named[0] if named else None)
+    return text_at(labels, "training.kubeflow.org/job-name") or (named[0] if named else None)
 
 
 def _environment(document: Mapping[str, object]) -> dict[str, str]:
     return {
-        text(variable, "name"): text(variable, "value")
-        for container in items(document, "spec", "containers")
-        for variable in items(container, "env")
+        text_at(variable, "name"): text_at(variable, "value")
+        for container in items_at(document, "spec", "containers")
+        for variable in items_at(container, "env")
         if variable.get("name") in VARIABLES and "value" in variable
     }
 
 
 def _training(document: Mapping[str, object]) -> str:
     """The container called paddle, as both operators ask for, else the first."""
-    names = [text(container, "name") for container in items(document, "spec", "containers")]
-    names = names or [text(one, "name") for one in items(document, "status", "containerStatuses")]
+    names = [text_at(container, "name") for container in items_at(document, "spec", "containers")]
+    names = names or [
+        text_at(one, "name") for one in items_at(document, "status", "containerStatuses")
+    ]
     return "paddle" if "paddle" in names or not names else names[0]
 
 
 def _status(document: Mapping[str, object], container: str) -> Mapping[str, object]:
-    listed = items(document, "status", "containerStatuses")
-    return next((status for status in listed if text(status, "name") == container), {})
+    listed = items_at(document, "status", "containerStatuses")
+    return next((status for status in listed if text_at(status, "name") == container), {})
 
 
 def _lives(status: Mapping[str, object]) -> Iterator[Life]:
-    for state in (mapping(status, "lastState"), mapping(status, "state")):
-        ended = mapping(state, "terminated")
+    for state in (object_at(status, "lastState"), object_at(status, "state")):
+        ended = object_at(state, "terminated")
         if ended:
             yield Life(
                 moment(ended, "startedAt"),
                 moment(ended, "finishedAt"),
-                number(ended, "exitCode"),
-                text(ended, "reason"),
+                number_at(ended, "exitCode"),
+                text_at(ended, "reason"),
             )
-        elif running := mapping(state, "running"):
+        elif running := object_at(state, "running"):
             yield Life(moment(running, "startedAt"), running=True)
 
 
@@ -149,22 +163,22 @@ def _ends(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
     """How the lives of the training container ended."""
     status = _status(document, pod.container)
     limit = ""
-    for one in items(document, "spec", "containers"):
-        if text(one, "name") == pod.container:
-            limit = text(one, "resources", "limits", "memory")
+    for one in items_at(document, "spec", "containers"):
+        if text_at(one, "name") == pod.container:
+            limit = text_at(one, "resources", "limits", "memory")
     attempt = pod.restarts - len(pod.lives)
     for state in ("lastState", "state"):
-        ended = mapping(status, state, "terminated")
-        attempt += bool(ended or mapping(status, state, "running"))
-        reason = text(ended, "reason")
+        ended = object_at(status, state, "terminated")
+        attempt += bool(ended or object_at(status, state, "running"))
+        reason = text_at(ended, "reason")
         if reason not in reasons.TERMINATED:
             continue
         fields = _fields(
             pod,
             container=pod.container,
             reason=reason,
-            message=text(ended, "message"),
-            exit_code=text(ended, "exitCode"),
+            message=text_at(ended, "message"),
+            exit_code=text_at(ended, "exitCode"),
             attempt=str(attempt),
             limit=limit if reason == "OOMKilled" else "",
         )
@@ -174,16 +188,16 @@ def _ends(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
 
 def _removal(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
     """Why the pod as a whole was ended."""
-    reason, message = text(document, "status", "reason"), text(document, "status", "message")
+    reason, message = text_at(document, "status", "reason"), text_at(document, "status", "message")
     signature = reasons.POD.get(reason)
     if signature == "k8s.evicted":
         signature = reasons.of_eviction(message, shm_volume(document, pod.container))
     if signature:
         yield Sign(signature, pod.name, reason, _fields(pod, reason=reason, message=message))
-    for condition in items(document, "status", "conditions"):
-        why = text(condition, "reason")
-        if text(condition, "type") == "DisruptionTarget" and why in reasons.DISRUPTION:
-            said = text(condition, "message")
+    for condition in items_at(document, "status", "conditions"):
+        why = text_at(condition, "reason")
+        if text_at(condition, "type") == "DisruptionTarget" and why in reasons.DISRUPTION:
+            said = text_at(condition, "message")
             found = reasons.DISRUPTION[why]
             if found == "k8s.evicted":
                 found = reasons.of_eviction(said, shm_volume(document, pod.container))
@@ -193,16 +207,16 @@ def _removal(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
 
 def _never_started(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
     for group in ("initContainerStatuses", "containerStatuses"):
-        for status in items(document, "status", group):
-            waiting, name = mapping(status, "state", "waiting"), text(status, "name")
-            reason, said = text(waiting, "reason"), text(waiting, "message")
+        for status in items_at(document, "status", group):
+            waiting, name = object_at(status, "state", "waiting"), text_at(status, "name")
+            reason, said = text_at(waiting, "reason"), text_at(waiting, "message")
             if reason in reasons.WAITING:
                 fields = _fields(pod, container=name, reason=reason, message=said)
                 yield Sign(reasons.WAITING[reason], pod.name, reason, fields)
     yield from _failed_before(document, pod)
-    for condition in items(document, "status", "conditions"):
-        if text(condition, "type") == "PodScheduled" and text(condition, "status") == "False":
-            why, said = text(condition, "reason"), text(condition, "message")
+    for condition in items_at(document, "status", "conditions"):
+        if text_at(condition, "type") == "PodScheduled" and text_at(condition, "status") == "False":
+            why, said = text_at(condition, "reason"), text_at(condition, "message")
             fields = _fields(pod, reason=why, message=said)
             when = moment(condition, "lastTransitionTime")
             yield Sign("k8s.unschedulable", pod.name, why or "PodScheduled", fields, when)
@@ -212,15 +226,17 @@ def _never_started(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
 
 def _failed_before(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
     """An init container that ended badly, so that the training container waits for ever."""
-    for status in items(document, "status", "initContainerStatuses"):
-        ended = mapping(status, "state", "terminated") or mapping(status, "lastState", "terminated")
-        code = number(ended, "exitCode")
+    for status in items_at(document, "status", "initContainerStatuses"):
+        ended = object_at(status, "state", "terminated") or object_at(
+            status, "lastState", "terminated"
+        )
+        code = number_at(ended, "exitCode")
         if code:
             fields = _fields(
                 pod,
-                container=text(status, "name"),
-                reason=text(ended, "reason"),
-                message=text(ended, "message"),
+                container=text_at(status, "name"),
+                reason=text_at(ended, "reason"),
+                message=text_at(ended, "message"),
                 exit_code=str(code),
             )
             when = moment(ended, "finishedAt")
@@ -228,8 +244,10 @@ def _failed_before(document: Mapping[str, object], pod: Pod) -> Iterator[Sign]:
 
 
 def _lacks_shm(document: Mapping[str, object], pod: Pod) -> bool:
-    known = any(text(one, "name") == pod.container for one in items(document, "spec", "containers"))
-    shared = mapping(document, "spec").get("hostIPC") is True
+    known = any(
+        text_at(one, "name") == pod.container for one in items_at(document, "spec", "containers")
+    )
+    shared = object_at(document, "spec").get("hostIPC") is True
     return known and not shared and shm_volume(document, pod.container) is None
 
 
@@ -248,12 +266,12 @@ _GROUPS: tuple[tuple[Role, tuple[str, ...]], ...] = (
 
 
 def job_of(document: Mapping[str, object]) -> PodJob | None:
-    name = text(document, "metadata", "name")
+    name = text_at(document, "metadata", "name")
     if not name:
         return None
     replicas: dict[Role, int] = {}
     for role, path in _GROUPS:
-        count = number(mapping(document, "spec", *path), "replicas")
+        count = number_at(object_at(document, "spec", *path), "replicas")
         if count is not None:
             replicas[role] = count
     return PodJob(name, phase_of(document), replicas)
@@ -261,13 +279,13 @@ def job_of(document: Mapping[str, object]) -> PodJob | None:
 
 def phase_of(document: Mapping[str, object]) -> str:
     """paddle-operator has a phase; the training operator the newest condition that holds."""
-    phase = text(document, "status", "phase")
+    phase = text_at(document, "status", "phase")
     if phase:
         return phase
     holding = [
-        text(condition, "type")
-        for condition in items(document, "status", "conditions")
-        if text(condition, "status") == "True"
+        text_at(condition, "type")
+        for condition in items_at(document, "status", "conditions")
+        if text_at(condition, "status") == "True"
     ]
     return holding[-1] if holding else ""
 
@@ -275,7 +293,7 @@ def phase_of(document: Mapping[str, object]) -> str:
 def manifest_notes(document: Mapping[str, object]) -> Iterator[Text]:
     """What could not be collected, in the words the manifest has for it."""
     for group in ("left_out", "warnings"):
-        for entry in items(document, group):
-            en, zh = text(entry, "en"), text(entry, "zh")
+        for entry in items_at(document, group):
+            en, zh = text_at(entry, "en"), text_at(entry, "zh")
             if en and entry.get("report") is not False:
                 yield Text(en, zh or en)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pdtriage.model import SignatureRole
-from pdtriage.scan.kubernetes.documents import mapping, moment, text
+from pdtriage.scan.kubernetes.documents import moment, object_at, text_at
 
 TERMINATED = {
     "OOMKilled": "k8s.oom-killed",
@@ -147,13 +147,13 @@ def of_event(reason: str, message: str) -> tuple[str | None, bool]:
 
 def sign_of_event(document: Mapping[str, object]) -> Iterator[Sign]:
     """At most one sign; most events are the ordinary life of a pod."""
-    about = mapping(document, "involvedObject") or mapping(document, "regarding")
-    if text(about, "kind") not in ("Pod", ""):
+    about = object_at(document, "involvedObject") or object_at(document, "regarding")
+    if text_at(about, "kind") not in ("Pod", ""):
         return
-    reason = text(document, "reason")
-    message = text(document, "message") or text(document, "note")
+    reason = text_at(document, "reason")
+    message = text_at(document, "message") or text_at(document, "note")
     signature, hindered = of_event(reason, message)
-    pod = text(about, "name")
+    pod = text_at(about, "name")
     if signature is None or not pod:
         return
     if signature == "k8s.evicted":
@@ -162,7 +162,7 @@ def sign_of_event(document: Mapping[str, object]) -> Iterator[Sign]:
         "pod": pod,
         "reason": reason,
         "message": message,
-        "machine": text(document, "source", "host"),
+        "machine": text_at(document, "source", "host"),
         "hindered": "yes" if hindered else "",
     }
     times = (moment(document, name) for name in _EVENT_TIMES)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pdtriage.sources.byte_stream import Memory, Unpacked
-from pdtriage.sources.display_path import join, member_parts
+from pdtriage.sources.display_path import join_display, member_parts
 from pdtriage.sources.find.candidates import Candidate
 from pdtriage.sources.limits import HEAD, Limits, Room
 from pdtriage.sources.notes import Notes
@@ -35,7 +35,7 @@ def headed_members(
             continue
         yield Candidate(
             name=parts[-1],
-            folder=join(text.path, "/".join(parts[:-1])) if parts[:-1] else text.path,
+            folder=join_display(text.path, "/".join(parts[:-1])) if parts[:-1] else text.path,
             origin=Memory(log),
             size=len(log),
             modified=text.modified,

@@ -10,7 +10,7 @@ from itertools import chain
 
 from pdtriage.sources.archives.compressed import DamagedError, codec_of, pack
 from pdtriage.sources.byte_stream import Cut, Memory, Origin, Unpacked, seekable
-from pdtriage.sources.display_path import join, member_parts
+from pdtriage.sources.display_path import join_display, member_parts
 from pdtriage.sources.find.candidates import Candidate
 from pdtriage.sources.find.recognise import archive_by_name, is_interesting, read_name, recognise
 from pdtriage.sources.limits import HEAD, Limits, Room
@@ -80,7 +80,7 @@ class _Tar:
             parts = member_parts(member.name)
             if not parts or not is_interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
                 continue
-            shown = join(self.archive.path, "/".join(parts))
+            shown = join_display(self.archive.path, "/".join(parts))
             if member.issym() or member.islnk():
                 self.notes.add("link", shown)
             elif member.isreg():
@@ -136,7 +136,7 @@ class _Tar:
         folder = "/".join(parts[:-1])
         return Candidate(
             name=parts[-1],
-            folder=join(self.archive.path, folder) if folder else self.archive.path,
+            folder=join_display(self.archive.path, folder) if folder else self.archive.path,
             origin=origin,
             layers=("held",) if held else (),
             size=member.size,

@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from pdtriage.sources.archives.compressed import Codec, DamagedError, TooMuchError
 from pdtriage.sources.byte_stream import Checked, Cut, Layer, Memory, Origin, Unpacked, seekable
-from pdtriage.sources.display_path import join, member_parts
+from pdtriage.sources.display_path import join_display, member_parts
 from pdtriage.sources.find.candidates import Candidate
 from pdtriage.sources.find.recognise import is_interesting
 from pdtriage.sources.limits import Limits, Room
@@ -67,7 +67,7 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
             parts = member_parts(member.name)
             if not parts or not is_interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
                 continue
-            shown = join(archive.path, "/".join(parts))
+            shown = join_display(archive.path, "/".join(parts))
             if member.encrypted:
                 notes.add("encrypted", shown)
             elif member.method not in CODECS:
@@ -230,7 +230,7 @@ def _candidate(
         layers.append(Checked(member.crc))
     return Candidate(
         name=parts[-1],
-        folder=join(archive.path, "/".join(parts[:-1])) if parts[:-1] else archive.path,
+        folder=join_display(archive.path, "/".join(parts[:-1])) if parts[:-1] else archive.path,
         origin=origin,
         layers=tuple(layers),
         size=member.unpacked,

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from pdtriage.model import KINDS
 from pdtriage.sources.archives.compressed import pack
 from pdtriage.sources.byte_stream import Disk, Layer, Memory, Origin, Unpacked
-from pdtriage.sources.display_path import join, printable
+from pdtriage.sources.display_path import join_display, printable
 from pdtriage.sources.find.recognise import NameFacts, is_text
 from pdtriage.sources.limits import HEAD, Limits
 from pdtriage.sources.notes import Notes
@@ -55,7 +55,7 @@ class Candidate(NamedTuple):
 
     @property
     def path(self) -> str:
-        return join(self.folder, self.name)
+        return join_display(self.folder, self.name)
 
 
 def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator[Candidate]:
@@ -132,7 +132,7 @@ def _through_link(
 
 
 def _path_of(entry: os.DirEntry[str], folder_shown: str) -> str:
-    return join(folder_shown, printable(entry.name))
+    return join_display(folder_shown, printable(entry.name))
 
 
 def _candidate(entry: os.DirEntry[str], folder: str, found: os.stat_result, real: str) -> Candidate:

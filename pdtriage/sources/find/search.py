@@ -13,7 +13,7 @@ from pdtriage.model import KINDS, RECORD_FOLDER, FileKind, LogFile
 from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
 from pdtriage.sources.byte_stream import Disk, Unpacked
-from pdtriage.sources.display_path import display_roots, join, natural_key
+from pdtriage.sources.display_path import display_roots, join_display, natural_key
 from pdtriage.sources.find.candidates import (
     Candidate,
     files_below,
@@ -168,7 +168,7 @@ class _Search:
         unread = {candidate.path for candidate in self.unread}
         for log, (candidate, told, kind) in self.logs.items():
             launch = launch_of_log(told.stem)
-            beside = join(candidate.folder, f"{launch}.log")
+            beside = join_display(candidate.folder, f"{launch}.log")
             if launch and kind == "console" and (beside in self.logs or beside in unread):
                 self.logs[log] = candidate, as_worker_log(told), "worker"
 
@@ -198,7 +198,7 @@ class _Search:
             if not all(map(is_text, heads)) or any(map(is_by_a_launcher, heads)):
                 continue
             for candidate, told in numbered.values():
-                log = join(candidate.folder, told.stem)
+                log = join_display(candidate.folder, told.stem)
                 self.logs[log] = candidate, as_log_of_process(told), "worker"
             self.unread = [candidate for candidate in self.unread if candidate.path not in paths]
 
@@ -284,7 +284,7 @@ class _Search:
             return b""
 
     def _take(self, candidate: Candidate, told: NameFacts, kind: FileKind) -> None:
-        log = join(candidate.folder, told.stem)
+        log = join_display(candidate.folder, told.stem)
         piece = candidate, told, kind
         if self.logs.setdefault(log, piece) is not piece:
             self.further.setdefault(log, []).append(piece)

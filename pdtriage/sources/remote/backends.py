@@ -110,13 +110,13 @@ def wait_for(future: Future[Result]) -> Result:
     from concurrent.futures import TimeoutError as TooLate
 
     try:
-        return future.result(timeout=(TRIES + 1) * timeout() + _waits())
+        return future.result(timeout=(TRIES + 1) * remote_timeout() + _waits())
     except TooLate:
         _crew().replace_one()
     raise RemoteError("unanswered", "no answer in time")
 
 
-def timeout() -> float:
+def remote_timeout() -> float:
     try:
         told = float(os.environ.get(TIMEOUT_VARIABLE) or TIMEOUT)
         return min(max(0.1, told), LONGEST_TIMEOUT)
@@ -199,7 +199,7 @@ def _options(url: str) -> dict[str, Any]:
     """Time-outs in the words of each backend; what the user configures for fsspec is kept."""
     from fsspec.config import conf
 
-    scheme, seconds = scheme_of(url), timeout()
+    scheme, seconds = scheme_of(url), remote_timeout()
     set_by_user = {name for alias in _aliases(scheme) for name in conf.get(alias, {})}
     options: dict[str, Any] = {}
     if scheme in HTTP:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pdtriage.sources.display_path import join, printable
+from pdtriage.sources.display_path import join_display, printable
 from pdtriage.sources.find.candidates import NEVER_LOGS, Candidate
 from pdtriage.sources.find.recognise import archive_by_name, is_interesting, read_name
 from pdtriage.sources.limits import Limits
@@ -156,11 +156,11 @@ def _below(
                     return
                 if facts.get("type") == "directory":
                     if depth == limits.depth:
-                        notes.add("depth", join(shown, name))
+                        notes.add("depth", join_display(shown, name))
                     elif name not in NEVER_LOGS:
-                        below.append((path, join(shown, name)))
+                        below.append((path, join_display(shown, name)))
                 elif facts.get("type") == "link":
-                    notes.add("outside", join(shown, name))
+                    notes.add("outside", join_display(shown, name))
                 elif is_interesting(name, shown.rpartition("/")[2]):
                     yield _Entry(facts, path, name, shown)
         level = below
@@ -204,7 +204,7 @@ def _candidate(
     try:
         origin = wait_for(coming)
     except RemoteError as error:
-        notes.add(error.reason, join(entry.folder, entry.name))
+        notes.add(error.reason, join_display(entry.folder, entry.name))
         return
     yield Candidate(
         name=entry.name,
@@ -212,7 +212,7 @@ def _candidate(
         origin=origin,
         size=origin.size,
         modified=origin.modified,
-        real=join(entry.folder, entry.name),
+        real=join_display(entry.folder, entry.name),
     )
 
 

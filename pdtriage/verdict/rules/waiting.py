@@ -53,7 +53,7 @@ def stood_still(evidence: RunEvidence) -> list[Suspect]:
     if taken is None or not taken.is_hang:
         return []
     fold = fold_of(taken)
-    seen, summary = wording.stood_still(taken.still or 0.0), summary_of(taken, fold)
+    seen, summary = wording.stood_still_text(taken.still or 0.0), summary_of(taken, fold)
     by_rank = {(r.rank.role, r.rank.rank): r for r in evidence.readings}
     odd = [(stack, by_rank.get((stack.role, stack.rank))) for stack in fold.odd]  # type: ignore[arg-type]
     suspects = []
@@ -105,7 +105,7 @@ def fell_behind(evidence: RunEvidence) -> list[Suspect]:
         return []
     operation = next((r.waited_in for r in waiting if r.waited_in), None)
     why = [wording.not_waiting(operation)] if operation else []
-    told = wording.STOOD_STILL if in_step else wording.behind(slow.position[1], least[1])
+    told = wording.STOOD_STILL if in_step else wording.behind_text(slow.position[1], least[1])
     why.append(told)
     support = [slow.stopped] if slow.stopped else []
     return [silent_suspect(HANG, "hang", slow.rank, support, *why, position=slow.position)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from pdtriage.analysis.authoring.catalogue import pages, write
+from pdtriage.analysis.authoring.catalogue import pages, write_catalogue
 from pdtriage.knowledge import Knowledge, load_knowledge
 from pdtriage.model import CATEGORIES
 from tests.knowledge.builders import SOUND
@@ -56,6 +56,6 @@ def test_pages_of_categories_that_are_gone_are_removed(tmp_path: Path) -> None:
     old = tmp_path / "en" / "data.gone.md"
     old.parent.mkdir()
     old.write_text("x")
-    write(Knowledge(signatures={}), tmp_path)
+    write_catalogue(Knowledge(signatures={}), tmp_path)
     assert not old.exists()
     assert (tmp_path / "zh" / "data.io.md").exists()

@@ -14,12 +14,12 @@ from typing import TextIO
 from pdtriage.model import Report, Text
 from pdtriage.report import Options
 from pdtriage.report.formats.html import sections
-from pdtriage.report.formats.html.build import Html, hash_of, headline_of, join, tag
+from pdtriage.report.formats.html.build import Html, hash_of, headline_of, join_html, tag
 from pdtriage.report.formats.html.charts import course
 from pdtriage.report.formats.html.graph import graph
 from pdtriage.report.formats.html.lanes import MOST_LANES, timeline
 from pdtriage.report.formats.html.rank_map import rank_map
-from pdtriage.report.formats.html.stack_section import stacks
+from pdtriage.report.formats.html.stack_section import stacks_section
 from pdtriage.report.words import VERDICTS
 
 MOST_BYTES = 980_000
@@ -94,17 +94,17 @@ def _page(reports: Sequence[Report], lanes: int) -> str:
 
 
 def _run(report: Report, name: str, lanes: int) -> Html:
-    return join(
+    return join_html(
         sections.answer(report, name),
-        stacks(report, name),
-        sections.attempts(report, name),
+        stacks_section(report, name),
+        sections.attempts_section(report, name),
         rank_map(report, name),
         timeline(report, name, lanes),
         course(report, name),
         graph(report, name),
         sections.evidence(report, name),
         sections.differences(report, name),
-        sections.runs(report, name),
+        sections.runs_section(report, name),
         sections.notes(report, name),
     )
 

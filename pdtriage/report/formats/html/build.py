@@ -14,7 +14,7 @@ from pdtriage.report.words import (
     culprit,
     headline,
     numbers,
-    process_name,
+    process_phrase,
     role_word,
     victims_line,
 )
@@ -50,13 +50,13 @@ def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in VOID:
         return Html(f"<{name}{written}>")
-    content = join(*children)
+    content = join_html(*children)
     if name in DRAWN and not content:
         return Html(f"<{name}{written}/>")
     return Html(f"<{name}{written}>{content}</{name}>")
 
 
-def join(*children: Child) -> Html:
+def join_html(*children: Child) -> Html:
     return Html("".join(to_html(child) for child in children))
 
 
@@ -65,7 +65,7 @@ def both(text: Text) -> Html:
     if text.en == text.zh:
         return to_html(text.en)
     english = tag("span", text.en, class_="en", lang="en")
-    return join(english, tag("span", text.zh, class_="zh", lang="zh-CN"))
+    return join_html(english, tag("span", text.zh, class_="zh", lang="zh-CN"))
 
 
 def hash_of(content: str) -> str:
@@ -82,17 +82,17 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
     return f' {name}="{escape(inert_line(str(value)), quote=True)}"'
 
 
-def prose(text: Text) -> Html:
+def prose_html(text: Text) -> Html:
     if text.en == text.zh:
         return _sentence(text.en)
     english = tag("span", _sentence(text.en), class_="en", lang="en")
-    return join(english, tag("span", _sentence(text.zh), class_="zh", lang="zh-CN"))
+    return join_html(english, tag("span", _sentence(text.zh), class_="zh", lang="zh-CN"))
 
 
 def _sentence(text: str) -> Html:
     parts = _CODE.split(inert_line(text))
     pieces: list[Child] = [tag("code", p) if odd % 2 else p for odd, p in enumerate(parts)]
-    return join(*pieces)
+    return join_html(*pieces)
 
 
 def headline_of(report: Report) -> Text:
@@ -103,14 +103,14 @@ def culprit_of(cause: Cause, report: Report) -> Text:
     return _both(report, lambda spoken: culprit(cause, spoken))
 
 
-def victims_of(victims: tuple[Victim, ...]) -> Text:
+def victims_label(victims: tuple[Victim, ...]) -> Text:
     return Text(victims_line(victims, "en"), victims_line(victims, "zh"))
 
 
-def process_of(role: Role, rank: int | None, local: int | None, host: str | None) -> Text:
+def process_label(role: Role, rank: int | None, local: int | None, host: str | None) -> Text:
     return Text(
-        process_name(role, rank, local, host, "en"),
-        process_name(role, rank, local, host, "zh"),
+        process_phrase(role, rank, local, host, "en"),
+        process_phrase(role, rank, local, host, "zh"),
     )
 
 

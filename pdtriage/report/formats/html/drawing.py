@@ -72,7 +72,7 @@ def life_of(row: RankRow, scale: Scale | None, titled: bool) -> Html:
     else:
         places: dict[str, list[int]] = {}
         for moment in _with_times(row.moments):
-            places.setdefault(kind_of(moment.kind), []).append(scale.x_of(moment.t))
+            places.setdefault(mark_class(moment.kind), []).append(scale.x_of(moment.t))
         marks = [(kind, _path(kind, where)) for kind, where in places.items()]
     return _drawn(scale, [row], marks)
 
@@ -101,7 +101,7 @@ def _crowd(rows: Sequence[RankRow], scale: Scale) -> Html:
     """Many ranks: the higher a column, the more of them did it in that part of the time."""
     counts: dict[str, Counter[int]] = {}
     for row in rows:
-        done = {(kind_of(m.kind), scale.x_of(m.t) // _SLICE) for m in _with_times(row.moments)}
+        done = {(mark_class(m.kind), scale.x_of(m.t) // _SLICE) for m in _with_times(row.moments)}
         done |= {("progress", scale.x_of(time) // _SLICE) for time, _ in row.progress}
         for kind, part in done:
             counts.setdefault(kind, Counter())[part] += 1
@@ -132,7 +132,7 @@ def happenings(moments: Iterable[Moment], scale: Scale | None) -> Html:
     return _drawn(scale, [], marks)
 
 
-def kind_of(kind: str) -> str:
+def mark_class(kind: str) -> str:
     kind = {"cause": "error", "victim": "signal"}.get(kind, kind)
     return kind if kind in _HEIGHTS else "other"
 
@@ -177,7 +177,7 @@ def _bar(scale: Scale, rows: Sequence[RankRow]) -> Html | None:
 
 
 def _mark(kind: str, at: int, text: Text) -> tuple[str, Html]:
-    kind = kind_of(kind)
+    kind = mark_class(kind)
     # a tooltip knows no style sheet, so it has both languages
     said = text.en if text.en == text.zh else f"{text.en} / {text.zh}"
     return kind, _path(kind, [at], tag("title", said))

@@ -10,8 +10,8 @@ from pdtriage.report.formats.html.build import (
     Html,
     culprit_of,
     group_of,
-    join,
-    process_of,
+    join_html,
+    process_label,
     tag,
 )
 from pdtriage.report.sanitise import inert_line
@@ -104,7 +104,7 @@ def _victim_box(group: _Group, top: int) -> Html:
 def _cause_box(cause: Cause, report: Report, top: int) -> Html:
     who = culprit_of(cause, report)
     if len(cause.ranks) == 1:  # how many there are in all stands above
-        name = process_of(cause.role, cause.rank, cause.local_rank, None)
+        name = process_label(cause.role, cause.rank, cause.local_rank, None)
         place = cause.host or ""
         comma = Text(", ", "，") if place else Text("", "")
         who = Text(name.en + comma.en + place, name.zh + comma.zh + place)
@@ -159,7 +159,7 @@ def _arrow(top: int, target: int, name: str) -> Html:
 
 
 def _arrowhead(name: str) -> Html:
-    return join(
+    return join_html(
         tag(
             "defs",
             tag(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pdtriage.model import RankRow, Report, Text
-from pdtriage.report.fates import Fate, ending, fate_words, fates, steps
+from pdtriage.report.fates import Fate, ending_label, fate_words, fates, steps
 from pdtriage.report.formats.html import tools
-from pdtriage.report.formats.html.build import Html, group_of, process_of, tag
+from pdtriage.report.formats.html.build import Html, group_of, process_label, tag
 from pdtriage.report.formats.html.drawing import Scale, happenings, life_of, lives_of, scale_of
 from pdtriage.support.text_width import cut_list
 
@@ -78,13 +78,13 @@ def _group(fate: Fate, scale: Scale | None, shown: int, titled: bool) -> Html:
 
 def _lane(row: RankRow, fate: Fate, scale: Scale | None, titled: bool) -> Html:
     where = " ".join(part for part in (row.host, row.device) if part)
-    end = ending(row.exit_code, row.signal)
+    end = ending_label(row.exit_code, row.signal)
     words = fate_words(fate) if len(fate.rows) == 1 else Text(end, end)
     step = "" if row.last_step is None else str(row.last_step)
     said = _with_step(words, step)
     return tag(
         "div",
-        tag("b", process_of(row.role, row.rank, row.local_rank, row.host)),
+        tag("b", process_label(row.role, row.rank, row.local_rank, row.host)),
         tag("span", where, class_="where"),
         life_of(row, scale, titled),
         tag("span", said if titled else said.en, class_="end"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pdtriage.model import Language, RankRow, Report, Text
 from pdtriage.report.fates import Fate, fate_words, fates
 from pdtriage.report.formats.html.build import Html, tag
-from pdtriage.report.words import process_name
+from pdtriage.report.words import process_phrase
 from pdtriage.support.number_spans import numbers
 
 FEWEST, MOST = 17, 8192
@@ -27,7 +27,7 @@ def rank_map(report: Report, name: str) -> Html:
     if not FEWEST <= len(report.ranks) <= MOST:
         return Html("")
     found = fates(report)
-    kinds = {id(row): kind_of(fate) for fate in found for row in fate.rows}
+    kinds = {id(row): cell_class(fate) for fate in found for row in fate.rows}
     words = {id(row): fate_words(fate) for fate in found for row in fate.rows}
     by_host = _is_by_host(report.ranks)
     blocks = _blocks(report.ranks, by_host)
@@ -57,7 +57,7 @@ def rank_map(report: Report, name: str) -> Html:
     )
 
 
-def kind_of(fate: Fate) -> str:
+def cell_class(fate: Fate) -> str:
     """The class of a cell: a colour and, for culprits and the silent, a shape of its own."""
     if fate.part == "culprit":
         return "culprit"
@@ -121,7 +121,7 @@ def _cross(x: int) -> str:
 
 
 def _title(row: RankRow, words: Text, language: Language) -> Html:
-    name = process_name(row.role, row.rank, row.local_rank, row.host, language)
+    name = process_phrase(row.role, row.rank, row.local_rank, row.host, language)
     step = Text(f" · step {row.last_step}", f" · 第 {row.last_step} 步").in_(language)
     colon = Text(": ", "：").in_(language)
     return tag(
@@ -137,7 +137,7 @@ def _legend(found: Sequence[Fate]) -> Html:
         items.append(
             tag(
                 "li",
-                tag("i", class_=f"f-{kind_of(fate)}", aria_hidden="true"),
+                tag("i", class_=f"f-{cell_class(fate)}", aria_hidden="true"),
                 tag("b", str(len(fate.rows))),
                 " ",
                 fate_words(fate),

@@ -13,10 +13,10 @@ from pdtriage.report.formats.html.build import (
     culprit_of,
     group_of,
     headline_of,
-    join,
-    prose,
+    join_html,
+    prose_html,
     tag,
-    victims_of,
+    victims_label,
 )
 from pdtriage.report.words import (
     CONFIDENCES,
@@ -47,28 +47,28 @@ def answer(report: Report, name: str) -> Html:
         )
     ]
     if report.root_causes:
-        parts.append(tag("p", prose(report.root_causes[0].title), class_="title"))
+        parts.append(tag("p", prose_html(report.root_causes[0].title), class_="title"))
     if report.attempts is not None:
-        parts.append(tag("p", prose(report.attempts.summary), class_="note"))
+        parts.append(tag("p", prose_html(report.attempts.summary), class_="note"))
     if report.root_causes:
         cause = report.root_causes[0]
         if cause.evidence:
             parts.append(_lines(cause.evidence[0], before=3, after=1))
         parts.append(_facts(cause, report))
     elif report.victims:
-        parts.append(tag("dl", *_fact(Text("Victims", "受牵连"), victims_of(report.victims))))
+        parts.append(tag("dl", *_fact(Text("Victims", "受牵连"), victims_label(report.victims))))
     return tag("section", *parts, class_="answer", id=f"{name}-answer", tabindex=-1)
 
 
-def attempts(report: Report, name: str) -> Html:
+def attempts_section(report: Report, name: str) -> Html:
     """One attempt after the other, and why it was followed by the next."""
     rows = [
         tag(
             "tr",
             tag("td", str(row.number)),
             tag("td", _verdict(row.run)),
-            tag("td", prose(row.what)),
-            tag("td", prose(row.then) if row.then else None),
+            tag("td", prose_html(row.what)),
+            tag("td", prose_html(row.then) if row.then else None),
             class_="current" if row.run.index == report.run else None,
             aria_current="true" if row.run.index == report.run else None,
         )
@@ -110,8 +110,8 @@ def differences(report: Report, name: str) -> Html:
     said = [
         tag(
             "li",
-            prose(found.text),
-            join(" ", tag("code", found.place)) if found.place else None,
+            prose_html(found.text),
+            join_html(" ", tag("code", found.place)) if found.place else None,
         )
         for found in report.differences[:MOST_NOTES]
     ]
@@ -120,7 +120,7 @@ def differences(report: Report, name: str) -> Html:
     return _section(name, "unlike", baseline_title(report), tag("ul", *said))
 
 
-def runs(report: Report, name: str) -> Html:
+def runs_section(report: Report, name: str) -> Html:
     if len(report.runs) < 2:
         return Html("")
     rows = []
@@ -151,7 +151,7 @@ def runs(report: Report, name: str) -> Html:
 
 
 def notes(report: Report, name: str) -> Html:
-    said = [tag("li", prose(note)) for note in report.notes[:MOST_NOTES]]
+    said = [tag("li", prose_html(note)) for note in report.notes[:MOST_NOTES]]
     if len(report.notes) > MOST_NOTES:
         left = len(report.notes) - MOST_NOTES
         said.append(tag("li", Text(f"{left} more notes", f"另有 {left} 条说明")))
@@ -163,10 +163,10 @@ def notes(report: Report, name: str) -> Html:
 def footer(report: Report) -> Html:
     parts: list[Child] = [f"pdtriage {pdtriage.__version__}"]
     if report.job.id:
-        parts.append(join(Text("job", "任务"), " ", tag("code", report.job.id)))
+        parts.append(join_html(Text("job", "任务"), " ", tag("code", report.job.id)))
     for cause in report.root_causes[:1]:
         parts.append(tag("code", f"pdtriage explain {cause.signature}"))
-        parts.append(join(Text("fingerprint", "指纹"), " ", tag("code", cause.fingerprint)))
+        parts.append(join_html(Text("fingerprint", "指纹"), " ", tag("code", cause.fingerprint)))
     return tag("footer", *(tag("span", part) for part in parts))
 
 
@@ -180,13 +180,13 @@ def _facts(cause: Cause, report: Report) -> Html:
         spot = tag("code", f"{cause.frame.file}:{cause.frame.line}")
         function = cause.frame.function
         if function and function != "<module>":
-            spot = join(spot, " ", tag("code", f"{function}()"))
+            spot = join_html(spot, " ", tag("code", f"{function}()"))
         rows.extend(_fact(Text("Your code", "你的代码"), spot))
     if cause.advice:
-        steps = tag("ol", *(tag("li", prose(step)) for step in cause.advice))
+        steps = tag("ol", *(tag("li", prose_html(step)) for step in cause.advice))
         rows.extend(_fact(Text("What to do", "怎么办"), steps))
     if report.victims:
-        rows.extend(_fact(Text("Victims", "受牵连"), victims_of(report.victims)))
+        rows.extend(_fact(Text("Victims", "受牵连"), victims_label(report.victims)))
     rows.extend(_fact(Text("Confidence", "可信度"), _confidence(cause)))
     return tag("dl", *rows)
 
@@ -200,8 +200,8 @@ def _confidence(cause: Cause) -> Html:
     if not cause.why:
         return word
     if len(cause.why) == 1:
-        return join(word, Text(": ", "："), prose(cause.why[0]))
-    return join(word, tag("ul", *(tag("li", prose(why)) for why in cause.why)))
+        return join_html(word, Text(": ", "："), prose_html(cause.why[0]))
+    return join_html(word, tag("ul", *(tag("li", prose_html(why)) for why in cause.why)))
 
 
 def _cause(cause: Cause, report: Report, first: bool) -> Html:
@@ -209,7 +209,7 @@ def _cause(cause: Cause, report: Report, first: bool) -> Html:
         "summary",
         tag("b", culprit_of(cause, report)),
         " ",
-        prose(cause.title),
+        prose_html(cause.title),
         " ",
         tag("span", cause.category, class_="chip"),
         tag("span", CONFIDENCES[cause.confidence], class_="chip"),

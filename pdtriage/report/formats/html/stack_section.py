@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pdtriage.hang.places import StackGroup, fold_of
-from pdtriage.hang.stack_words import frame_line, name_of, stacks_title, summary_of, where_text
+from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of, where_text
 from pdtriage.model import ProcessStack, Report, Text
-from pdtriage.report.formats.html.build import Html, prose, tag
+from pdtriage.report.formats.html.build import Html, prose_html, tag
 from pdtriage.report.sanitise import inert_line
 from pdtriage.support.number_spans import numbers
 
 MOST_GROUPS = 40
 
 
-def stacks(report: Report, name: str) -> Html:
+def stacks_section(report: Report, name: str) -> Html:
     """All places with their ranks, and one whole stack for each."""
     taken = report.standstill
     if taken is None or not taken.stacks:
@@ -24,12 +24,12 @@ def stacks(report: Report, name: str) -> Html:
     return tag(
         "section",
         tag("h2", stacks_title(taken)),
-        tag("p", prose(summary_of(taken, fold))),
+        tag("p", prose_html(summary_of(taken, fold))),
         *(
             _group(group, total, odd=bool(odd.intersection(_pids(group))))
             for group in groups[:MOST_GROUPS]
         ),
-        *(tag("p", prose(note), class_="note") for note in taken.notes),
+        *(tag("p", prose_html(note), class_="note") for note in taken.notes),
         id=f"{name}-stacks",
     )
 
@@ -40,7 +40,7 @@ def _pids(group: StackGroup) -> list[int]:
 
 def _group(group: StackGroup, total: int, odd: bool) -> Html:
     """How many stand there as a bar, and the stack; open is that of whom the others wait for."""
-    who = f"rank {numbers(group.ranks)}" if group.ranks else name_of(group.members[0])
+    who = f"rank {numbers(group.ranks)}" if group.ranks else stack_owner(group.members[0])
     where = where_text(group.where, group.members[0])
     head = Text(f"{who}: {where.en}", f"{who}：{where.zh}")
     share = max(2, round(100 * len(group.members) / max(1, total)))
@@ -58,7 +58,7 @@ def _group(group: StackGroup, total: int, odd: bool) -> Html:
         tag(
             "summary",
             bar,
-            tag("b", prose(head)),
+            tag("b", prose_html(head)),
             tag("span", waits, class_="chip") if odd else None,
         ),
         tag("pre", _frames(group.members[0]), tabindex=0),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pdtriage.model import Language, Moment, Report, Role, Text
 from pdtriage.report.fates import STATUSES
-from pdtriage.report.formats.html.build import Html, group_of, process_of, tag
-from pdtriage.report.formats.html.drawing import Scale, kind_of
+from pdtriage.report.formats.html.build import Html, group_of, process_label, tag
+from pdtriage.report.formats.html.drawing import Scale, mark_class
 from pdtriage.report.words import moment_time, role_word
 
 MOST_ROWS = 200
@@ -94,7 +94,7 @@ def table(report: Report, scale: Scale | None) -> Html | None:
             tag("td", stamp),
             tag("td", _names(alike)),
             tag("td", alike[0].text),
-            class_=f"t-{kind_of(alike[0].kind)}",
+            class_=f"t-{mark_class(alike[0].kind)}",
         )
         for stamp, alike in _rows_by_second(moments, dated)
     ]
@@ -139,7 +139,7 @@ def _names(alike: list[Moment]) -> Text:
     first = alike[0]
     ranks = tuple({moment.rank for moment in alike if moment.rank is not None})
     if len(ranks) < 2:
-        return process_of(first.role, first.rank, None, None)
+        return process_label(first.role, first.rank, None, None)
     return group_of(first.role, ranks, len(ranks))
 
 
