@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pdtriage.commands.verbs import LanguageOption, answer_language
 from pdtriage.hang.job_processes import ranks_of_folder, ranks_of_job, ranks_of_process
-from pdtriage.hang.places import StackFold, call_site_of, fold_of, helpers_in_the_way
+from pdtriage.hang.stack_groups import StackFold, call_site_of, fold_of, helpers_in_the_way
 from pdtriage.hang.stack_words import frame_line, stack_owner, summary_of, where_text
 from pdtriage.hang.take import StackTarget, take_stacks
 from pdtriage.masking.secrets import masked_text

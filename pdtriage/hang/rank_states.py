@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pdtriage.hang.places import STOPPED, call_site_of, waits_for_data
+from pdtriage.hang.stack_groups import STOPPED, call_site_of, waits_for_data
 from pdtriage.model.stacks import ProcessStack
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text

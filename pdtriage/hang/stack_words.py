@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from pdtriage.hang.places import (
+from pdtriage.hang.stack_groups import (
     STOPPED,
     CallSite,
     StackFold,

@@ -86,12 +86,12 @@ def notes_on_pace(slow: Sequence[Straggler], facts: RunFacts, verdict: VerdictWo
     ended = verdict != "running"
     notes = [straggler_text(one, ended=ended) for one in slow]
     if verdict in UNTOLD_ENDS and not slow:
-        behind = behind_text(step_courses(facts, timed=False))
+        behind = few_behind_text(step_courses(facts, timed=False))
         notes += [behind] if behind is not None else []
     return notes
 
 
-def behind_text(courses: Iterable[StepCourse]) -> Text | None:
+def few_behind_text(courses: Iterable[StepCourse]) -> Text | None:
     """The few ranks that told fewer steps than all others, where these are about equally far."""
     ends = [(course.samples[-1], course) for course in courses if course.samples]
     if len(ends) < 2 or len({end.epoch for end, _ in ends}) > 1:
@@ -104,11 +104,11 @@ def behind_text(courses: Iterable[StepCourse]) -> Text | None:
         spread = others[-1][0].step - others[0][0].step
         if gap >= LEAST_BEHIND * between and 3 * spread <= gap:
             told = [(course.rank, end.step) for end, course in ends[:count]]
-            return _behind_text(told, others[0][0].step)
+            return _steps_behind_text(told, others[0][0].step)
     return None
 
 
-def _behind_text(told: Sequence[tuple[int, int]], others: int) -> Text:
+def _steps_behind_text(told: Sequence[tuple[int, int]], others: int) -> Text:
     """Of ranks with the step that each told last."""
     parts = [
         Text(

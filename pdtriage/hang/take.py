@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.hang.kernel_view import children_by_parent, descendants_of, vitals_of, waits_in
-from pdtriage.hang.places import STOPPED
 from pdtriage.hang.py_spy import PythonStack, how_to_allow, python_stacks
+from pdtriage.hang.stack_groups import STOPPED
 from pdtriage.hang.written_stacks import written_stacks
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pdtriage.history.entry import RunEntry
 from pdtriage.history.groups import FailureGroup, Ranking, Wear, changes_since
-from pdtriage.history.phrases import counted, day_of, span_of, steps_words, times, verdict_word
+from pdtriage.history.phrases import counted, day_of, days_text, steps_words, times, verdict_word
 from pdtriage.report.formats.html.build import Html, hash_of, join_html, tag
 from pdtriage.support.language import Language, Text
 
@@ -129,7 +129,7 @@ def _wear_row(row: Wear) -> Html:
 
 
 def _group(group: FailureGroup) -> Html:
-    seen, many = span_of(group.first_seen, group.last_seen), times(len(group.runs))
+    seen, many = days_text(group.first_seen, group.last_seen), times(len(group.runs))
     head = tag(
         "summary",
         group.cause.title,

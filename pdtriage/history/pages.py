@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pdtriage.history.entry import RunEntry
 from pdtriage.history.groups import FailureGroup, Ranking, Wear, changes_since
-from pdtriage.history.phrases import counted, day_of, span_of, steps_words, times, verdict_word
+from pdtriage.history.phrases import counted, day_of, days_text, steps_words, times, verdict_word
 from pdtriage.report.sanitise import inert_json, inert_line
 from pdtriage.support.language import Language, Text
 
@@ -77,7 +77,7 @@ def _wear_words(row: Wear) -> Text:
 
 
 def _group_lines(group: FailureGroup, language: Language) -> list[str]:
-    seen = span_of(group.first_seen, group.last_seen)
+    seen = days_text(group.first_seen, group.last_seen)
     head = Text(f"{times(len(group.runs)).en}, {seen}", f"{times(len(group.runs)).zh}，{seen}").in_(
         language
     )

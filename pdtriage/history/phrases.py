@@ -21,7 +21,7 @@ def day_of(time: float | None) -> str:
         return ""
 
 
-def span_of(first: float | None, last: float | None) -> str:
+def days_text(first: float | None, last: float | None) -> str:
     days = list(dict.fromkeys(filter(None, [day_of(first), day_of(last)])))
     return " … ".join(days) or "?"
 

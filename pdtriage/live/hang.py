@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from pdtriage.hang.places import fold_of
 from pdtriage.hang.rhythm import HangLimits, JobRhythm, RankSample, RhythmState
+from pdtriage.hang.stack_groups import fold_of
 from pdtriage.hang.stack_words import summary_of
 from pdtriage.hang.take import StackTarget, TakenStacks
-from pdtriage.hang.taker import take_elsewhere
+from pdtriage.hang.take_process import take_elsewhere
 from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.supervise.events import PeerSilent
 from pdtriage.launch.supervise.processes import HELPERS

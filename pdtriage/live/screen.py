@@ -84,7 +84,7 @@ class TerminalScreen:
         if self._unfinished:
             self._unfinished = ""
             text = "\n" + text
-        _write_text(self._err, printable(text))
+        _write_text(self._err, with_colours_only(text))
 
     @property
     def color(self) -> bool:
@@ -162,7 +162,7 @@ class LogCleaner:
             text, self._incomplete = text[:cut], text[cut:]
         else:
             self._incomplete = ""
-        return printable(text)
+        return with_colours_only(text)
 
 
 class LineSplitter:
@@ -187,7 +187,7 @@ class LineSplitter:
         return [_last_drawn(rest)] if rest.strip() else []
 
 
-def printable(text: str) -> str:
+def with_colours_only(text: str) -> str:
     """`text` with its colours, line breaks and carriage returns, and without other controls."""
     if text.isprintable():
         return text

@@ -25,9 +25,7 @@ from pdtriage.model import (
     Text,
 )
 from pdtriage.record.schema import RunRecord
-from pdtriage.runs.absent_ranks import note_on_absent_ranks
 from pdtriage.runs.alignment import MOST_NAMED, aligned_runs, launches_of, notes_on_separate_jobs
-from pdtriage.runs.endpoints_log import note_on_stale_list
 from pdtriage.runs.ends import (
     ended,
     ended_by_record,
@@ -57,6 +55,7 @@ from pdtriage.runs.ranks import (
     with_recorded_ends,
     with_reported_victims,
 )
+from pdtriage.runs.world_size import note_on_absent_ranks, note_on_stale_list
 from pdtriage.runs.years import with_years
 from pdtriage.support.gc_pause import keep_until_exit
 

@@ -9,10 +9,10 @@ from itertools import chain
 from pdtriage.model import EnvBlock, Life
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 from pdtriage.runs.console_ranks import ConsoleFacts
-from pdtriage.runs.endpoints_log import is_list_of
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import UNTOLD
 from pdtriage.runs.run_boundaries import Segment, times_of
+from pdtriage.runs.world_size import is_list_of
 from pdtriage.scan.clock import Times, span_of
 
 

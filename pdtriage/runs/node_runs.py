@@ -15,7 +15,6 @@ from pdtriage.record.schema import ProcessRecord, RunRecord
 from pdtriage.runs.console_launches import split_console
 from pdtriage.runs.console_ranks import read_console
 from pdtriage.runs.console_runs import launch_counts, overwrites_logs, with_consoles
-from pdtriage.runs.endpoints_log import has_other_size
 from pdtriage.runs.folders import Log, NodeFolder
 from pdtriage.runs.log_parts import (
     Part,
@@ -27,6 +26,7 @@ from pdtriage.runs.log_parts import (
 from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.runs.recorded_parts import process_key, recorded_parts
 from pdtriage.runs.run_boundaries import Segment, split, times_of
+from pdtriage.runs.world_size import has_other_size
 from pdtriage.scan.clock import Times
 
 _ROLES_TOLD: dict[str, Role] = {"PSERVER": "server", "HETER_TRAINER": "heter"}

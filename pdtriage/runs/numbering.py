@@ -17,6 +17,7 @@ from pdtriage.runs.console_ranks import numbers_in
 from pdtriage.runs.node_run import Member, NodeRun
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
+from pdtriage.support.number_spans import first_numbers
 
 MOST_NAMED = 4
 """Hosts that a log may be of, told by name."""
@@ -234,8 +235,8 @@ class Numbering:
         )
         shown = hosts[:MOST_NAMED]
         more = " …" if len(hosts) > len(shown) else ""
-        en = " or ".join(f"of {host.name} (ranks {rank_spans(host.ranks)})" for host in shown)
-        zh = "或 ".join(f"{host.name}（rank {rank_spans(host.ranks)}）" for host in shown)
+        en = " or ".join(f"of {host.name} (ranks {first_numbers(host.ranks)})" for host in shown)
+        zh = "或 ".join(f"{host.name}（rank {first_numbers(host.ranks)}）" for host in shown)
         missing = self._nodes < 2
         return Text(
             f"{names} may be {en}{more}: nothing here says which node wrote them"
@@ -320,13 +321,6 @@ def _end_of(member: Member) -> str:
     if "cause" in roles:
         return "failed"
     return "stopped" if "victim" in roles else ""
-
-
-def rank_spans(ranks: Sequence[int]) -> str:
-    """`4-7`, or the first few one by one."""
-    if len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1:
-        return f"{ranks[0]}-{ranks[-1]}"
-    return ", ".join(map(str, ranks[:8])) + (" …" if len(ranks) > 8 else "")
 
 
 def _number(value: str | None) -> int | None:

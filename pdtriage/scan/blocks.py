@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Frame
-from pdtriage.scan.frames import FRAME
 from pdtriage.scan.lines import Line, Lines
+from pdtriage.scan.traceback_lines import FRAME
 from pdtriage.scan.tracebacks import (
     HEADER,
     Traceback,

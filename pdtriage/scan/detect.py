@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pdtriage.knowledge import Knowledge
-from pdtriage.scan.frames import FRAME
+from pdtriage.scan.traceback_lines import FRAME
 from pdtriage.scan.tracebacks import CUT_BYTES
 from pdtriage.support.multi_pattern import EngineName, database_of
 

@@ -7,10 +7,11 @@ ever leave this module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pdtriage.masking.variables import ALLOWED
-from pdtriage.model import EnvBlock, FileFacts, LogFile, Text
+from pdtriage.model import CardSample, EnvBlock, FileFacts, LogFile, Text
+from pdtriage.scan.clock import days_to_month
 from pdtriage.scan.lines import readable_line, visible_part
 from pdtriage.scan.peer_list import MOST_PEERS, is_peer_list, peers_in
 from pdtriage.support.errors import assert_never
@@ -47,10 +48,18 @@ LONGEST_NUMBER = 40
 """Digits; names and keys may have many, no rank and no port."""
 TABLE = 4_000
 """Bytes; a table on a console is no longer."""
+MOST_SAMPLES = 60
+"""Of each card."""
+MOST_CARDS = 64
 
 _ASSIGNMENT = lazy_compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _ENDPOINT = lazy_compile(r"^\s*((?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5})\s*$")
 _LONG_NUMBER = lazy_compile(rf"\d{{{LONGEST_NUMBER + 1}}}")
+_CARD_LINE = lazy_compile(
+    rb"^(\d{1,3}), ?(\d{1,3}), ?(\d{1,9})(?:\.\d+)?, ?(\d{1,9})(?:\.\d+)?, ?[\d.]{1,20}, ?"
+    rb"(\d{4})[-/](\d\d)[-/](\d\d) (\d\d):(\d\d):(\d\d)",
+    re.MULTILINE,
+)
 _PEER_KEYS = frozenset({"name", "rank", "replicas", "dtype", "candidate", "endpoints"})
 _ROW = (
     lazy_compile(  # what may be blank is told in one place only: a page of blanks must cost no time
@@ -72,8 +81,6 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
 
         return kubernetes_facts(file, raw)
     if file.kind == "gpu":
-        from pdtriage.scan.card_log import card_samples  # few launchers keep one
-
         return FileFacts(file=file, bytes=len(raw), cards=card_samples(raw))
     text = "\n".join(readable_line(line) for line in raw.split(b"\n"))
     environments: list[EnvBlock] = []
@@ -211,3 +218,32 @@ def _settings(region: bytes) -> dict[str, str]:
         if name in CONFIGURATION and value not in ("", "None"):
             values["--" + name] = value
     return _with_short_numbers(values)
+
+
+def card_samples(raw: bytes) -> tuple[CardSample, ...]:
+    """A few samples of every card in `<job>.gpu.log`, spread over it.
+
+    The first, the last and the one with most memory in use are among them.
+
+    After two lists of cards and processes every line tells of one card: its number, how busy it is
+    in per cent, megabytes in all, in use and free, and the time of the machine's clock.
+    """
+    cards: dict[int, list[CardSample]] = {}
+    for found in _CARD_LINE.finditer(raw):
+        card, busy, total, used, year, month, day, hour, minute, second = map(int, found.groups())
+        if not (1 <= month <= 12 and 1 <= day <= 31 and busy <= 100):
+            continue
+        days = days_to_month(year, month) + day - 1
+        time = float(((days * 24 + hour) * 60 + minute) * 60 + second)
+        if card in cards or len(cards) < MOST_CARDS:
+            cards.setdefault(card, []).append(CardSample(time, card, busy, used, total))
+    return tuple(sorted(sample for own in cards.values() for sample in _spread(own)))
+
+
+def _spread(samples: Sequence[CardSample]) -> list[CardSample]:
+    if len(samples) <= MOST_SAMPLES:
+        return list(samples)
+    fullest = max(range(len(samples)), key=lambda place: samples[place].used_mb)
+    last = len(samples) - 1
+    kept = {last * place // (MOST_SAMPLES - 2) for place in range(MOST_SAMPLES - 1)} | {fullest}
+    return [samples[place] for place in sorted(kept)]

@@ -12,8 +12,8 @@ from pdtriage.model import Event, FileKind, Frame
 from pdtriage.scan.blocks import Block, stack_below
 from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
-from pdtriage.scan.frames import is_quoted_source
 from pdtriage.scan.lines import Line, Lines, shorten
+from pdtriage.scan.traceback_lines import is_quoted_source
 from pdtriage.scan.tracebacks import Traceback, is_ignored, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.multi_pattern import PATTERN_SECONDS

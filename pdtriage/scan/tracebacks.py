@@ -6,14 +6,17 @@ import re
 from collections.abc import Sequence
 
 from pdtriage.model import Frame
-from pdtriage.scan.exception_lines import (
+from pdtriage.scan.lines import Line, Lines
+from pdtriage.scan.traceback_lines import (
     EXCEPTION_LINE,
+    FRAME_LINE,
+    STEP,
+    depth_of,
     exception_in,
+    frame_of,
     looks_like_log,
     says_it_cannot_begin,
 )
-from pdtriage.scan.frames import FRAME_LINE, STEP, depth_of, frame_of
-from pdtriage.scan.lines import Line, Lines
 from pdtriage.support.lazy_regex import lazy_compile
 
 HEADER = "Traceback (most recent call last)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MOST_SPANS = 16
 
@@ -14,6 +14,13 @@ def numbers(values: Iterable[int]) -> str:
     if len(shown) > MOST_SPANS:
         shown = [*shown[: MOST_SPANS - 2], "...", f"{shown[-1]} [{len(known)}]"]
     return ", ".join(shown)
+
+
+def first_numbers(values: Sequence[int]) -> str:
+    """`4-7`, or the first few one by one."""
+    if len(values) > 1 and values[-1] - values[0] == len(values) - 1:
+        return f"{values[0]}-{values[-1]}"
+    return ", ".join(map(str, values[:8])) + (" …" if len(values) > 8 else "")
 
 
 def spans(values: Iterable[int]) -> list[str]:

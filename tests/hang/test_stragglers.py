@@ -12,7 +12,7 @@ from pdtriage.analysis import pipeline
 from pdtriage.hang.stragglers import (
     StepCourse,
     StepSample,
-    behind_text,
+    few_behind_text,
     straggler_text,
     stragglers_of,
 )
@@ -107,18 +107,18 @@ def test_few_ranks_that_are_behind() -> None:
             for rank, last in enumerate(steps)
         ]
 
-    told = behind_text(ended_at(100, 87, 101, 100))
+    told = few_behind_text(ended_at(100, 87, 101, 100))
     assert told is not None
     assert told.en.startswith("rank 1 was 13 steps behind: it told step 87 last")
-    both = behind_text(ended_at(96, 95, 12, 97, 50, 95))
+    both = few_behind_text(ended_at(96, 95, 12, 97, 50, 95))
     assert both is not None
     assert both.en == (
         "rank 2 was 83 steps behind: it told step 12 last, rank 4 was 45 steps behind: it told "
         "step 50 last, the others at least 95"
     )
-    assert behind_text(ended_at(100, 99, 101)) is None
-    assert behind_text(ended_at(100, 87, 60)) is None  # each somewhere else
-    assert behind_text(ended_at(100)) is None
+    assert few_behind_text(ended_at(100, 99, 101)) is None
+    assert few_behind_text(ended_at(100, 87, 60)) is None  # each somewhere else
+    assert few_behind_text(ended_at(100)) is None
 
 
 def test_a_folder_of_logs_with_stamped_steps(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pdtriage.model import CardSample, LogFile
 from pdtriage.scan import side_facts
-from pdtriage.scan.card_log import MOST_CARDS, MOST_SAMPLES, card_samples
+from pdtriage.scan.launcher_output import MOST_CARDS, MOST_SAMPLES, card_samples
 
 HEAD = b"""index,uuid,driver_version,name,gpu_serial,display_active,display_mode
 0,GPU-1,550.54,NVIDIA A100-SXM4-40GB,[N/A],Disabled,Enabled

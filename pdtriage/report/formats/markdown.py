@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 import pdtriage
-from pdtriage.hang.places import fold_of
+from pdtriage.hang.stack_groups import fold_of
 from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of
 from pdtriage.model import Cause, Report, Text
 from pdtriage.report import Options

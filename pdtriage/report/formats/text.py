@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import count, groupby, takewhile
 from typing import TextIO
 
-from pdtriage.hang.places import fold_of
+from pdtriage.hang.stack_groups import fold_of
 from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report import Options

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.hang.places import StackFold, call_site_of, fold_of
 from pdtriage.hang.rhythm import OF_USUAL, HangLimits, rhythm_of
+from pdtriage.hang.stack_groups import StackFold, call_site_of, fold_of
 from pdtriage.hang.stack_words import summary_of
 from pdtriage.model import Text
 from pdtriage.verdict import wording

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.hang.places import StackGroup, fold_of
+from pdtriage.hang.stack_groups import StackGroup, fold_of
 from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of, where_text
 from pdtriage.model import ProcessStack, Report, Text
 from pdtriage.report.formats.html.build import Html, prose_html, tag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pdtriage.hang.places import call_site_of, fold_of
+from pdtriage.hang.stack_groups import call_site_of, fold_of
 from pdtriage.hang.stack_words import summary_of
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack, Standstill

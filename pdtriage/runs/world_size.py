@@ -1,17 +1,23 @@
-"""Whether `endpoints.log` speaks of the newest run: only the legacy launcher writes it anew."""
+"""How many ranks a run has by its own logs: whether `endpoints.log` is of it, and who is not here.
+
+Only the legacy launcher writes `endpoints.log` anew, so it may be of an older run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.model import Event, FileFacts, Text
+from pdtriage.model import Event, FileFacts, Rank, Text
+from pdtriage.support.number_spans import first_numbers
 
 if TYPE_CHECKING:
     from pdtriage.runs.node_run import NodeRun
 
 LONG_BEFORE = 26 * 3600.0
 """Seconds: clocks of logs may be local ones, the file's own time never is."""
+MOST_HOSTS = 6
+MOST_RANKS = 200_000
 
 
 def is_list_of(run: NodeRun) -> bool:
@@ -52,6 +58,27 @@ def world_sizes_of(run: NodeRun) -> set[int]:
     return _sizes(_own_words(run))
 
 
+def note_on_absent_ranks(group: Sequence[NodeRun], ranks: Sequence[Rank]) -> Text | None:
+    """Names ranks without a log here by host; records and Kubernetes tell of them in other ways."""
+    if not any(run.newest and run.members for run in group):
+        return None
+    if any(run.record or run.node.pod for run in group):
+        return None
+    absent = _absent_by_host(group, [rank for rank in ranks if rank.role == "worker"])
+    if not absent:
+        return None
+    shown = list(absent.items())[:MOST_HOSTS]
+    more = " …" if len(absent) > len(shown) else ""
+    en = "; ".join(f"{_names_of(own)}{f' on {host}' * bool(host)}" for host, own in shown)
+    zh = "；".join(
+        f"{f'{host} 上的 ' * bool(host)}rank {first_numbers(own)}" for host, own in shown
+    )
+    return Text(
+        f"no log of this run is here of {en}{more}",
+        f"此处没有以下 rank 在本次运行中的日志：{zh}{more}",
+    )
+
+
 def _own_words(run: NodeRun) -> Iterable[Event]:
     for member in run.members:
         for span in member.segment:
@@ -61,3 +88,21 @@ def _own_words(run: NodeRun) -> Iterable[Event]:
 def _sizes(events: Iterable[Event]) -> set[int]:
     told = {event.fields.get("world_size", "") for event in events}
     return {int(size) for size in told if size.isdecimal()}
+
+
+def _absent_by_host(group: Sequence[NodeRun], workers: Sequence[Rank]) -> dict[str, list[int]]:
+    seen = {rank.rank for rank in workers if rank.files}
+    if None in seen or any(rank.mixed for rank in workers):
+        return {}  # of some logs it is not known whose they are
+    hosts = {rank.rank: rank.host for rank in workers if not rank.files}
+    told = {size for run in group for size in world_sizes_of(run)}
+    for rank in range(min(told.pop(), MOST_RANKS) if len(told) == 1 else 0):
+        hosts.setdefault(rank, None)
+    absent: dict[str, list[int]] = {}
+    for rank in sorted(rank for rank in hosts if rank is not None and rank not in seen):
+        absent.setdefault(hosts[rank] or "", []).append(rank)
+    return absent
+
+
+def _names_of(ranks: Sequence[int]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} {first_numbers(ranks)}"

@@ -22,7 +22,7 @@ MOST_BYTES = 32 << 20
 _BOOT = """
 import sys
 sys.path[:] = sys.argv[1:]
-from pdtriage.hang.taker import serve
+from pdtriage.hang.take_process import serve
 serve()
 """
 _NOT_TAKEN = Text("the stacks could not be taken in time", "未能及时取得调用栈")
