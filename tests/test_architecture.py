@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +34,30 @@ ROOMS = [
     "commands",
 ]
 """From the bottom. What is executed (`__main__`) belongs to the commands, wherever it lies."""
+
+SMALL = {
+    "mapping": "a public name of earlier versions",
+    "support/fast_namedtuple": "all rooms use it",
+    "support/language": "all rooms use it",
+    "support/lazy_regex": "all rooms use it",
+    "support/number_spans": "rooms from the verdict to the terminal use it",
+    "support/systems": "asked before anything else is imported",
+    "support/zstd": "three rooms use it, where Python or a package has it",
+    "model/notebook": "imported when a notebook shows a report",
+    "masking/substitution": "the modules with patterns stand on it",
+    "hang/inside/sitecustomize": "runs in the processes of the job, which import nothing of ours",
+    "sources/limits": "every way to bytes keeps them",
+    "sources/archives/headed": "each kind of archive has a module",
+    "sources/remote/known_hosts": "imported where paramiko is installed and used",
+    "reading/codec": "msgspec, on whose import small folders do not wait",
+    "verdict/fingerprint": "three stages ask for it",
+    "history/phrases": "text, page and remark say the same words",
+    "launch/console/debug_lines": "imported with --log_level DEBUG",
+    "launch/elastic/etcd_watch": "a thread of its own",
+    "live/publish": "the reader's process and two verbs",
+    "commands/launch_checks": "imported when the trainers run already",
+}
+"""Modules below 60 lines, and why they are files of their own."""
 
 
 def test_every_room_has_its_place() -> None:
@@ -63,6 +88,30 @@ def test_no_module_has_the_name_of_another() -> None:
     paths = [path for path in PACKAGE.rglob("*.py") if path.parent not in own]
     names = [path.stem for path in paths if not path.stem.startswith("__")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_no_public_function_has_the_name_of_another() -> None:
+    """Verbs are called like what they do, which stands elsewhere, and processes have one way in."""
+    paths = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "commands"]
+    names = [
+        node.name
+        for path in paths
+        for node in _tree(path).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    ]
+    ways_in = {"main", "serve", "run"}
+    assert sorted({name for name in names if names.count(name) > 1} - ways_in) == []
+
+
+def test_a_small_module_has_a_reason() -> None:
+    """What is shorter than that stands in the file of its subject, if it has one."""
+    paths = [path for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__")]
+    small = {
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in paths
+        if len(path.read_text(encoding="utf-8").splitlines()) < 60
+    }
+    assert small == SMALL.keys()
 
 
 def test_names_are_words_of_the_field() -> None:
@@ -119,6 +168,11 @@ def test_every_module_on_the_map_exists() -> None:
             assert any((home / name).is_file() for home in homes), name
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def _lines_of_code(path: Path) -> int:
     source = path.read_text(encoding="utf-8")
     words = [
@@ -133,7 +187,7 @@ def _lines_of_code(path: Path) -> int:
 
 def _definitions() -> Iterator[ast.ClassDef | ast.FunctionDef]:
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 yield node
 
@@ -147,7 +201,7 @@ def _module(path: Path) -> str:
 
 
 def _rooms_imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: imports are absolute"
             names = [f"{node.module}.{alias.name}" for alias in node.names]

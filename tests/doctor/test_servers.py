@@ -26,7 +26,7 @@ def test_what_a_launch_would_refuse(machine: Machine, words: tuple[str, ...], sa
     assert (found.status, says in found.seen.en + found.advice.en) == ("failed", True)
 
 
-def test_own_place_in_the_lists(machine: Machine) -> None:
+def test_own_address_in_the_lists(machine: Machine) -> None:
     found = machine.look("own-address", *LISTS, "--host=192.0.2.2")
     assert (found.status, found.seen.en) == ("ok", "192.0.2.2 is node 1 of 2")
     found = machine.look("own-address", *LISTS, "--host=192.0.2.3")

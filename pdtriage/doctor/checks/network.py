@@ -34,7 +34,7 @@ def nodes(context: Context) -> Finding:
     return ok("nodes", f"{shown} node{plural}", f"{shown} 个节点")
 
 
-def own_place(context: Context) -> Finding:
+def own_address_listed(context: Context) -> Finding:
     """Our place in `--ips`, or among servers and trainers."""
     name = "own-address"
     listed = context.node_addresses
@@ -211,7 +211,7 @@ def peers(context: Context) -> Finding:
 
 CHECKS = (
     Check("nodes", nodes),
-    Check("own-address", own_place),
+    Check("own-address", own_address_listed),
     Check("ports", ports_free),
     Check("port-range", port_range),
     Check("master", master),
