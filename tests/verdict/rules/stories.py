@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pdtriage.model import LiveCause, LiveReport, RunFacts
 from pdtriage.record.schema import DeathRecord, ProcessRecord, RunRecord
 
-from ...hang.test_places import in_collective, in_own_code, taken
+from ...hang.test_stack_groups import in_collective, in_own_code, taken
 from ...runs.builders import runs_of
 from ..builders import (
     DISK,

@@ -7,7 +7,7 @@ import pytest
 from pdtriage.model import Node
 from pdtriage.verdict import judge
 
-from ...hang.test_places import TRAIN, in_collective, in_own_code, taken
+from ...hang.test_stack_groups import TRAIN, in_collective, in_own_code, taken
 from ...runs.builders import runs_of
 from ...scan.builders import engine
 from ..builders import (
