@@ -42,41 +42,55 @@ class ConsoleFacts:
     def has(self, word: Says) -> bool:
         return self.first(word) is not None
 
-    def writer_of(self, path: str, event: Event) -> int | None:
-        """The rank that wrote a line: by its prefix, or by the launcher's announcement above it."""
+    def writer_of(self, path: str, event: Event, first: int) -> int | None:
+        """The rank that wrote a line: by its prefix, or by the launcher's announcement above it.
+
+        `first` is the rank of the first process of this node.
+        """
         if event.writer is not None:
             return event.writer
         for where, told in reversed(self.events):
             last = max(event.line, event.last_seen)  # the same words may be streamed before
             above = 0 <= last - told.line <= SPAWNED_LINES
             if where == path and "repeats-output" in told.says and above:
-                return None if self._is_of_another(path, event, told) else _announced_rank(told)
+                local = _announced_rank(told)
+                return (
+                    None
+                    if local is None or self._is_of_another(path, event, told, first)
+                    else first + local
+                )
         return None
 
-    def _is_of_another(self, path: str, event: Event, told: Event) -> bool:
+    def _is_of_another(self, path: str, event: Event, told: Event, first: int) -> bool:
         """Below the announcement another process begins after it: that one was announced.
 
         What a launcher streams of its first process is written late where nobody flushes it.
         """
-        begins = self._second_start(path, told.line) if _announced_rank(told) else None
+        begins = self._begin_of_announced(path, told, first) if _announced_rank(told) else None
         return begins is not None and event.line < begins
 
-    def announced_begins(self, path: str) -> int | None:
+    def announced_begins(self, path: str, first: int) -> int | None:
         """The line below an announcement where the announced log follows what was streamed late."""
         repeats = [e for where, e in self.events if where == path and "repeats-output" in e.says]
         # the first process is streamed: what is announced of it is its own end once more
-        told = [e.line for e in repeats if _announced_rank(e) != 0]
-        return self._second_start(path, told[-1]) if told else None
+        told = [e for e in repeats if _announced_rank(e) != 0]
+        return self._begin_of_announced(path, told[-1], first) if told else None
 
-    def _second_start(self, path: str, below: int) -> int | None:
-        """Where what a process says when it starts is said once more."""
+    def _begin_of_announced(self, path: str, told: Event, first: int) -> int | None:
+        """Where what a process says when it starts is said once more, or, where that was cut off,
+        below the last line that is another one's by its own word."""
         seen: set[str] = set()
+        announced, others = first + (_announced_rank(told) or 0), None
         for where, event in self.output:
-            if where == path and event.line > below and "process-starts" in event.says:
+            if where != path or event.line <= told.line:
+                continue
+            if "process-starts" in event.says:
                 if event.signature in seen:
                     return event.line
                 seen.add(event.signature)
-        return None
+            if _number(event, "self_rank") not in (None, announced):
+                others = event.line + 1
+        return others
 
     def only_speaker(self) -> int | None:
         """The local index of the one process that wrote all stamped lines which are no launcher's.

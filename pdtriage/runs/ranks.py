@@ -87,14 +87,16 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
         return []
     by_writer: dict[int | None, list[tuple[str, Event]]] = {}
     is_all = not known or (single and node_count_of(run) == 1)
+    in_pod = run.node.pod is not None  # whose place in the job is found later
+    begin = 0 if in_pod else _first_rank(run) or 0
     for path, event in console.output:
         # a launcher numbers its own processes: among logs of several nodes that says nothing
-        writer = console.writer_of(path, event) if is_all else event.writer
+        writer = console.writer_of(path, event, begin) if is_all else event.writer
         by_writer.setdefault(writer, []).append((path, event))
     streamed = by_writer.pop(None, [])
     heard = {rank.rank for rank in known if rank.role == "worker"}
     found = [
-        _rank_of_writer(rank, events, console, _first_rank(run) or 0)
+        _rank_of_writer(rank, events, console, begin)
         for rank, events in sorted(by_writer.items(), key=str)
         if rank is not None and rank not in heard
     ]
@@ -103,15 +105,19 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
         return found
     # A launcher shows its first process; when it says that another one failed, it shows that too.
     failed = {index for role, index in console.exits if role == "worker"}
-    first = bool(console.events) and single and (failed <= {0} or bool(found) or bool(known))
-    progress = [step for span in console.spans for step in _streamed_steps(span, console)]
+    alone = failed <= {0} or bool(found) or bool(known)
+    first = bool(console.events) and (
+        alone if single else not in_pod and _shows_two(console, begin)
+    )
+    number = (0 if single else _first_rank(run)) if first else None
+    progress = [step for span in console.spans for step in _streamed_steps(span, console, begin)]
     times = [time for span in console.spans for time in span.times]
     tail = _below_the_launcher(console)
     if streamed or progress or (tail and not console.events):
         found.append(
             Rank(
                 role="worker",
-                rank=0 if first else None,
+                rank=number,
                 local_rank=0 if first else None,
                 node=run.number,
                 files=tuple(dict.fromkeys(span.facts.file.path for span in console.spans)),
@@ -122,7 +128,7 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
                 tail=tail,
                 last_line=console.spans[-1].facts.last_line if tail else 0,
                 last_offset=console.spans[-1].facts.last_offset if tail else 0,
-                exit=console.end_of("worker", 0, 0 if first else None),
+                exit=console.end_of("worker", 0 if first else None, number),
                 pids=(console.pids[0],) if first and console.only_speaker() == 0 else (),
                 last_time=max(times, default=None),
                 first_time=min(times, default=None),
@@ -132,9 +138,16 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
     return found
 
 
-def _streamed_steps(span: Span, console: ConsoleFacts) -> Iterable[Progress]:
+def _shows_two(console: ConsoleFacts, first: int) -> bool:
+    """Above the log of the process that failed stands all that the first one wrote."""
+    return any(
+        console.announced_begins(span.facts.file.path, first) is not None for span in console.spans
+    )
+
+
+def _streamed_steps(span: Span, console: ConsoleFacts, first: int) -> Iterable[Progress]:
     """Without those of another process, whose log is shown below."""
-    begins = console.announced_begins(span.facts.file.path)
+    begins = console.announced_begins(span.facts.file.path, first)
     return [step for step in span.progress if begins is None or step.line < begins]
 
 

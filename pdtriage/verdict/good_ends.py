@@ -16,6 +16,7 @@ LONG_LIFE = 600.0
 SHORT = 60.0
 """Seconds that may be left at the last step, where nothing tells how often steps are told."""
 _SAYS_MORE = lazy_compile(r"\w")
+_SAYS_FATAL = lazy_compile(r"^[^\"'(]{0,60}?\b(?:CRITICAL|FATAL|critical|fatal)\b")
 
 
 def says_finished(
@@ -154,6 +155,13 @@ def _is_the_last(told: re.Match[str], rank: Rank) -> bool:
     return left <= (rhythm_of(_steps_in_training(rank)) or SHORT)
 
 
+def ends_on_a_fatal_word(rank: Rank) -> bool:
+    """Whether the last line of a log is of the level that programs keep for their own end."""
+    last = rank.tail[-1] if rank.tail and not rank.mixed else ""
+    return bool(_SAYS_FATAL.match(last))
+
+
 def _may_have_ended(reading: RankReading) -> bool:
-    """It says nothing of how far it came, and nobody saw it end."""
-    return not (reading.rank.exit or reading.rank.progress)
+    """It says nothing of how far it came, nor of what went wrong, and nobody saw it end."""
+    rank = reading.rank
+    return not (rank.exit or rank.progress or ends_on_a_fatal_word(rank))

@@ -44,6 +44,14 @@ VICTIMS = {
     "at-exit": 4,
     "term-interrupt": 4,
     "term-saves": 4,
+    "json-error": 4,
+    "logged-lines": 4,
+    "aborts": 3,
+    "slow-exit": 3,
+    "ignores-term": 2,
+    "exit-message": 4,
+    "tracker": 3,
+    "group-destroyed": 3,
 }
 KEPT = {
     "folder": 26,
@@ -60,10 +68,19 @@ KEPT = {
     "named-parts": 4,
     "only-culprit": 4,
     "stamped": 3,
+    "renamed": 4,
+    "crlf": 3,
+    "excerpt": 4,
+    "labelled": 3,
+    "xz": 2,
+    "zip": 3,
+    "nested": 3,
+    "last-bytes": 4,
 }
 HEALTHY, RUNNING = 0.15, 0.05
 TWO_NODES, EARLIER, RESTARTS, SERVERS = 0.08, 0.12, 0.15, 0.2
 BUFFERED = 0.12
+TWO_CULPRITS = 0.06
 ALONE = ("exception", "data", "import", "memory", "native", "numeric", "operator")
 """Families of faults that strike a single process as they do many."""
 PS_MOMENTS = ("import", "before-init", "first", "middle", "after")
@@ -226,7 +243,7 @@ def _collective(seed: str, index: int) -> Job:
         evaluates=moment == "evaluation" or lot.random() < 0.4,
         saves=moment == "save" or lot.random() < 0.4,
         noises=_noises(lot, ranks, steps, moment_step),
-        victims=_one(lot, VICTIMS),
+        victims=_behaviour(lot, fault),
         kind=kind,
         fault=fault.name if fault else None,
         culprits=culprits,
@@ -308,7 +325,15 @@ def _culprits(lot: Random, fault: Fault | None, ranks: int) -> tuple[int, ...]:
         return tuple(range(ranks))
     if fault.who == "first":
         return (0,)
+    if fault.strikes_several and ranks > 2 and lot.random() < TWO_CULPRITS:
+        return tuple(sorted(lot.sample(range(ranks), 2)))
     return (lot.randrange(ranks),)
+
+
+def _behaviour(lot: Random, fault: Fault | None) -> str:
+    drawn = _one(lot, VICTIMS)
+    is_needed = fault is not None and fault.outside is not None and fault.family == "signal"
+    return "plain" if drawn == "ignores-term" and is_needed else drawn
 
 
 def _communication(lot: Random, fault: Fault | None, ranks: int) -> str:

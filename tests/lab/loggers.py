@@ -6,6 +6,8 @@ Each is Python text that defines ``log_step(epoch, step, loss)``; what it does n
 
 from __future__ import annotations
 
+from .framework_loggers import FRAMEWORKS
+
 PLAIN = """
 def log_note(text):
     print(text, flush=True)
@@ -437,6 +439,7 @@ def log_step(epoch, step, loss):
     sys.stderr.write(f"{epoch}/{step} {loss:.5f}\\n")
     sys.stderr.flush()
 """,
+    **FRAMEWORKS,
 }
 
 MUTE = frozenset({"nothing", "visualdl", "epochs-only", "dots"})

@@ -23,6 +23,8 @@ from .script import ENDED, REACHED, rendered
 LIMIT = 60.0
 GUARDED = 8.0
 """Seconds in which what a killed launcher leaves has to be gone: SIGTERM, a grace of 5, SIGKILL."""
+AGAIN = 0.5
+"""Seconds until somebody without patience presses Ctrl-C a second time."""
 WAITS = 9.0
 """Seconds until somebody loses patience with a job that does not begin."""
 PS_PYTHON = Path(__file__).parents[2] / ".venv-paddle26" / "bin" / "python"
@@ -147,7 +149,10 @@ def _missing_words(job: Job, whole: Path) -> str:
 
 def _missing_end(job: Job, exit_code: int | None) -> str:
     """Where the culprit merely leaves, the others may have needed nothing of it any more."""
-    leaves = job.fault in ("exit-0-early", "exit-0-at-once", "fewer-steps", "other-network")
+    leaves = job.fault in (
+        *("exit-0-early", "exit-0-at-once", "fewer-steps", "other-network"),
+        "term-all-ranks",
+    )
     return "nobody missed the culprit" if leaves and exit_code == 0 else ""
 
 
@@ -226,14 +231,22 @@ def _send(outside: Outside, job: Job, node: Node, process: subprocess.Popen[byte
         os.kill(pid, outside.signal)
         return ""
     targets = [process.pid] if outside.target == "launcher" else [process.pid, *below]
+    if outside.target == "ranks":
+        logs = [node.home / "log" / f"workerlog.{rank}" for rank in range(job.ranks)]
+        writers = [sandbox.writer_of(log, process.pid) for log in logs]
+        targets = [pid for pid in writers if pid is not None]
     if outside.signal == signal.SIGKILL and outside.target == "group":
         # A machine that goes down takes all at once: nobody lives on to say a last word.
         for pid in targets:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
-    for pid in targets:
-        with suppress(ProcessLookupError):
-            os.kill(pid, outside.signal)
+    for number in (outside.signal, outside.again):
+        if number is None:
+            break
+        for pid in targets:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        time.sleep(AGAIN if outside.again else 0)
     return ""
 
 

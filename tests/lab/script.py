@@ -35,6 +35,7 @@ class Samples(paddle.io.Dataset):
     def __init__(self, count):
         super().__init__()
         self.count = count
+{at_dataset}
 
     def __len__(self):
         return self.count
@@ -70,6 +71,7 @@ def train_step(model, optimizer, features, labels, number):
     loss = paddle.nn.functional.cross_entropy(model(features), labels)
     loss.backward()
 {communicate}
+{at_optimizer}
     optimizer.step()
     optimizer.clear_grad()
     return float(loss)
@@ -92,10 +94,12 @@ def train():
             loss = train_step(model, optimizer, features, labels, epoch * STEPS + step)
             log_step(epoch, step, loss)
 {late_noise}
+{at_epoch_end}
 {phases}
 {at_after}
 {closing}
 {done}
+{at_after_done}
 
 
 {main}
@@ -236,6 +240,83 @@ if __name__ == "__main__":
     faulthandler.enable()
     faulthandler.register(signal.SIGTERM, all_threads=False, chain=True)
     train()
+""",
+    "json-error": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception as problem:
+        import traceback
+        print(json.dumps({"level": "error", "rank": RANK, "msg": "training failed",
+                          "error": f"{type(problem).__name__}: {problem}",
+                          "stack": traceback.format_exc()}, ensure_ascii=False), flush=True)
+        sys.exit(1)
+""",
+    "logged-lines": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception:
+        import logging, traceback
+        log = logging.getLogger("trainer")
+        log.addHandler(logging.StreamHandler())
+        log.handlers[0].setFormatter(logging.Formatter("%(asctime)s [%(levelname)s] %(message)s"))
+        for line in traceback.format_exc().splitlines():
+            log.error(line)
+        sys.exit(1)
+""",
+    "aborts": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception:
+        import traceback
+        traceback.print_exc()
+        sys.stderr.flush()
+        os.abort()
+""",
+    "slow-exit": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception as problem:
+        print(f"rank {RANK} ends, waiting for uploads", flush=True)
+        time.sleep(1.5)
+        raise
+""",
+    "ignores-term": """
+if __name__ == "__main__":
+    import signal
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    train()
+""",
+    "exit-message": """
+if __name__ == "__main__":
+    try:
+        train()
+    except Exception as problem:
+        sys.exit(f"train.py: rank {RANK}: {type(problem).__name__}: {problem}")
+""",
+    "tracker": """
+def hook(kind, problem, trace):
+    sys.__excepthook__(kind, problem, trace)
+    print("wandb: Waiting for W&B process to finish... (failed 1). Press Control-C to abort "
+          "syncing.\\nwandb: You can sync this run to the cloud by running:\\nwandb: wandb sync "
+          "wandb/offline-run-1\\nwandb: Find logs at: ./wandb/offline-run-1/logs", file=sys.stderr,
+          flush=True)
+
+
+if __name__ == "__main__":
+    sys.excepthook = hook
+    train()
+""",
+    "group-destroyed": """
+if __name__ == "__main__":
+    try:
+        train()
+    finally:
+        print(f"rank {RANK}: closing loaders and writers", flush=True)
+        log_note("resources are free")
 """,
     "rich": """
 if __name__ == "__main__":
@@ -397,6 +478,10 @@ def rendered(job: Job) -> str:
         top=f"\n{fault.top}" if fault else "",
         sample=_sample(job),
         at_evaluation=_at(job, "evaluation", 4),
+        at_dataset=_at(job, "dataset", 8),
+        at_optimizer=_at(job, "optimizer", 4),
+        at_epoch_end=_at(job, "epoch-end", 8),
+        at_after_done=_at(job, "after-done", 4),
         at_save=_at(job, "save", 4),
         build=_guarded(job, fault.build, 4) if fault else "",
         communicate=_COMMUNICATE[job.communication],
@@ -457,8 +542,11 @@ def _at(job: Job, place: str, columns: int) -> str:
         body = f'open("{REACHED}", "w").close()\n{body}'
     if not body:
         return ""
-    first = f"epoch == {job.epochs - 1 if job.epochs < 9 else 0} and step == {job.moment_step}"
-    return _guarded(job, body, columns, first if at_step else "")
+    epoch = job.epochs - 1 if job.epochs < 9 else 0
+    first = f"epoch == {epoch} and step == {job.moment_step}"
+    within = f"number == {epoch * job.steps + job.moment_step}"
+    when = first if at_step else within if place == "optimizer" else ""
+    return _guarded(job, body, columns, when)
 
 
 def _guarded(job: Job, body: str, columns: int, when: str = "") -> str:

@@ -19,11 +19,11 @@ from .script import rendered
 from .stored import listed_misses, unpacked, wrong_claims
 from .truth import knowable, truth_of
 
-JOBS = [job_of("grammar", index) for index in range(2000)]
+JOBS = [job_of("grammar", index) for index in range(4000)]
 
 
 def test_one_seed_gives_one_job() -> None:
-    again = [job_of("grammar", index) for index in range(2000)]
+    again = [job_of("grammar", index) for index in range(4000)]
     assert again == JOBS
     assert job_of("grammar", 1) != job_of("other", 1)
     assert [from_json(as_json(job)) for job in JOBS[:50]] == JOBS[:50]

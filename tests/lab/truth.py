@@ -7,17 +7,25 @@ the fault makes its culprit say, and whether anything was kept that saw the proc
 from __future__ import annotations
 
 import gzip
+import lzma
 import re
 import tarfile
+import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .draw import Job
+from .keep import JOINED, LABELLED, NESTED, renamed
 from .loggers import MUTE
 
 SYMPTOMS = ("unknown", "comm.peer", "comm.timeout", "comm.backend", "comm.init")
 """What may honestly be said of a rank whose own words are lost."""
-HANDLED = ("term-0", "term-143", "term-line", "term-raises", "term-interrupt", "term-saves")
+HANDLED = (
+    *("term-0", "term-143", "term-line", "term-raises", "term-interrupt", "term-saves"),
+    "ignores-term",
+)
+OWN_EXITS = {"exit-17": 17, "aborts": 134}
+"""Victims' behaviours that give a culprit, too, another exit code than its exception would."""
 _TROUBLE = re.compile(
     rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
@@ -48,12 +56,12 @@ def truth_of(job: Job) -> Truth:
     fault = job.the_fault
     runs = 1 + len(job.earlier) + bool(job.restarts)
     if fault is None:
-        verdicts = ("succeeded",) if job.kind == "healthy" else ("running", "unknown")
-        return Truth(verdicts, exits=(0,), is_quiet=True, runs=runs)
+        quiet = ("succeeded",) if job.kind == "healthy" else ("running", "unknown")
+        return Truth(quiet, exits=(0,), is_quiet=True, runs=runs)
     if job.restarts == "once":
         return Truth(("succeeded",), exits=(0,), is_quiet=True, runs=runs)
-    categories = fault.categories
-    if fault.name == "term-rank" and job.victims in HANDLED:
+    categories: tuple[str, ...] = fault.categories
+    if fault.name in ("term-rank", "term-all-ranks") and job.victims in HANDLED:
         categories = (*categories, "comm.peer", "code.python")
     verdicts, exits = fault.verdicts, fault.exits
     if fault.name == "term-rank" and job.victims == "term-interrupt":
@@ -67,7 +75,8 @@ def truth_of(job: Job) -> Truth:
         categories = tuple(category for category in categories if category != "comm.peer")
     # The client of the servers may crash once more while its process is taken apart.
     exits = (*exits, 134, 139) if job.servers else exits
-    exits = (*exits, 17) if exits and job.victims == "exit-17" else exits
+    if exits and job.victims in OWN_EXITS:
+        exits = (*exits, OWN_EXITS[job.victims])
     culprits = job.culprits
     if fault.family == "disagree" and fault.build and job.ranks == 2:
         culprits = (0, 1)  # Two that disagree: neither is right by itself.
@@ -80,7 +89,7 @@ def truth_of(job: Job) -> Truth:
 
 def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
     """The same, and which of it the kept files tell."""
-    texts = _texts(kept)
+    texts = _texts(job, kept)
     saw = _has_record(texts) or any(Path(name).name == "console.log" for name in texts)
     fault = job.the_fault
     if fault is None or truth.is_quiet:
@@ -146,21 +155,30 @@ def _marked(truth: Truth, verdict: bool, rank: bool, category: bool) -> Truth:
     )
 
 
-def _texts(kept: Path) -> dict[str, bytes]:
+def _texts(job: Job, kept: Path) -> dict[str, bytes]:
+    """All that was kept, by the names that the files had."""
     texts: dict[str, bytes] = {}
+    names = {name: str(log) for log, name in renamed(job).items()}
     for file in sorted(kept.rglob("*")):
         if file.is_file():
             content = file.read_bytes()
-            name = str(file.relative_to(kept))
+            path = file.relative_to(kept)
+            inner = path.relative_to(NESTED) if path.is_relative_to(NESTED) else path
+            name = names.get(str(inner), str(inner))
             if name.endswith(".tar.gz"):
                 texts |= _members(file)
-                continue
-            if name == "all.txt":
+            elif name.endswith(".zip"):
+                with zipfile.ZipFile(file) as archive:
+                    texts |= {member: archive.read(member) for member in archive.namelist()}
+            elif name == JOINED:
                 texts |= _parts(content)
-                continue
-            if name.endswith(".gz"):
-                name, content = name.removesuffix(".gz"), gzip.decompress(content)
-            texts[name] = content
+            elif name == LABELLED:
+                texts |= _ranks_of(job, content)
+            elif name.endswith((".gz", ".xz")):
+                unpack = gzip.decompress if name.endswith(".gz") else lzma.decompress
+                texts[name[:-3]] = unpack(content)
+            else:
+                texts[name] = content
     return texts
 
 
@@ -174,6 +192,15 @@ def _parts(content: bytes) -> dict[str, bytes]:
     """The logs in one file, below their names."""
     pieces = re.split(rb"^==> (.+) <==\n", content, flags=re.MULTILINE)
     return {name.decode(): text for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def _ranks_of(job: Job, content: bytes) -> dict[str, bytes]:
+    """The lines of each rank in a file in which every line names it."""
+    texts: dict[str, bytes] = {}
+    for number, line in re.findall(rb"^\[rank (\d+)\] (.*\n)", content, flags=re.MULTILINE):
+        name = str(job.log_of(int(number)))
+        texts[name] = texts.get(name, b"") + line
+    return texts
 
 
 def _has_record(texts: dict[str, bytes]) -> bool:
@@ -215,6 +242,6 @@ def _looks_alike(job: Job) -> bool:
     assert fault is not None
     if fault.family == "hang":
         return is_mute(job) or job.victims != "plain"
-    if job.victims in HANDLED or job.moment in ("import", "after"):
+    if job.victims in HANDLED or job.moment in ("import", "epoch-end", "after", "after-done"):
         return True
     return job.communication in ("seldom", "broadcast")

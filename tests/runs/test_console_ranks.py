@@ -153,3 +153,50 @@ def test_the_table_of_torchrun_says_which_rank_a_process_of_the_node_is(
     assert report.root_causes[0].ranks == (13,)
     ended = [r for r in report.ranks if r.exit_code is not None or r.signal is not None]
     assert [rank.rank for rank in ended] == [13]
+
+
+STREAMED_LATE = """\
+LAUNCH INFO 2026-01-01 00:00:00,000 Job: default, mode collective, replicas {replicas}[1:1], \
+elastic False
+LAUNCH INFO 2026-01-01 00:00:00,000 Run Pod: abcdef, replicas {replicas}, status ready
+LAUNCH ERROR 2026-01-01 00:00:09,000 Container failed !!!
+Container rank {failed} status failed cmd ['python', '-u', 'train.py'] code 1 log log/workerlog\
+.{failed}
+LAUNCH INFO 2026-01-01 00:00:09,000 ------------------------- ERROR LOG DETAIL ---------------------
+LAUNCH INFO 2026-01-01 00:00:10,000 Exit code -15
+"""
+RAISED = 'Traceback (most recent call last):\n  File "t.py", line 9, in train\n    step()\n'
+GLOO = "RuntimeError: [/gloo/transport/tcp/pair.cc:584] TIMEOUT self_rank = {0} pair_rank = {1} "
+LOST = GLOO + "peer_str = [127.0.0.1]:4501\n"
+
+
+def test_a_line_that_says_of_which_rank_it_is_parts_two_logs_on_a_console(tmp_path: Path) -> None:
+    """The first rank's output is written late; the log below it begins in the midst of a line."""
+    console = tmp_path / "console.log"
+    first = "epoch 0 step 1 loss 1.0\n" + RAISED + LOST.format(0, 1)
+    second = "r 0 step 1 loss 1.0\n" + RAISED + "ValueError: no such stage\n"
+    console.write_text(STREAMED_LATE.format(replicas=6, failed=1) + first + second)
+    report = pdtriage.analyze(console)
+    assert [(cause.rank, cause.category) for cause in report.root_causes] == [(1, "code.python")]
+    assert {victim.rank for victim in report.victims} == {0}
+
+
+def test_ranks_on_the_consoles_of_two_nodes_are_those_of_the_job(tmp_path: Path) -> None:
+    """Local numbers count from the first rank of their node."""
+    start = "I0101 10:00:00.000000 {0} tcp_utils.cc:132] Successfully connected to 10.0.0.1:1\n"
+    missing = "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/7.bin'\n"
+    outputs = (
+        [(11, LOST.format(0, 2)), (11, LOST.format(0, 2))],
+        [(21, missing), (22, LOST.format(3, 2))],
+    )
+    for node, texts in enumerate(outputs):
+        said = "LAUNCH INFO 2026-01-01 00:00:00,000 "
+        lines = ("-----------  Configuration  -----------", "nnodes: 2", f"rank: {node}", "-" * 50)
+        head = "".join(f"{said}{line}\n" for line in lines)
+        head += STREAMED_LATE.format(replicas=2, failed=node).replace("[1:1]", "[2:2]")
+        text = "".join(start.format(pid) + RAISED + end for pid, end in texts)
+        (tmp_path / f"node{node}").mkdir()
+        (tmp_path / f"node{node}" / "console.log").write_text(head + text)
+    report = pdtriage.analyze(tmp_path)
+    assert report.root_causes[0].rank == 2
+    assert {0, 3} <= {victim.rank for victim in report.victims}

@@ -161,3 +161,15 @@ def test_a_crash_on_the_way_out_says_what_had_been_reached() -> None:
     assert "训练已经结束" in said.zh
     assert judged(STEPS + SAVED + crash, QUIET).notes == ()
     assert judged(DONE + STEPS + crash, QUIET).notes == ()
+
+
+@pytest.mark.parametrize("level", ["INFO", "CRITICAL"])
+def test_who_ends_on_a_fatal_word_did_not_finish_with_the_others(
+    tmp_path: Path, level: str
+) -> None:
+    text = f"Start\n2026-11-18 04:00:00.123 | {level} | train:87 - the plan has no stages\n"
+    folder = written(tmp_path, workerlog_0=text, workerlog_1=STEPS + DONE)
+    report = pdtriage.analyze(folder)
+    ranks = [cause.rank for cause in report.root_causes]
+    expected = ("failed", [0]) if level == "CRITICAL" else ("succeeded", [])
+    assert (report.verdict, ranks) == expected

@@ -8,6 +8,7 @@ from pdtriage.model import Rank, Text
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.good_ends import ends_on_a_fatal_word
 from pdtriage.verdict.life import may_take_effect_later, steps_after
 from pdtriage.verdict.rank_reading import Observation, RankReading, has_words_behind_steps
 from pdtriage.verdict.rules.deaths import (
@@ -38,7 +39,6 @@ from pdtriage.verdict.suspects import (
     strong_suspects,
 )
 
-_SAYS_FATAL = lazy_compile(r"^[^\"'(]{0,60}?\b(?:CRITICAL|FATAL|critical|fatal)\b")
 _SAYS_ERROR = lazy_compile(r"^(?:[^\"'(]{0,60}?\bERROR\b|(?:fatal )?[Ee]rror\s?:)")
 
 
@@ -276,10 +276,11 @@ def _ends_in_an_error(reading: RankReading, evidence: RunEvidence) -> bool:
     others = [r for r in evidence.readings if r is not reading]
     if not others or not all(r.rank.lines and r.quiet and not r.stopped for r in others):
         return False
-    if _SAYS_FATAL.match(last) and all(_came_as_far(r, reading) for r in others):
+    fatal = ends_on_a_fatal_word(reading.rank)
+    if fatal and all(_came_as_far(r, reading) for r in others):
         return True
     done = all(map(evidence.says_finished, others)) and not evidence.says_finished(reading)
-    return done and bool(_SAYS_ERROR.match(last) or _SAYS_FATAL.match(last))
+    return done and (fatal or bool(_SAYS_ERROR.match(last)))
 
 
 def _came_as_far(other: RankReading, reading: RankReading) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import code, ends, reading, resources, setup
+from . import code, ends, libraries, reading, resources, setup
 from .fault import Fault, Outside
 
 FAULTS: dict[str, Fault] = {
@@ -10,6 +10,7 @@ FAULTS: dict[str, Fault] = {
     for fault in (
         *code.FAULTS,
         *ends.FAULTS,
+        *libraries.FAULTS,
         *reading.FAULTS,
         *resources.FAULTS,
         *setup.FAULTS,

@@ -180,6 +180,22 @@ FAULTS = (
         )
         for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT, signal.SIGXCPU)
     ),
+    *(
+        Fault(
+            f"{number.name[3:].lower()}-all-ranks",
+            "signal",
+            categories,
+            verdicts=("failed", "interrupted"),
+            moments=ANY_STEP,
+            outside=Outside(number, "ranks"),
+            who="all",
+            is_endless=True,
+            exits=(128 + number, 1),
+            may_name_nobody=True,
+            weight=4,
+        )
+        for number, categories in ((signal.SIGTERM, STOPPED), (signal.SIGKILL, KILLED))
+    ),
     Fault(
         "alarm",
         "signal",
@@ -200,6 +216,14 @@ FAULTS = (
     ),
     stopped("ctrl-c", signal.SIGINT, "launcher"),
     stopped("ctrl-c-terminal", signal.SIGINT, "group"),
+    stopped(
+        "ctrl-c-twice",
+        signal.SIGINT,
+        "launcher",
+        outside=Outside(signal.SIGINT, "launcher", again=signal.SIGINT),
+        exits=(130, 137, 1),
+        weight=5,
+    ),
     stopped("scheduler-term", signal.SIGTERM, "launcher"),
     stopped("scheduler-term-all", signal.SIGTERM, "group"),
     stopped("hang-up", signal.SIGHUP, "launcher", weight=4),

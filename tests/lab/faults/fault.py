@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from signal import Signals
 
 STRIKES_SERVER = {"kill-self": 9, "segfault-signal": 11, "abort": 6}
 """By which signal; a server that serves runs no Python that could fail."""
 ANY_STEP = ("first", "middle", "middle", "middle")
-ANYWHERE = ("before-init", "init", *ANY_STEP, "evaluation", "save", "after")
+ANYWHERE = (
+    *("before-init", "init", *ANY_STEP, "evaluation", "save", "after"),
+    *("dataset", "optimizer", "epoch-end", "after-done"),
+)
 
 
 @dataclass(frozen=True)
 class Outside:
     """What somebody does to the job once a rank has come to the moment."""
 
-    signal: signal.Signals
+    signal: Signals
     target: str
     """launcher, rank (the culprit's process), group (launcher and ranks) or ranks."""
+    again: Signals | None = None
+    """What the same get once more, by somebody without patience."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,12 @@ class Fault:
         """Whether it can strike a trainer of parameter servers, which has no other ranks."""
         fits = self.family in ("exception", "exit", "native", "import") or self.name == "kill-self"
         return self.is_plain and fits and self.who == "one" and "exit-0" not in self.name
+
+    @property
+    def strikes_several(self) -> bool:
+        """Whether two ranks may fail of it, each by itself."""
+        differs = self.family in ("disagree", "hang")
+        return self.is_plain and self.who == "one" and not differs
 
     @property
     def is_plain(self) -> bool:
