@@ -120,7 +120,7 @@ def _importing() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """The same for what a verb imports while it works; elsewhere Ctrl-C is an exception."""
+    """Answers Ctrl-C: it ends the program within an import; elsewhere it is an exception."""
     if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)

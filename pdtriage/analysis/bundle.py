@@ -144,7 +144,7 @@ def _urgency(source: Source, report: Report) -> tuple[int, int, str]:
 
 
 def _reduce(file: LogFile, raw: bytes) -> bytes:
-    """The same kind of file with nothing in it but what is on the allow-list."""
+    """A file of the same kind that holds nothing but what is on the allow-list."""
     if file.kind == "k8s":
         from pdtriage.scan.kubernetes import reduced_documents  # few folders have any
 
@@ -172,7 +172,7 @@ def _reduce(file: LogFile, raw: bytes) -> bytes:
 
 
 def _card_lines(samples: Sequence[CardSample]) -> str:
-    """In the form of the log they come from."""
+    """Samples of cards as lines, in the form of the log they come from."""
     lines = ["index,uuid,driver_version", ""]
     for time, card, busy, used, total in samples:
         when = datetime.fromtimestamp(time, timezone.utc).strftime("%Y/%m/%d %H:%M:%S")
@@ -254,7 +254,8 @@ def _pack(contents: Contents, output: Path) -> None:
 
 
 def _pack_zip(contents: Contents, output: Path) -> None:
-    """For those whose system opens nothing else; without the time, as the others."""
+    """Packs the bundle as a zip, for systems that open nothing else; its files carry no time
+    either."""
     import zipfile
 
     with whole_file(output) as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -17,7 +17,7 @@ _Happened = tuple[CardHistory, float, Text]
 
 
 def card_moments(facts: RunFacts) -> list[Moment]:
-    """By the rank that had the card, where that is known."""
+    """What happened to the cards, told by the rank that had the card, where that is known."""
     ranks = {(rank.host, rank.device): rank.rank for rank in facts.ranks if rank.device}
     hosts = dict.fromkeys(card.host for card in facts.cards)
     moments = []

@@ -113,7 +113,7 @@ class Job:
         return mask_secrets(report) if redact else report
 
     def _timeline(self, facts: RunFacts, judgement: Judgement) -> tuple[Moment, ...]:
-        """With what happened to the cards."""
+        """The timeline of a run, with what happened to its cards."""
         moments = timeline_of(facts, judgement, self.knowledge)
         if not facts.cards and not facts.card_events:
             return moments
@@ -128,7 +128,7 @@ class Job:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """By the paths of their files."""
+        """The sources of all logs by the paths of their files."""
         return {source.file.path: source for source in self._sources}
 
     @cached_property

@@ -57,7 +57,7 @@ def with_ordinary_lines(
 
 
 def _errors_in(rank: Rank) -> list[Event]:
-    """Those of its last file below which something follows."""
+    """The errors in a rank's last file below which something follows."""
     file = rank.parts[-1][0]
     return [
         event
@@ -145,5 +145,5 @@ def _goes_on(own: str, usual: Counter[str], below: Counter[str], is_uneasy: bool
 
 
 def _says(text: str) -> bool:
-    """It says something, and is no line of a stack."""
+    """Whether a line says something and is no line of a stack."""
     return not _STACK.match(text) and bool(_WORD.search(text))

@@ -148,7 +148,7 @@ def is_collection(folder: Path) -> bool:
 
 
 def remove_collection(folder: Path) -> None:
-    """Only what a collection consists of; whatever else lies there stays."""
+    """Removes what a collection consists of; whatever else lies in the folder stays."""
     for name in (MANIFEST, JOB, EVENTS):
         (folder / name).unlink(missing_ok=True)
     if (folder / PODS).is_dir() and not (folder / PODS).is_symlink():

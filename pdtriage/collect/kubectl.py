@@ -105,7 +105,7 @@ class Kubectl:
                 raise KubectlError(trouble_of(said), said or f"exit code {process.returncode}")
 
     def _wait(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> Trouble | None:
-        """Until it ends, or nothing has come for too long."""
+        """Waits until `kubectl` ends, or nothing has come from it for too long."""
         size, still = -1, 0.0
         try:
             while True:

@@ -103,7 +103,7 @@ def deletion_warnings(job: Document) -> list[Text]:
 
 
 def _own(pods: list[Document], job: str, document: Document | None) -> Iterator[Document]:
-    """Those the job owns; where nobody says who owns them, those that are called like it."""
+    """The pods that the job owns; where no owner is named, those that are called like it."""
     uid = text_at(document, "metadata", "uid") if document else ""
     for pod in pods:
         owners = list(items_at(pod, "metadata", "ownerReferences"))
@@ -121,7 +121,7 @@ def _name_of_pod(job: str) -> re.Pattern[str]:
 
 
 def _policy(job: Document) -> tuple[str, bool, bool]:
-    """As it is written, whether pods of a failed job go, whether those of a completed one go."""
+    """The job's words for it, whether pods of a failed job are removed, and of a completed one."""
     if _is_kubeflow(job):
         policy = text_at(object_at(job, "spec", "runPolicy"), "cleanPodPolicy")
         return policy, policy == "All", policy == "All"

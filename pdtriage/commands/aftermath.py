@@ -30,7 +30,7 @@ class Aftermath(NamedTuple):
     addresses: tuple[str, ...] = ()
 
     def keep(self, reports: Sequence[Report], paths: Sequence[str]) -> list[Report]:
-        """The same reports, with a note where the same failure was seen before."""
+        """Keeps reports in the history; returns them with notes on failures seen before."""
         if not self.history:
             return list(reports)
         from pdtriage.history.entry import entry_of, log_location
@@ -95,7 +95,7 @@ class Aftermath(NamedTuple):
 
 
 def aftermath_of(history: str | None, notify: str | Sequence[str] | None) -> Aftermath:
-    """As typed, else by the variables.
+    """What to do with reports, by the options that were typed, else by the variables.
 
     What cannot work is refused before the work begins; a variable, which may have been set for many
     machines and years ago, costs a warning.

@@ -355,7 +355,7 @@ class _Bar:
             self._progress.stop()
 
     def _start(self) -> Progress:
-        """Without a thread of its own: the reader may want to fork."""
+        """Shows the bar without a thread of its own: the reader may want to fork."""
         from rich.console import Console
         from rich.progress import (
             BarColumn,

@@ -58,7 +58,7 @@ def pdtriage(
 
 
 def _app(arguments: Sequence[str]) -> typer.Typer:
-    """With the verb that is asked for; with all of them if that is not clear.
+    """The typer application with the verb that was typed; with all of them if that is not clear.
 
     Importing and preparing the others takes as long as a small analysis.
     """
@@ -156,7 +156,7 @@ def _local(en: str, zh: str) -> str:
 
 
 class _Page:
-    """Without Python's names for the types of arguments, and ranges only where they are said."""
+    """Help pages without Python's names for types, and with ranges only where they are declared."""
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         words = [_local("[OPTIONS]", "[选项]")]
@@ -236,7 +236,7 @@ def _refusal_of(error: Any) -> str:
 
 
 def _reason(error: Any) -> str:
-    """In Chinese; where a version of click knows of other mistakes, as it words them."""
+    """Why a word was refused, in Chinese; a mistake that is not known here as click words it."""
     kind = type(error).__name__
     if kind == "NoSuchOption":
         alike = ", ".join(sorted(error.possibilities or ()))
@@ -253,7 +253,7 @@ def _reason(error: Any) -> str:
 
 
 def _wrong_value(error: Any) -> str:
-    """By what pydantic, which reads values for typer, found wrong with it."""
+    """What pydantic, which reads values for typer, found wrong with a value."""
     wrong = error.__cause__.errors()[0] if hasattr(error.__cause__, "errors") else {}
     kind = wrong.get("type", "")
     choices = error.param.type_descriptor.choices if kind == "value_error" else None

@@ -222,7 +222,7 @@ def _options(
 
 
 def _refuse_taken(folder: Path, overwrite: bool) -> None:
-    """Before anything is asked of the cluster."""
+    """Refuses a folder that holds other things, before anything is asked of the cluster."""
     from pdtriage.collect.gather import is_collection
 
     try:

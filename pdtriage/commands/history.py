@@ -181,7 +181,7 @@ def _write(page: str, output: Path | None) -> None:
 
 
 def _is_meant(fingerprint: str, typed: str) -> bool:
-    """With or without its version, which stands before the colon."""
+    """Whether a fingerprint is the one typed, with or without its version before the colon."""
     return fingerprint.startswith(typed) or fingerprint.partition(":")[2].startswith(typed)
 
 

@@ -20,7 +20,7 @@ def write_pages(folder: Path) -> None:
 
 
 def man_page(language: Language) -> str:
-    """In the language of troff, which `man` reads."""
+    """The manual page in the language of troff, which `man` reads."""
     return "\n".join(_lines(language)) + "\n"
 
 
@@ -60,7 +60,7 @@ def _entry(head: str, meaning: str) -> Iterator[str]:
 
 
 def _plain(words: str) -> str:
-    """Nothing in it is a request: a dash is a dash, a leading dot or quote is none."""
+    """Text in which troff sees no request: dashes stay dashes, leading dots are escaped."""
     words = words.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{words}" if words.startswith((".", "'")) else words
 

@@ -96,7 +96,7 @@ def _refuse_unusable(flags: LaunchFlags) -> None:
 
 
 def _refuse_broken(parsers: str) -> None:
-    """Only who brings signatures along pays for looking at them before the start."""
+    """Refuses broken signatures before the start; looks only where the user brings some."""
     from pdtriage.knowledge import load_knowledge
 
     try:

@@ -267,6 +267,6 @@ def _roles(lists: Roles) -> str:
 
 
 def _short(listed: Sequence[str]) -> str:
-    """As it stands, or, where that would not travel, something that tells it from others."""
+    """A value as it is, or, where it is too long to send, a digest that tells it from others."""
     text = ",".join(listed)
     return text if len(text) <= _MOST_TEXT else f"{len(listed)} ({zlib.crc32(text.encode()):08x})"

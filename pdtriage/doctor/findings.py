@@ -30,7 +30,7 @@ class Finding(NamedTuple):
     """What to do about it; empty where nothing has to be done."""
 
     def line(self) -> Text:
-        """Both in one line."""
+        """The message of a finding and what to do about it, in one line."""
         en, zh = self.seen.en.rstrip("."), self.seen.zh.rstrip("。")
         return Text(f"{en}. {self.advice.en}".strip(), f"{zh}。{self.advice.zh}")
 

@@ -40,7 +40,7 @@ def ranks_of_process(pid: int) -> list[StackTarget]:
 
 
 def ranks_of_folder(folder: str) -> list[StackTarget]:
-    """Those of the newest record whose processes live, else whoever writes the logs there."""
+    """The ranks of the newest record whose processes live, else who writes the logs there."""
     for record in reversed(read_records(folder)):
         if record.ended is None and record.is_live():
             last = max((process.attempt for process in record.processes), default=0)
@@ -67,7 +67,7 @@ def ranks_of_job(job: str | None) -> list[StackTarget]:
 
 
 def ranks_among(pids: Collection[int]) -> list[StackTarget]:
-    """Those that were started as ranks; neither their launcher nor what they started themselves."""
+    """The processes that were started as ranks; not their launcher, nor what they started."""
     return _topmost(vitals for vitals in map(vitals_of, pids) if vitals is not None)
 
 

@@ -54,7 +54,7 @@ def bytes_moved(pid: int) -> int:
 
 
 def children_by_parent() -> dict[int, list[int]]:
-    """Of all processes of this machine."""
+    """Pids of all processes of this machine, by the pid of their parent."""
     children: dict[int, list[int]] = {}
     for vitals in all_vitals():
         children.setdefault(vitals.parent, []).append(vitals.pid)
@@ -84,7 +84,7 @@ def descendants_of(pid: int, children: dict[int, list[int]]) -> list[int]:
 
 
 def main_thread_children(pid: int) -> list[int]:
-    """Those its main thread has started; none where the kernel does not list them."""
+    """Pids the main thread has started; none where the kernel does not list them."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as stream:
             return [int(word) for word in stream.read().split()]
@@ -233,7 +233,7 @@ class VitalsWatch:
         self._looked_at: float | None = None
 
     def look(self, now: float, pids: Iterable[int]) -> dict[int, RankVitals]:
-        """Those that are there; others are left out."""
+        """What the kernel says of these processes; those that are gone are left out."""
         passed = 0.0 if self._looked_at is None else now - self._looked_at
         before, self._used, self._looked_at = self._used, {}, now
         found = {}

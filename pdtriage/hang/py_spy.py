@@ -33,7 +33,7 @@ MISSING = Text(
 
 
 class PythonStack(NamedTuple):
-    """Of the main thread, the innermost frame first."""
+    """The Python stack of a process's main thread, the innermost frame first."""
 
     frames: tuple[Frame, ...] = ()
     native: tuple[str, ...] = ()

@@ -134,7 +134,8 @@ class JobRhythm:
         return max(floor, min(wanted, max(ceiling, came_out_of)))
 
     def _steps_made(self, samples: Mapping[int, RankSample]) -> int:
-        """By the rank that made most; a counter that begins anew has moved as well."""
+        """How many steps the rank that made most has made; a counter that restarted has moved as
+        well."""
         made = 0
         for pid, sample in samples.items():
             before = self._seen.get(pid)
@@ -155,7 +156,7 @@ class JobRhythm:
         )
 
     def _is_busy(self, samples: Mapping[int, RankSample]) -> bool:
-        """With data: it loads, or saves a checkpoint."""
+        """Whether a process is busy with data: it loads, or saves a checkpoint."""
         return any(
             (before := self._seen.get(pid)) is not None
             and sample.moved_bytes - before.moved_bytes >= MOVED_BYTES

@@ -94,7 +94,7 @@ def helpers_in_the_way(stack: ProcessStack, stacks: Iterable[ProcessStack]) -> l
 
 
 def is_library(file: str) -> bool:
-    """Not written by whoever wrote the script."""
+    """Whether a frame's file is of a library, not written by whoever wrote the script."""
     return file.startswith("<") or any(part in file for part in _LIBRARIES)
 
 
@@ -109,7 +109,8 @@ def _grouped(stacks: Sequence[ProcessStack]) -> tuple[StackGroup, ...]:
 def _odd_ones(
     ranks: Sequence[ProcessStack], groups: Sequence[StackGroup]
 ) -> tuple[ProcessStack, ...]:
-    """Who is stopped by a signal; who is not where others wait; who is behind; who is alone."""
+    """The processes that differ: stopped by a signal, elsewhere than those that wait, behind, or
+    alone."""
     if len(ranks) < 2:
         return ()
     stopped = [stack for stack in ranks if stack.state in STOPPED]

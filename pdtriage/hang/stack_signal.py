@@ -60,7 +60,7 @@ def may_look_inside(environ: Mapping[str, str]) -> bool:
 
 
 def ptrace_scope() -> str:
-    """Who may look into processes: 0: their user, 3: nobody; empty where nothing limits it."""
+    """Who may look into processes: 0 for their user, 3 for nobody; empty without any limit."""
     try:
         with open(_PTRACE_SCOPE, encoding="ascii") as stream:
             return stream.read().strip()

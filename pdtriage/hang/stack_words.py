@@ -64,7 +64,7 @@ def stack_owner(stack: ProcessStack) -> str:
 
 
 def where_text(place: CallSite, stack: ProcessStack) -> Text:
-    """The same for one process of a table."""
+    """Where one process of a table stands, in few words."""
     return _at(place, stack)
 
 

@@ -69,7 +69,7 @@ def step_courses(facts: RunFacts, *, timed: bool = True) -> list[StepCourse]:
 
 
 def stragglers_of(courses: Iterable[StepCourse]) -> tuple[Straggler, ...]:
-    """Those that were slower than the rest to their end, a whole host as one; the slowest first."""
+    """Ranks that were slower than the rest to their end, a whole host as one; the slowest first."""
     known = [counted for course in courses if (counted := _Counted.of(course)) is not None]
     if len(known) < 2 or len({one.course.samples[-1].total for one in known}) > 1:
         return ()
@@ -109,7 +109,7 @@ def few_behind_text(courses: Iterable[StepCourse]) -> Text | None:
 
 
 def _steps_behind_text(told: Sequence[tuple[int, int]], others: int) -> Text:
-    """Of ranks with the step that each told last."""
+    """The sentence on ranks that are behind, each with the step that it told last."""
     parts = [
         Text(
             f"rank {rank} was {others - step} steps behind: it told step {step} last",
@@ -249,7 +249,7 @@ def _compared(
 
 
 def _is_steady(counted: _Counted, begin: StepSample, end: StepSample, least: float) -> bool:
-    """It was slow all the time: in every third of it, and no less than that."""
+    """Whether a rank was slow all the time: in every third of it, and no less than that."""
     third = (end.step - begin.step) / 3
     bounds = [begin.step + round(third * part) for part in range(4)]
     paces = [counted.pace(counted.epoch, *pair) for pair in pairwise(bounds)]

@@ -40,7 +40,7 @@ class TakenStacks(NamedTuple):
 def take_stacks(
     targets: Sequence[StackTarget], seconds: float, *, native: bool = False
 ) -> TakenStacks:
-    """Of ranks and their children, in so many seconds at most."""
+    """Takes the stacks of ranks and their children, in so many seconds at most."""
     children = children_by_parent()
     listed: list[ProcessStack] = []
     for target in targets[:MOST_RANKS]:

@@ -22,7 +22,7 @@ LONGEST = 400
 
 
 class CauseEntry(NamedTuple):
-    """Who was to blame, and why; equal failures have equal fingerprints."""
+    """Who was to blame for a failure, and why; equal failures have equal fingerprints."""
 
     fingerprint: str
     signature: str
@@ -60,7 +60,7 @@ class RunEntry(NamedTuple):
 
 
 def entry_of(report: Report, place: str) -> RunEntry:
-    """Of a report made here, whose titles are known in both languages."""
+    """The entry of a report made here, whose titles are known in both languages."""
     entry = entry_of_values(report.to_json(), place)
     titles = [cause.title for cause in report.root_causes]
     causes = [
@@ -71,7 +71,7 @@ def entry_of(report: Report, place: str) -> RunEntry:
 
 
 def entry_of_values(values: Mapping[str, Any], place: str) -> RunEntry:
-    """Of a report that was written as JSON; titles are in the language of that report."""
+    """The entry of a report that was written as JSON; titles are in the language of that report."""
     report: Json = dict(values)
     index = count(report, "run")
     runs = mappings(report, "runs", MOST_RUNS)
@@ -120,7 +120,7 @@ def _cause(cause: Json) -> CauseEntry:
 
 
 def _key(entry: RunEntry, attempt: int) -> str:
-    """By when it began and on what; a run without a time is known by where it lies.
+    """The key of a run: when it began and on what; without a time, the folder its logs lie in.
 
     Not by how it ended: a run that was looked at while it ran is the same run afterwards.
     """

@@ -12,7 +12,7 @@ from pdtriage.support.language import Text
 
 
 def day_of(time: float | None) -> str:
-    """In UTC; empty where nobody knows it, or it is none."""
+    """The day of a time, in UTC; empty where the time is not known or is none."""
     if time is None:
         return ""
     try:

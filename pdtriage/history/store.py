@@ -122,7 +122,7 @@ def open_history(
 
 
 def refuse_unusable_store(path: str) -> None:
-    """Before any work is done that is to be kept there."""
+    """Refuses a file that cannot be a history, before any work is done that is to be kept there."""
     _refuse_other_places(path)
     if os.path.exists(path) and os.path.getsize(path):
         with open_history(path):

@@ -52,7 +52,7 @@ class Explanation:
 
 @lru_cache(maxsize=1)
 def categories() -> Mapping[str, Category]:
-    """By id, in the order of the taxonomy."""
+    """All categories by id, in the order of the taxonomy."""
     path = Path(__file__).with_name("categories.toml")
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["category"]
     return {entry["id"]: _category(entry) for entry in entries}

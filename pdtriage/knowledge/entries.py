@@ -166,7 +166,7 @@ def _case(entry: dict[str, object], where: str) -> Case:
 
 
 def _names(value: object, where: str) -> tuple[tuple[str, str, str], ...]:
-    """Of each slot a table of values and what they are called."""
+    """The table of a signature that gives the values of its slots their names."""
     tables = value.items() if isinstance(value, dict) else [("", value)]
     found: list[tuple[str, str, str]] = []
     for slot, table in tables:

@@ -97,7 +97,7 @@ def _folders_of(target: Any) -> list[Path]:
 
 
 def _state(place: str) -> bytes:
-    """Of a folder of packages: it changes with every installation.
+    """The state of a folder of packages: it changes with every installation.
 
     One that holds none, such as the folder one works in, may change as it likes.
     """

@@ -16,7 +16,7 @@ _GROUP = re.compile(r"\(\?P<(\w+)>")
 
 
 class Terms(NamedTuple):
-    """On which terms a signature may use a word."""
+    """The terms on which a signature may use a word of `says`."""
 
     roles: Sequence[str] = MEANINGFUL_ROLES
     groups: Sequence[str] = ()

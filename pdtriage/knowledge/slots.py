@@ -39,12 +39,12 @@ def slots_in(*texts: Text | None) -> set[str]:
 
 
 def general(text: Text) -> Text:
-    """For a page that tells of no log: `pip install <module>`."""
+    """The text for a page that tells of no log, with names for values: `pip install <module>`."""
     return Text(*(_SLOT.sub(r"<\1>", said) for said in text))
 
 
 def filled(text: Text, values: Mapping[str, str]) -> Text | None:
-    """With the values in it; None where one is missing or cannot be shown safely."""
+    """The text with its values; None where one is missing or cannot be shown safely."""
     try:
         return Text(*("".join(_parts(said, values)) for said in text))
     except KeyError:

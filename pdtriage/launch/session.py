@@ -223,7 +223,7 @@ class _Session:
             return outcome
 
     def _note(self, notes: Sequence[Text]) -> None:
-        """Once, however many attempts there are."""
+        """Notes something once, however many attempts there are."""
         for note in notes:
             if note not in self.noted:
                 self.noted.add(note)
@@ -242,7 +242,7 @@ class _Session:
     def _end_without_restart(
         self, outcome: Outcome, decision: Decision, code: int | None = None
     ) -> Outcome:
-        """Another attempt was to follow and does not: the last one was the last.
+        """Writes down that an attempt was to follow and does not: the last one was the last.
 
         `code`: to exit with, where that is not what the last attempt came to.
         """

@@ -59,7 +59,7 @@ class CardWatch:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Nothing happens where no process or no thread can be started."""
+        """Starts the watch; nothing happens where no process or no thread can be started."""
         with contextlib.suppress(OSError, RuntimeError):
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _BOOT, json.dumps(self._devices), *sys.path],
@@ -73,7 +73,7 @@ class CardWatch:
             threading.Thread(target=self._read, name="card-watch", daemon=True).start()
 
     def close(self) -> None:
-        """At once: who is held up in the driver is not waited for."""
+        """Ends the watch at once: a process that is held up in the driver is not waited for."""
         if self._process is not None:
             with contextlib.suppress(OSError):
                 self._process.kill()

@@ -173,7 +173,7 @@ class FollowedLog:
         self._tail.check_name()
 
     def may_take_facts(self) -> bool:
-        """Not at once again after a costly question."""
+        """Whether facts may be asked for again: not at once after a costly question."""
         return time.monotonic() >= self._rest_until
 
     def facts(self) -> FileFacts:

@@ -61,7 +61,7 @@ class HangMonitor:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Nothing happens where the machine allows no more threads."""
+        """Starts the monitor; nothing happens where the machine allows no more threads."""
         thread = threading.Thread(target=self._run, name="hang-monitor", daemon=True)
         with contextlib.suppress(RuntimeError):
             thread.start()
@@ -73,7 +73,7 @@ class HangMonitor:
         self._wake.set()
 
     def close(self) -> None:
-        """It ends by itself; nobody waits for stacks that are being taken."""
+        """Ends the monitor; nobody waits for stacks that are being taken."""
         self._leaving = True
         self._wake.set()
 
@@ -102,7 +102,8 @@ class HangMonitor:
                 self.standstill = None
 
     def _has_moved_on(self, last: Standstill, state: RhythmState) -> bool:
-        """By a step or data at once; by a line when nobody died of what that said."""
+        """Whether the job moved: by a step or data at once, by a line when nobody died of what it
+        said."""
         limit = last.limit_or(0.0)
         if state.still >= limit:
             self._spoke_at = None
@@ -176,7 +177,7 @@ class StacksOfNodes:
             return self._compare()
 
     def take_peer(self, node: int, host: str, stacks: Sequence[ProcessStack]) -> Text | None:
-        """The same when another node told where its ranks stand; no stacks where they move."""
+        """Takes in where the ranks of another node stand; no stacks where they move."""
         with self._lock:
             self._theirs[node] = tuple(stack._replace(host=host) for stack in stacks)
             return self._compare()
@@ -196,7 +197,7 @@ class StacksOfNodes:
 
 
 def furthest_behind(processes: Sequence[ProcessStatus]) -> str:
-    """The process with the lowest step, where they differ: `rank 3, step 12`."""
+    """The process with the lowest step, where steps differ: `rank 3, step 12`."""
     stepping = [process for process in processes if process.step is not None]
     if len({_step(process) for process in stepping}) < 2:
         return ""
@@ -220,5 +221,5 @@ def _step(process: ProcessStatus) -> tuple[int, int]:
 
 
 def helper_environment() -> dict[str, str]:
-    """Of a process that helps us: all but the secret of the job."""
+    """The environment of a process that helps us: all but the secret of the job."""
     return {name: value for name, value in os.environ.items() if name != SECRET_VARIABLE}

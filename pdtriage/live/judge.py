@@ -51,7 +51,7 @@ class LaunchJudge:
         return facts_of(run, report)
 
     def conclude(self, record: RunRecord, seconds: float = inf) -> Conclusion:
-        """Who is to blame, when all processes have ended; `seconds` are for reading."""
+        """Says who is to blame, when all processes have ended; `seconds` are for reading."""
         report, run = self._judge(record, seconds)
         self._judged = record.attempt, report
         self._remember(record.attempt, run)
@@ -138,7 +138,8 @@ class LaunchJudge:
 
 
 def _with_programs(rank: Rank) -> Rank:
-    """With the names of those who sent it signals, as long as they are there to be looked at."""
+    """Deaths with the names of the programs that sent the signals, as long as they can be looked
+    at."""
     if not any("sender" in event.fields for _, event in rank.events):
         return rank
     return rank._replace(events=tuple((file, _with_program(event)) for file, event in rank.events))

@@ -101,15 +101,15 @@ class LogFollower:
             log.mark_suspicious()
 
     def add_peer(self, peer: PeerRecord) -> None:
-        """Another node failed and says what it saw."""
+        """Takes in that another node failed, and what it saw."""
         self._peers.append(peer)
 
     def mark_dead(self, pid: int) -> None:
-        """This process will write no more: what its log says last was not survived."""
+        """Notes that a process will write no more: what its log says last was not survived."""
         self._dead.add(pid)
 
     def mute(self) -> None:
-        """From now on, only those that died before this may still be told of."""
+        """Alerts no more, but for processes that died before this."""
         if self._only_of is None:
             self._only_of = frozenset(self._dead)
         if self.alerts is not None:
@@ -139,7 +139,7 @@ class LogFollower:
         return facts, {log.process.log for log in logs if log.process and log.is_restarted()}
 
     def facts(self, seconds: float = inf) -> dict[str, FileFacts]:
-        """All that stands in every log now, by path; of what takes longer, the end alone."""
+        """Facts of all logs as they stand now, by path; of what takes longer, the end alone."""
         deadline = time.monotonic() + seconds
         self._open()
         for log in self._logs.values():
@@ -152,7 +152,7 @@ class LogFollower:
         return {path: log.facts() for path, log in self._logs.items()}
 
     def has_unread(self) -> bool:
-        """There was no time to read all of it."""
+        """Whether there was no time to read all of the logs."""
         return any(log.unread for log in self._logs.values())
 
     @property

@@ -228,7 +228,7 @@ class LiveObserver:
             self.reader.add_peer(peer)
 
     def _take_alert(self, text: Text, failure: bool) -> None:
-        """Of the process that reads the logs; that a rank was slow they may not tell later."""
+        """Passes on an alert of the reader; what is no failure is also written into the record."""
         self._alert(text, failure)
         if not failure and self._supervised is not None:
             self._supervised.note_text(_at_this_moment(text))
@@ -269,7 +269,8 @@ class LiveObserver:
         self._cards.start()
 
     def _card_spoke(self, event: CardEvent) -> None:
-        """In the thread of the card watch."""
+        """Records and shows what the driver tells of a card; called in the thread of the card
+        watch."""
         from pdtriage.analysis.cards import card_event_text
         from pdtriage.live.card_watch import is_alarming
 
@@ -326,7 +327,7 @@ class LiveObserver:
         }
 
     def _looks(self) -> list[RankLook]:
-        """In the thread of the view."""
+        """What each rank does, for the table; called in the thread of the view."""
         from pdtriage.live.rank_table import look_of
 
         processes = [p for p, _ in list(self._processes) if p.role != "launcher"]
@@ -364,7 +365,7 @@ class LiveObserver:
         ]
 
     def _stands_still(self, found: Standstill) -> None:
-        """In the thread of the monitor."""
+        """Records and shows that the job stands still; called in the thread of the monitor."""
         from pdtriage.live.hang import alarm_text, furthest_behind
 
         supervised = self._supervised

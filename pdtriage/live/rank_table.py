@@ -67,7 +67,7 @@ class RankTable:
         ]
 
     def lines(self, width: int, height: int) -> list[str]:
-        """At most half of a terminal; none where there is nothing to compare."""
+        """The table, at most half a terminal high; empty where there is nothing to compare."""
         moment = time.monotonic()
         if moment - self._built_at >= BUILD_EVERY or self._size != (width, height):
             self._built_at, self._size = moment, (width, height)

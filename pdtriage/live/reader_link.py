@@ -47,7 +47,7 @@ serve()
 
 
 class NotAnswered(Exception):  # noqa: N818 (what it means is for the caller to say)
-    """Nobody could answer; `told` where we were told to stop waiting."""
+    """The reader gave no answer; `told` where we were told to stop waiting."""
 
     def __init__(self, why: str = "", *, told: bool = False) -> None:
         super().__init__(why)
@@ -118,7 +118,7 @@ class ReaderLink:
         self._tell(wire.Turn("muted"))
 
     def start_over(self) -> None:
-        """Another attempt; the reader stays, because it remembers the ones before."""
+        """Begins another attempt; the reader stays, because it remembers the ones before."""
         with self._lock:
             self._send(wire.Turn("again"))
             self._story.clear()
@@ -217,7 +217,7 @@ class ReaderLink:
             self._send(message)
 
     def _send(self, message: object) -> None:
-        """As far as it takes it now; the thread sends the rest."""
+        """Sends as much as the pipe takes now; the thread sends the rest."""
         with self._lock:
             if self._connection is not None:
                 self._unsent += wire.pack_message(message)
@@ -310,7 +310,7 @@ class ReaderLink:
                 self._answers[message.number] = message
 
     def _say(self, text: Text, *, failure: bool = True) -> None:
-        """Once: a successor finds again what its predecessor told."""
+        """Shows a warning once: a successor finds again what its predecessor told."""
         if text not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add(text)
             self._on_alert(text, failure)

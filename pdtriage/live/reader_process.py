@@ -218,7 +218,7 @@ def _detach() -> None:
 
 
 def _die_with_parent() -> None:
-    """It would notice by itself, but not from within a search that takes long."""
+    """Ends with the launcher, also from within a search that takes long."""
     import ctypes
 
     prctl = getattr(ctypes.CDLL(None), "prctl", None)

@@ -48,7 +48,7 @@ class PlainScreen:
         """Nothing: a file does not need to know how it stands now."""
 
     def close(self) -> None:
-        """Nothing is left behind."""
+        """Does nothing: nothing is left behind in a file."""
 
 
 class TerminalScreen:

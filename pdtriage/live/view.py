@@ -241,7 +241,7 @@ def _steps(steps: list[ProcessStatus], language: Language) -> str:
 
 
 def _step(process: ProcessStatus, epochs: bool) -> str:
-    """With the epoch only where ranks differ in it."""
+    """A step in words, with the epoch only where ranks differ in it."""
     return f"{f'epoch {process.epoch} ' if epochs else ''}step {process.step}"
 
 

@@ -276,7 +276,7 @@ class Watcher:
         ]
 
     def _stands_still(self, found: Standstill) -> None:
-        """In the thread of the monitor; the view takes it from any."""
+        """Alerts that the job stands still, and may end it; called in the thread of the monitor."""
         if not found.moved_on and self._writers.seen:
             self._alert(alarm_text(found, furthest_behind(self._follower.statuses)))
             if self._options.on_hang == "stop" and self._ended_for is None:

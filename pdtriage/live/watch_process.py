@@ -96,7 +96,7 @@ class _Front:
         return code if code >= 0 else exit_codes.of_signal(-code)
 
     def _end(self, number: int) -> int:
-        """It has a moment to leave a terminal as it was."""
+        """Ends the process, which has a moment to leave a terminal as it was."""
         deadline = time.monotonic() + (_LEAVING if number in _ENDS else 0)
         while self._code_or_none() is None:
             if time.monotonic() >= deadline:

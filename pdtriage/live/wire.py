@@ -28,20 +28,20 @@ class Setup(NamedTuple):
 
 
 class Follow(NamedTuple):
-    """This process was started."""
+    """Tells the reader that a process was started."""
 
     process: ProcessRecord
     folder: str
 
 
 class Dead(NamedTuple):
-    """This process will write no more."""
+    """Tells the reader that a process will write no more."""
 
     pid: int
 
 
 class PeerReported(NamedTuple):
-    """Another node told what it saw."""
+    """Tells the reader what another node saw."""
 
     peer: PeerRecord
 
@@ -67,7 +67,7 @@ class Ask(NamedTuple):
 
 
 class Alert(NamedTuple):
-    """For people, at once."""
+    """Tells the launcher what people have to know at once."""
 
     text: Text
     failure: bool = True
@@ -87,7 +87,7 @@ class Beat(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """To the question of that number."""
+    """Tells the launcher the answer to the question of that number."""
 
     number: int
     value: Any

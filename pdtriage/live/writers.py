@@ -22,7 +22,7 @@ class Writers:
         as well."""
 
     def add(self, pids: list[int]) -> None:
-        """Processes that belong to the job whatever they have open, its launcher for one."""
+        """Takes in processes of the job whatever they have open, such as its launcher."""
         for pid in pids:
             birth = _birth_of(pid)
             if birth:
@@ -44,7 +44,7 @@ class Writers:
         return len(self._ranks.keys() & self._births.keys()), len(self._ranks)
 
     def pids_of_ranks(self) -> dict[tuple[str, int | None], int]:
-        """By role and number; of those that are gone as well."""
+        """Pids by role and number, those of processes that are gone as well."""
         return {who: pid for pid, who in list(self._ranks.items())}  # asked by other threads, too
 
     def end_ranks(self, number: int) -> None:

@@ -201,18 +201,18 @@ def _whole_name(found: re.Match[str]) -> str:
 
 
 def _where_assigned(names: tuple[str, ...], substitute: Substitute) -> Substitute:
-    """Only in a text in which a colon or an equals sign follows one of the names."""
+    """Matches only in a text in which a colon or an equals sign follows one of the names."""
     marks = (":", "=", "：", "->", "＝", "为", "是", "成", "已", *_SET.split("|"))
     return _where_followed(names, tuple(q + m for q in _QUOTES for m in marks), "", substitute)
 
 
 def _where_paired(names: tuple[str, ...], substitute: Substitute) -> Substitute:
-    """Only in a text in which one of the names is quoted, and something follows."""
+    """Matches only in a text in which one of the names is quoted, and something follows."""
     return _where_followed(names, ("',", '",'), "", substitute)
 
 
 def _where_flagged(names: tuple[str, ...], substitute: Substitute) -> Substitute:
-    """Only in a text in which a value may follow one of the names."""
+    """Matches only in a text in which a value may follow one of the names."""
     return _where_followed(names, (" ", "',", '",', "\0", "\\x00", "\\0"), " ", substitute)
 
 

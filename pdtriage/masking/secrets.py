@@ -63,7 +63,7 @@ def masked_arguments(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def masked_value(name: str, value: object) -> object:
-    """Of a setting; a value that is no text has nothing to hide."""
+    """The value of a setting, masked; a value that is no text has nothing to hide."""
     if isinstance(value, str):
         shown = masked_text(f"--{name}='{value}'")[0]
         return (
@@ -75,7 +75,7 @@ def masked_value(name: str, value: object) -> object:
 
 
 def masked_variable(name: str, value: str) -> str:
-    """Of an environment, where a name tells more surely than in a sentence."""
+    """The value of a variable, masked; its name tells more surely than one in a sentence."""
     if is_harmless(name):
         return value
     if _TELLING_WORDS.isdisjoint(name.lower().split("_")):

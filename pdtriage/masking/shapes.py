@@ -137,7 +137,7 @@ _OWN_HOOK = lazy_compile(r"/(?:web)?hooks?/\Z", re.I)
 
 
 def _is_hook(found: re.Match[str]) -> bool:
-    """Below any host's `/hooks/` there are names as well."""
+    """Whether the end of a URL is a secret hook; below any `/hooks/` there are names as well."""
     return not _OWN_HOOK.match(found["keep"]) or is_drawn(found["secret"])
 
 

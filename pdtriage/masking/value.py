@@ -131,7 +131,7 @@ def is_number(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Nothing, a type, a variable to be filled in, or what others have masked."""
+    """Whether a value is empty, a type, a variable to be filled in, or what others have masked."""
     return bool(_PLACEHOLDER.match(value[:200].rstrip(",.;:)}") or value[:1]))
 
 

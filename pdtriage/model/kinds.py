@@ -169,7 +169,7 @@ LOG_OF_ROLE: dict[str, FileKind] = {row.role: kind for kind, row in KINDS.items(
 
 
 def kinds_to(*readings: Reading) -> frozenset[FileKind]:
-    """Those that are read in one of these ways."""
+    """The kinds of files that are read in one of these ways."""
     return frozenset(kind for kind, row in KINDS.items() if row.reading in readings)
 
 

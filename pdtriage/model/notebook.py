@@ -26,7 +26,7 @@ def line_of(report: Report) -> str:
 
 
 def card_of(report: Report) -> str:
-    """Without scripts and styles of a page; every word of a log is text."""
+    """The report as a card without scripts and styles of a page; every word of a log is text."""
     colour = "#c62f2f" if report.verdict in _BAD else "#1e7d45"
     parts = [f'<b style="color:{colour}">{_html(report.verdict.upper())}</b>']
     for cause in report.root_causes[:1]:

@@ -260,7 +260,7 @@ class Report(NamedTuple):
         return as_json(self)
 
     def to_dict(self) -> dict[str, object]:
-        """The same, by the name that notebooks look for."""
+        """The report as plain values, by the name that notebooks look for."""
         return self.to_json()
 
     def __repr__(self) -> str:

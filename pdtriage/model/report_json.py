@@ -52,7 +52,7 @@ def as_json(report: Report) -> dict[str, object]:
 
 
 def with_tables(report: Report) -> dict[str, object]:
-    """The same, but for its long tables, which are not values yet."""
+    """The report as plain values but for its long tables, which are not values yet."""
     language = report.language
     return {
         "schema": SCHEMA,

@@ -58,7 +58,7 @@ class Standstill(NamedTuple):
 
     @property
     def is_hang(self) -> bool:
-        """It stood still for longer than it ever did, and nothing moved after that."""
+        """Whether a job stood still for longer than it ever did, and nothing moved after that."""
         known = self.still is not None and self.limit is not None
         return known and not self.moved_on and (self.still or 0.0) >= (self.limit or 0.0)
 

@@ -68,7 +68,7 @@ class _Child(NamedTuple):
 
 
 class _Children:
-    """Those that are still there, by the pipes that their answers come through."""
+    """The child processes that are still there, by the pipes that their answers come through."""
 
     def __init__(self) -> None:
         self._by_pipe: dict[int, _Child] = {}

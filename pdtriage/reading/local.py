@@ -117,7 +117,7 @@ def read_here(
     tick: Tick,
     meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[Read]:
-    """By this machine: in the order given, whichever of its processes read them.
+    """Reads logs on this machine, in the order given, whichever of its processes read them.
 
     `meanwhile` is done while others of its processes read.
     """
@@ -178,7 +178,8 @@ def _size(sources: Sequence[Source]) -> int:
 
 
 def _cores() -> int:
-    """Those this process may use, where a fork is safe: on other systems libraries forbid it."""
+    """How many cores this process may use where a fork is safe: on other systems libraries forbid
+    it."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 

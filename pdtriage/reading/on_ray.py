@@ -55,7 +55,8 @@ Answer = list[Read | None]
 def read_on_ray(
     sources: Sequence[Source], engine: Engine, tick: Tick, address: str | None = None
 ) -> Iterator[Read]:
-    """In the order given, read by the nodes of the cluster at `address`, or of one started here."""
+    """Reads logs in the order given by the nodes of a Ray cluster: that at `address`, or one
+    started here."""
     if not sources:
         return
     ray = _ray()
@@ -113,7 +114,7 @@ class _Run:
         return numbers, parts, parts[0] if len(parts) == 1 else self._fold.remote(*parts)
 
     def _wait(self, first: list[Any], parts: list[Any]) -> None:
-        """Until the first group is through; the bar hears of every batch meanwhile."""
+        """Waits until the first group is through; the bar hears of every batch meanwhile."""
         waiting = list(parts)
         each = self._whole / len(self._batches)
         while any(part in waiting for part in first):

@@ -43,7 +43,7 @@ def count(entry: Json, key: str) -> int | None:
 
 
 def as_count(value: object) -> int | None:
-    """Of what there is no fewer than none: ranks, steps, processes."""
+    """A number of which there are no fewer than none: ranks, steps, processes."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value < MOST else None
@@ -76,7 +76,7 @@ def items(entry: Json, key: str) -> Sequence[object]:
 
 
 def mappings(entry: Json, key: str, most: int) -> list[Json]:
-    """Of the first so many items those that are mappings."""
+    """Of the first so many items of a list those that are mappings."""
     return [item for item in items(entry, key)[:most] if isinstance(item, dict)]
 
 

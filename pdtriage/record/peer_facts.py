@@ -74,7 +74,7 @@ class PeerRank(NamedTuple):
 
 
 def encode_facts(facts: PeerFacts) -> dict[str, object]:
-    """As JSON has it: the keys are the names of the fields."""
+    """A node's facts as JSON: the keys are the names of the fields."""
     encoded = {"failed": facts.failed, **facts._asdict()}
     if facts.interrupted is None:
         del encoded["interrupted"]

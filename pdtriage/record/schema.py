@@ -210,7 +210,8 @@ class RunRecord(NamedTuple):
         return self.ended is None and self._has_launcher()
 
     def is_all_there_is(self) -> bool:
-        """Nothing was added where it was written: this is no copy of a run that went on."""
+        """Whether nothing was added where the record was written: this is no copy of a run that
+        went on."""
         written = os.path.join(self.log_dir, FOLDER, os.path.basename(self.file))
         try:
             return bool(self.log_dir) and os.stat(written).st_size <= self.size
@@ -218,11 +219,11 @@ class RunRecord(NamedTuple):
             return False
 
     def is_to_be_continued(self) -> bool:
-        """Another attempt was to follow, and the launcher is there to make it."""
+        """Whether another attempt was to follow, and the launcher is there to make it."""
         return self.restart is not None and self.restart.again and self._has_launcher()
 
     def _has_launcher(self) -> bool:
-        """Not just some process with its pid: one of this host, as old as the record."""
+        """Whether the launcher lives: its pid is on this host a process as old as the record."""
         if self.pid is None or not os.path.exists(f"/proc/{self.pid}"):
             return False
         if self.host and self.host != os.uname().nodename:

@@ -71,7 +71,7 @@ def read_standstill(entry: Json) -> Standstill:
 
 
 def read_stacks(entry: Json, key: str) -> tuple[ProcessStack, ...]:
-    """Those of a list that have the right shape."""
+    """The stacks of a list that have the right shape."""
     stacks = map(_read_stack, mappings(entry, key, MOST_STACKS))
     return tuple(stack for stack in stacks if stack is not None)
 
@@ -111,7 +111,7 @@ def _read_note(entry: Json) -> Text:
 
 
 def _line(words: str) -> str:
-    """On one line: what a stranger wrote must not look like lines of our own."""
+    """Text on one line: what a stranger wrote must not look like lines of our own."""
     return " ".join(words[:LONGEST].split())
 
 

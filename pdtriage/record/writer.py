@@ -123,7 +123,7 @@ class Recorder:
                 self._append("note", {"text": text.en, "zh": text.zh, **now()})
 
     def silence(self, text: Text) -> None:
-        """Nobody wrote a line for long; called by whoever watches, in a thread of its own."""
+        """Records that nobody wrote a line for long; called by a thread that watches."""
         with self._lock:
             if not self._closed:  # else the number of the file may be another one's by now
                 self._known.silence = text
@@ -201,7 +201,7 @@ def amend(record: RunRecord, decided: RestartRecord, code: int, verdict: str) ->
 
 
 def now() -> dict[str, float]:
-    """Both clocks: the wall's for people, the monotonic one for order and distance."""
+    """The time by both clocks: the wall's for people, the monotonic one for order and distance."""
     return {"time": round(time.time(), 6), "monotonic": round(time.monotonic(), 6)}
 
 

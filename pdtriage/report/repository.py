@@ -37,7 +37,7 @@ def source_location_of(cause: Cause, repository: Path | None) -> Location | None
 
 
 def nearest_location(cause: Cause, repository: Path | None) -> Location | None:
-    """The same; where the code is not in the repository, the evidence in the log."""
+    """Where a cause lies in the repository; if its code is not there, the evidence in the log."""
     found = source_location_of(cause, repository)
     if found is None and cause.evidence:
         shown = cause.evidence[0]

@@ -42,7 +42,7 @@ def inert(text: str) -> str:
 
 
 def inert_line(text: str) -> str:
-    """The same, as one line."""
+    """Text of strangers made inert, as one line."""
     return " ".join(part for part in inert(text).split("\n") if part)
 
 

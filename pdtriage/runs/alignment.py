@@ -145,7 +145,7 @@ def _is_whole(run: NodeRun) -> bool:
 
 
 def _side_by_side(nodes: list[list[NodeRun]]) -> list[Group]:
-    """By their endpoints, else counted from the newest."""
+    """Runs of nodes side by side: by their endpoints, else counted from the newest."""
     longest = max(nodes, key=len)
     groups: list[Group] = [[run] for run in longest]
     for runs in nodes:

@@ -327,7 +327,7 @@ def _job_id(group: list[NodeRun]) -> str | None:
 
 
 def _name_of_job(group: list[NodeRun]) -> str | None:
-    """Of a PaddleJob its own name: the launchers in its pods know none."""
+    """The name of a job; of a PaddleJob its own, which the launchers in its pods do not know."""
     named = (run.node.pod.job for run in group if run.node.pod and run.node.pod.job)
     return next(named, None) or _job_id(group)
 

@@ -65,7 +65,7 @@ class _Launches:
         return self._is_over and (not self._has_opened or self._has_started_before(event))
 
     def _is_by_the_other_launcher(self, event: Event) -> bool:
-        """Not where the newer launcher hands over to the older one, which it does at once."""
+        """Whether the other launcher begins here; the newer one hands over to the older at once."""
         generation = _generation_of(event)
         if not generation or not self._generation or generation == self._generation:
             return False
@@ -95,7 +95,7 @@ class _Launches:
 
 
 def _is_sure(start: Event) -> bool:
-    """Only a launcher prints it: a script may print its arguments in the launcher's manner."""
+    """Whether only a launcher prints this: a script may print arguments as a launcher does."""
     return "opens-launch" in start.says or "started" in start.says
 
 

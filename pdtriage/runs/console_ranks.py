@@ -62,7 +62,7 @@ class ConsoleFacts:
         return None
 
     def _is_of_another(self, path: str, event: Event, told: Event, first: int) -> bool:
-        """Below the announcement another process begins after it: that one was announced.
+        """Whether a line is of another process than the announced one, which begins only below it.
 
         What a launcher streams of its first process is written late where nobody flushes it.
         """
@@ -111,7 +111,7 @@ class ConsoleFacts:
 
 
 def _announced_rank(event: Event) -> int | None:
-    """By the name of its log: the rank in that line counts parameter servers, too."""
+    """The rank that a log's name tells; the one in the announcing line counts servers, too."""
     process = _local_process(event.fields.get("path"), event.fields.get("rank"))
     return process[1] if process and process[0] == "worker" else None
 

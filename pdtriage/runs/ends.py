@@ -57,7 +57,7 @@ def _was_stopped_before_it_failed(records: Sequence[RunRecord]) -> bool:
 
 
 def pids_that_may_stop(group: Sequence[NodeRun]) -> frozenset[int]:
-    """Who may stop ranks: the launcher, Paddle's below it, and the guardian of a killed one."""
+    """Pids that may stop ranks: the launcher, Paddle's below it, the guardian of a killed one."""
     records = [run.record for run in group if run.record]
     pids = [pid for record in records for pid in (record.pid, record.guardian_pid)]
     pids += [process.pid for r in records for process in r.processes if process.role == "launcher"]
@@ -82,7 +82,7 @@ def vanished_launchers(group: Sequence[NodeRun]) -> tuple[Vanished, ...]:
 
 
 def _killed_below(record: RunRecord) -> DeathRecord | None:
-    """Of Paddle's launcher, unless one of its processes had failed before."""
+    """The death of Paddle's launcher by a signal, unless a process of it had failed before."""
     failed = (death for death in record.deaths if death.signal is not None or death.code)
     first = next(failed, None)
     if first is None or first.role != "launcher" or first.stopped or first.signal is None:

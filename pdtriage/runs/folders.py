@@ -66,7 +66,7 @@ class NodeFolder:
 
 
 class _Nodes(dict[str, NodeFolder]):
-    """By folder; one that is asked for is there."""
+    """The nodes by folder; one that is asked for is made."""
 
     def __missing__(self, folder: str) -> NodeFolder:
         self[folder] = node = NodeFolder(folder)
@@ -186,7 +186,7 @@ def _file_others(
 
 
 def _sort_key(facts: FileFacts) -> tuple[str, int, str]:
-    """By folder, number and name; processes with a number are sorted as logs of their node."""
+    """The order of logs: by folder, number (those without one first) and name."""
     file = facts.file
     return file.folder, -1 if file.index is None else file.index, file.path
 

@@ -20,7 +20,7 @@ Identity = tuple[Role, int | None, int | None, str | None, str | None, str | Non
 
 
 class Identification:
-    """Who wrote the logs of one run on one node; what all of them share is found once."""
+    """Finds who wrote the logs of one run on one node; what all of them share is found once."""
 
     def __init__(self, run: NodeRun, nodes: int, ranks_elsewhere: frozenset[int]) -> None:
         """`ranks_elsewhere` are numbers of logs of other nodes that can only be ranks."""
@@ -32,7 +32,7 @@ class Identification:
         self._numbering = Numbering(run, nodes, ranks_elsewhere, self._host)
 
     def identify(self, member: Member) -> Identity:
-        """From the run record, this run's environment block, then what endpoints and logs say."""
+        """Who wrote a log, by the run record, its environment, endpoints, and what the log says."""
         role, local, process = member.log.role, member.log.index, member.process
         node = self._run.number
         if process is not None:

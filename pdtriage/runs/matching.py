@@ -88,7 +88,7 @@ def _ports_in(text: str) -> frozenset[str]:
 
 
 def _union(ports: frozenset[str], others: Iterable[str]) -> frozenset[str]:
-    """Both; the same object where that adds nothing."""
+    """Both sets together; the same object where that adds nothing."""
     more = [port for port in others if port not in ports]
     return ports.union(more) if more else ports
 
@@ -205,7 +205,7 @@ def _end_before(segment: Segment) -> float | None:
 
 
 def _overlap(some: Trace, other: Trace) -> float:
-    """Of two of which one does not tell when it began: that one may have been silent for long."""
+    """How much speaks for two logs being of one run, by their times alone."""
     if not some.times or not other.times:
         return 0.0
     begin, end = some.times

@@ -80,7 +80,7 @@ def _recorded_runs(node: NodeFolder) -> list[NodeRun]:
 
 
 def _never_started(record: RunRecord, records: Sequence[RunRecord]) -> bool:
-    """Another attempt that could not be started: the one before was the last."""
+    """Whether an attempt could not be started: the one before was the last."""
     if record.processes or record.attempt == 0:
         return False
     return any(other.launch == record.launch and other.processes for other in records)
@@ -170,7 +170,7 @@ def _pod(block: EnvBlock) -> str:
 
 
 def _from_logs(node: NodeFolder, logs: list[Log]) -> list[NodeRun]:
-    """By what the logs themselves tell."""
+    """The runs of a node by what the logs themselves tell."""
     told = {} if node.records else launch_counts(node)
     return _runs_of(node, side_by_side(parts_of_logs(logs, launches=told), _stale_indexes(node)))
 

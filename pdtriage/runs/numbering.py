@@ -72,7 +72,7 @@ class Numbering:
         self._hosts = hosts_in(run.endpoints)
 
     def placement(self, index: int) -> Placement:
-        """Of the process whose log bears this number, where it does not say so itself."""
+        """The place in the job of the process whose log bears this number and does not tell it."""
         if self.by_rank:
             return self._placement_of(index, None)
         first = self.first_rank
@@ -87,7 +87,7 @@ class Numbering:
         return self._placement_of(first + index, index)
 
     def placement_of(self, rank: int, index: int | None) -> Placement:
-        """Of a process that tells its rank itself."""
+        """The place in the job of a process that tells its rank itself."""
         return self._placement_of(rank, None if self.by_rank else index)
 
     def _placement_of(self, rank: int, local: int | None) -> Placement:

@@ -99,7 +99,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
 
 
 def _with_their_stacks(run: RunFacts, record: RunRecord) -> Standstill | None:
-    """Of a job that stood still the stacks of all nodes; each one's last word counts."""
+    """Adds the stacks of all nodes of a job that stood still; each node's last word counts."""
     still = run.standstill
     if still is None:
         return None

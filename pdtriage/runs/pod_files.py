@@ -95,7 +95,7 @@ def _by_file_name(console: FileFacts, pods: Container[str]) -> str | None:
 
 
 def _pods_by_names(consoles: Sequence[FileFacts]) -> dict[str, Pod]:
-    """Nothing but names: two pods of one job at least, since one name proves little."""
+    """Pods by names of files alone: two of one job at least, since one name proves little."""
     found: dict[str, dict[str, Pod]] = {}
     for console in consoles:
         stem = _PREVIOUS.sub("", _EXTENSION.sub("", posixpath.basename(console.file.path)))
@@ -139,7 +139,7 @@ def _expected_pods(job: PodJob) -> Iterator[str]:
 
 
 def _keep_own_signs(cluster: ClusterFacts, heard: set[str | None]) -> None:
-    """Those of the job's pods; what hindered a start counts only for one that never came."""
+    """Keeps the signs of the job's pods; what hindered a start only for one that never came."""
     if not cluster.signs:
         return
     from pdtriage.scan.kubernetes.reasons import STRONGEST  # few folders have any

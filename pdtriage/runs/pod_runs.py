@@ -244,7 +244,7 @@ def _first_rank(run: NodeRun, pod: Pod, processes: int, pods: int) -> int | None
 
 
 def _end_of(run: NodeRun, pod: Pod, number: int | None, alone: bool) -> Exit | None:
-    """By the launcher's `ABORT!!!`; by the kubelet where the container is the process."""
+    """How a process ended: by the launcher's `ABORT!!!`, or by the kubelet."""
     if number is not None and number in run.console.aborted:
         return Exit(seen_by="console")
     return _exit_of(run.life, pod) if alone else None

@@ -185,7 +185,7 @@ class _Lives:
         return self._is_late(item)
 
     def _is_late(self, item: Stamp | Event) -> bool:
-        """So late that no thread or child of the process that ended can have written it."""
+        """Whether a line is too late for any thread or child of the process that ended."""
         return (
             item.time is not None and self._last is not None and item.time > self._last + LAST_WORDS
         )

@@ -139,14 +139,14 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
 
 
 def _shows_two(console: ConsoleFacts, first: int) -> bool:
-    """Above the log of the process that failed stands all that the first one wrote."""
+    """Whether all that the first process wrote stands above the log of the one that failed."""
     return any(
         console.announced_begins(span.facts.file.path, first) is not None for span in console.spans
     )
 
 
 def _streamed_steps(span: Span, console: ConsoleFacts, first: int) -> Iterable[Progress]:
-    """Without those of another process, whose log is shown below."""
+    """Steps on a console but for those of another process, whose log is shown below."""
     begins = console.announced_begins(span.facts.file.path, first)
     return [step for step in span.progress if begins is None or step.line < begins]
 
@@ -333,7 +333,7 @@ def _contents_of(segment: Segment) -> tuple[_Files, _Events, tuple[Progress, ...
 
 
 def _pids(member: Member, shown: int | None) -> tuple[int, ...]:
-    """Of its stamps and its record, and the one that a console shows."""
+    """The pids of a rank: of its stamps and its record, and the one that a console shows."""
     pids = {pid for span in member.segment for pid in span.pids}
     if shown is not None:
         pids.add(shown)

@@ -72,7 +72,7 @@ class Span:
 
     @property
     def is_last(self) -> bool:
-        """It reaches to the end of the file, so that the file's last lines are its own."""
+        """Whether a part reaches to the end of the file, whose last lines are then its own."""
         return self.end is None or self.end >= self.facts.bytes
 
     @property
@@ -216,7 +216,7 @@ def _restarts_with_others(
     chosen: Sequence[_Place],
     begun: StartTimes,
 ) -> list[_Place]:
-    """Those of the weak places at which other logs begin anew, and this one does nowhere else."""
+    """The weak signs of a start at which other logs begin anew, as this one does nowhere else."""
     own = [moment for place in chosen if (moment := _moment_at(pieces, place)) is not None]
     own += [stamp.time for stamp in pieces[0].stamps[:1]]
     found: list[_Place] = []
@@ -233,7 +233,7 @@ def _restarts_with_others(
 def _counted_by_others(
     places: Sequence[_Place], chosen: Sequence[_Place], others: Others
 ) -> list[_Place]:
-    """As many more as others tell of, where that many runs show at all in this log."""
+    """Further signs of a start: as many as others tell of runs, where so many show in this log."""
     found = [p for p in places if p[1].weight > 1 or p[1].is_recount or p[1].is_import]
     found = found[: max(0, others.launches - 1 - len(chosen))]
     imports = [place for place in places if place[1].is_import and place not in found]

@@ -21,7 +21,7 @@ MOST_RANKS = 200_000
 
 
 def is_list_of(run: NodeRun) -> bool:
-    """Nothing in the run says that it had other endpoints than those listed in its folder."""
+    """Whether nothing in a run speaks against the endpoints that are listed in its folder."""
     listed = run.node.endpoints[0]
     many = len(listed.endpoints)
     numbers = [m.log.index for m in run.members if m.log.role == "worker"]

@@ -18,7 +18,7 @@ is of a time zone that nobody tells."""
 
 
 def with_years(logs: Sequence[FileFacts]) -> Sequence[FileFacts]:
-    """Those that tell no year in the year in which they ended nearest to what others tell."""
+    """Facts of logs without a year, set in the year in which they end nearest to the others."""
     if not any(facts.undated for facts in logs):
         return logs
     dated: dict[str, list[float]] = {}
@@ -65,7 +65,7 @@ def _moved_facts(facts: FileFacts, years: int) -> FileFacts:
 
 
 def _moved(moment: float, years: int) -> float:
-    """The same day and time so many years later."""
+    """A time on the same day and hour so many years later."""
     own = time.gmtime(moment)
     now, then = (days_to_month(own.tm_year + each, own.tm_mon) for each in (0, years))
     return moment + DAY * (then - now)

@@ -55,7 +55,7 @@ class Block:
         return "\n".join([*(t.stack for t in self.tracebacks), self.cpp_stack])
 
     def stack_at(self, line: Line) -> str:
-        """Of all that belongs to what a line tells."""
+        """The stack of all that belongs to what a line tells."""
         own = self.traceback_at(line)
         return own.stack if own and own.in_handler and own.raised == line else self.stack
 

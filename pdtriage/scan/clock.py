@@ -53,7 +53,7 @@ class Clock:
             self._newest, self._year = None, "1970"
 
     def learn_year(self, head: bytes) -> None:
-        """From how the file begins; later lines are of the months that follow."""
+        """Learns the year from how the file begins; later lines are of the months that follow."""
         date = _DATE.search(head, 0, HEAD)
         unix = None if date else _UNIX.search(head, 0, HEAD)
         if date:
@@ -81,7 +81,7 @@ class Clock:
         return stamp
 
     def read_kind(self, text: str, kind: LineKind) -> Moment | None:
-        """The same for a line of this kind."""
+        """The time that a line of this kind tells."""
         cut = kind.dated
         if cut is None:
             cut = kind.dated = self._patterns.first_cut(text[:LOOKED_AT]) or False
@@ -113,7 +113,7 @@ class Clock:
         return stamp, writer
 
     def _in_year_from(self, oldest: float, stamp: float, groups: Groups) -> float:
-        """The same day and time in the year that begins with `oldest`."""
+        """A time with the same day and hour, in the year that begins with `oldest`."""
         first = time.gmtime(oldest).tm_year
         for year in (first, first + 1):
             begin = _begin_of_minute(str(year), *groups[3:7])
@@ -137,7 +137,7 @@ def _begin_of_minute(
 
 
 def days_to_month(year: int, month: int) -> int:
-    """From 1970 to the first of this month; `calendar` takes 4 ms to import.
+    """Days from 1970 to the first of this month; `calendar` takes 4 ms to import.
 
     Years are counted from March on, so that the day that some of them have more comes last.
     """
@@ -183,7 +183,7 @@ def span_of(times: Iterable[float]) -> Times:
 
 
 def near(moment: float, to: float) -> float:
-    """The same day and time in the year in which it is nearest to another moment."""
+    """A time with the same day and hour, in the year in which it is nearest to another moment."""
     if abs(moment - to) <= ALMOST_A_YEAR:
         return moment
     own = time.gmtime(moment)

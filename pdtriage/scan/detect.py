@@ -77,7 +77,7 @@ def _frames(buffer: bytes, before: int) -> Iterator[int]:
 
 
 def _escape(literals: Sequence[bytes]) -> list[bytes]:
-    """As `re.escape` does, but all at once: two thousand one by one would take 4 ms."""
+    """Escapes literals as `re.escape`, but all at once: two thousand one by one would take 4 ms."""
     between = b"\xff"  # no byte of any UTF-8
     joined = between.join(literals)
     for special in "\\()[]{}?*+-|^$.&~# \t\n\r\v\f":

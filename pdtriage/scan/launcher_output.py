@@ -167,7 +167,7 @@ def _allowed_values(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_short_numbers(values: dict[str, str]) -> dict[str, str]:
-    """Without those that hold a number no one counted: Python refuses to read them."""
+    """The values but for numbers so long that Python refuses to read them."""
     return {
         name: value
         for name, value in values.items()
@@ -194,7 +194,7 @@ def console_blocks(raw: bytes) -> list[EnvBlock]:
 
 
 def _until_rule(region: bytes, skip: int) -> bytes:
-    """Up to the line of dashes or equal signs that closes the block."""
+    """The text up to the line of dashes or equal signs that closes the block."""
     rules = [m.start() for m in re.finditer(rb"(?m)^.{0,60}?[-=]{30,}.*$", region)]
     return region[: rules[skip]] if len(rules) > skip else region
 

@@ -201,7 +201,7 @@ class Lines:
         return number
 
     def _number_from_known(self, start: int) -> int:
-        """The same, counted from the nearest place that is remembered, and remembered itself."""
+        """A line's number, counted from the nearest place that is known, and then known itself."""
         places = self._places
         after = bisect(places, start)
         near = after - 1

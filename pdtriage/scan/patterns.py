@@ -153,7 +153,8 @@ def _alternatives(
 
 
 def _quick_search(pattern: str, names: Sequence[str]) -> _Find:
-    """For what ships and is known not to run away: ten times faster than with a time limit."""
+    """Search for patterns that ship and are known not to run away: ten times faster than with a
+    time limit."""
     compiled = re.compile(_with_all(pattern, names))
     return compiled.match if _is_anchored(pattern) else compiled.search
 
@@ -174,7 +175,7 @@ def _limited_search(pattern: str, _names: Sequence[str]) -> _Find:
 
 
 def _with_all(pattern: str, names: Sequence[str]) -> str:
-    """The same with a group for every name; one it does not have never holds anything."""
+    """A pattern with a group for every name; one it does not have never holds anything."""
     absent = [name for name in names if f"(?P<{name}>" not in pattern]
     return pattern + "".join(f"(?P<{name}>(?!))?" for name in absent)
 

@@ -75,7 +75,7 @@ class Opening:
 
     @property
     def length(self) -> int:
-        """In lines; 0 where a process says nothing before it makes its first step, or ends."""
+        """How many lines come before the first step; 0 where a process says nothing before it."""
         return len(self._lines)
 
     @property

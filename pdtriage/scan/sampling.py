@@ -135,7 +135,7 @@ def sample(
 
 
 def sample_ends(size: int, find: FindStepLines, read: ReadStep) -> Samples | None:
-    """The same for a file in which nothing happened, if both its ends tell steps at once.
+    """The samples of a file in which nothing happened, if both its ends tell steps at once.
 
     None for one that must be looked at more closely.
     """
@@ -251,7 +251,7 @@ def _first_fall(steps: dict[int, Progress]) -> tuple[int, int] | None:
 
 
 def _falls(earlier: Progress, later: Progress) -> bool:
-    """Of one counter; many logs have two, of all steps and of those of an epoch."""
+    """Whether one counter falls; many logs have two, of all steps and of those of an epoch."""
     if later.total != earlier.total:
         return False
     return (later.epoch or 0, later.step) < (earlier.epoch or 0, earlier.step)
@@ -276,7 +276,7 @@ def glog_stamps(lines: Lines, glog: Sequence[StepLine], clock: Clock, base: int)
 
 
 def thin(lines: list[int], most: int) -> list[int]:
-    """At most about `most` of them: the newest whole, the older ones thinned evenly."""
+    """At most about `most` of these items: the newest whole, the older ones thinned evenly."""
     if len(lines) <= most:
         return lines
     old, new = lines[: -most // 2], lines[-most // 2 :]
@@ -284,7 +284,7 @@ def thin(lines: list[int], most: int) -> list[int]:
 
 
 def thin_progress(progress: list[Progress], events: list[Event]) -> list[Progress]:
-    """At most `MOST_PROGRESS` of them, but always those next to an event."""
+    """At most `MOST_PROGRESS` steps, but always those next to an event."""
     unique = sorted({p.line: p for p in progress}.values())
     if len(unique) <= MOST_PROGRESS:
         return unique

@@ -39,7 +39,7 @@ def begin_scan(
     engine: Engine,
     on_chunk: Callable[[int], None] | None = None,
 ) -> Callable[[], FileFacts]:
-    """The same in two steps: now the file is read and searched, later it is understood.
+    """Reads and searches a file now; what it returns understands later what was found.
 
     Short files are begun together and finished together: the two push each other out of the
     processor's caches, which is a tenth of the time.
@@ -87,7 +87,7 @@ def _in_full(file: LogFile, text: bytes, hits: list[Hit], engine: Engine) -> Fil
 
 
 def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts:
-    """The same of a log with nothing in it that any signature knows.
+    """The facts of a log with nothing in it that any signature knows.
 
     Most logs of a big job are that, and most of what `FileScanner` does is for pieces, blocks
     and events: half of the time.

@@ -139,7 +139,7 @@ class FileScanner:
         return hits
 
     def take(self, chunk: bytes, hits: list[Hit]) -> None:
-        """The same where the hits are known already."""
+        """Takes what comes next, where its hits are known already."""
         self._bytes += len(chunk)
         if self.file.kind == "console" and len(self._head) < CONSOLE_HEAD:
             self._head += chunk
@@ -208,7 +208,7 @@ class FileScanner:
     def _folded_events(
         self, events: list[Event], progress: Sequence[Progress], echoes: Sequence[Echo]
     ) -> tuple[list[Event], dict[str, int]]:
-        """Events as they are kept, and how many more of each signature were only counted."""
+        """Events as they are stored, and how many more of each signature were only counted."""
         if not events:
             return [], {}
         breaks = sorted([*(p.line for p in progress), *(echo.line for echo in echoes)])
@@ -296,7 +296,7 @@ class FileScanner:
         return end
 
     def _hits_in(self, begin: int, upto: int) -> list[Hit]:
-        """By position in the buffer."""
+        """The undecided hits by position in the buffer."""
         base, hits = self._base, self._hits
         first, last = bisect_left(hits, (base + begin,)), bisect_left(hits, (base + upto,))
         return [(at - base, literal) for at, literal in hits[first:last]]

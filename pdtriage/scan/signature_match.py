@@ -104,7 +104,7 @@ class SignatureMatcher:
     def _unbroken(
         self, lines: Lines, candidates: Iterable[CandidateLine], blocks: Sequence[Block]
     ) -> Iterable[CandidateLine]:
-        """The same, with messages of exceptions as they were before a terminal broke them."""
+        """Lines with messages of exceptions as they were before a terminal broke them."""
         broken = [t for block in blocks for t in block.tracebacks if t.unbroken]
         if not broken:
             return candidates
@@ -354,7 +354,7 @@ class Stamps:
         self._in_blocks: dict[int, Moment | None] = {}
 
     def of(self, line: Line, block: Block | None) -> Moment | None:
-        """That of the line itself, of its block's lines, or of the nearest line before it."""
+        """The moment of a line: its own, that of its block, or of the nearest line before."""
         own = self._moment_on(line)
         if own:
             return own
@@ -386,7 +386,7 @@ class Stamps:
         return None
 
     def _moment_on(self, line: Line) -> Moment | None:
-        """By the wrapper's clock where there is one: it is the same for all lines."""
+        """The moment by the wrapper's clock where there is one: it is the same for all lines."""
         own = self._clock.read(line.text)
         outer = self._clock.read(line.stamp) if line.stamp else None
         return (outer[0], own[1] if own else None) if outer else own

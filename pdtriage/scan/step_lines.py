@@ -53,7 +53,7 @@ class StepLineDetector:
         self._shapes = Shapes([*counters, *clocks], self._kind)
 
     def find(self, lines: Lines, begin: int, end: int, first_only: bool = False) -> StepLines:
-        """Those of all lines that reach into the part of the buffer from `begin` to `end`.
+        """The step lines in the part of the buffer from `begin` to `end`, also those it cuts.
 
         Or, with `first_only`, of those up to the first counter.
         """
@@ -159,7 +159,7 @@ class Counters:
             return cut
 
     def _order(self, likely: Sequence[int]) -> Sequence[int]:
-        """As they come, but what fitted the last time comes first."""
+        """The patterns as they come, but what fitted the last time comes first."""
         last = self._last
         if last is None or last not in likely[1:]:
             return likely

@@ -50,7 +50,7 @@ def frame_of(found: re.Match[str]) -> Frame:
 
 
 def depth_of(text: str) -> int:
-    """Of a line's indentation; the margin of an exception group is part of it."""
+    """How deep a line is indented; the margin of an exception group is part of it."""
     return len(text) - len(text.lstrip(" \t|+"))
 
 

@@ -89,13 +89,13 @@ class Traceback:
         """What the last frame did, where it is quoted."""
 
     def end(self, line: Line, raised: re.Match[str]) -> None:
-        """With the line that names the exception."""
+        """Ends the traceback with the line that names the exception."""
         self.raised = self.last = line
         self.type, self.message = raised["type"], (raised["message"] or "").strip()
         self._shown = line.text
 
     def go_on(self, line: Line) -> None:
-        """With a further line of the message; a narrow terminal may have broken it there."""
+        """Adds a further line of the message; a narrow terminal may have broken it there."""
         gap = "\n"
         if self.is_drawn and (self._shown[-1:].isspace() or len(self._shown) >= self._width):
             gap = " " if self._shown[-1:].isspace() else ""
@@ -103,7 +103,7 @@ class Traceback:
         self.last, self._shown = line, line.text
 
     def unfold(self, line: Line, text: str) -> None:
-        """With a line whose message holds the traceback of another process, folded by `repr`.
+        """Takes in a line whose message holds the traceback of another process, folded by `repr`.
 
         What that one raised is what happened; its frames are the deepest.
         """
@@ -424,7 +424,7 @@ class _TracebackReader:
         self._open[-1].last = line
 
     def _take_between(self, line: Line, text: str) -> bool:
-        """After an exception line: its message may go on, a chain may follow."""
+        """Takes a line below an exception: its message may go on, a chain may follow."""
         stripped = text.strip()
         if self._note_thread(text):
             return not self._has_ended(line)

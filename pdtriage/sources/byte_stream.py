@@ -122,7 +122,7 @@ Origin: TypeAlias = "Disk | Memory | Remote"
 
 
 class Cut(NamedTuple):
-    """Only a part of what the layer below gives: a member of a compressed tar."""
+    """A layer that gives only a part of what is below: a member of a compressed tar."""
 
     offset: int
     length: int
@@ -179,7 +179,10 @@ class Unpacked(NamedTuple):
         )
 
     def raw(self, size: int) -> Iterator[bytes]:
-        """The same without looking into it: an archive's own bytes. Raises what it meets."""
+        """The bytes as they lie there, without looking into them: an archive's own.
+
+        Raises what it meets.
+        """
         size = max(size, _LEAST_READ)
         pieces = self.origin.pieces(size)
         for layer in self.layers:
@@ -253,7 +256,7 @@ def _in_lines(pieces: Iterator[bytes], ends_alike: Callable[[], bool]) -> Iterat
 
 
 def _has_lines(first: bytes) -> bool:
-    """By as much as is always looked at: what a log is does not depend on the size of pieces."""
+    """Whether a text has lines, by as much as is read in any case, whatever the size of pieces."""
     return first.find(b"\n", 0, _LEAST_READ) >= 0
 
 

@@ -46,7 +46,7 @@ class ChainedSource(Source):
 
 
 def join_pieces(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """The same logs, the pieces of each as one; what is behind a URL stays as it is."""
+    """Logs with the pieces of each as one; what is behind a URL stays as it is."""
     logs: dict[object, list[Source]] = {}
     for source in sources:
         logs.setdefault(_log_of(source), []).append(source)

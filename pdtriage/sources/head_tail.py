@@ -133,7 +133,7 @@ def _between(source: Source, begin: int, end: int | None) -> Iterator[bytes]:
 
 
 def _two(begin: int, head: bytes, start: int, tail: bytes) -> Stretches:
-    """Without the lines that the gap cuts in two."""
+    """The beginning and the end, without the lines that the gap cuts in two."""
     head = head[: head.rfind(b"\n") + 1]
     skipped = tail.find(b"\n") + 1
     parts = (Stretch(begin, head), Stretch(start + skipped, tail[skipped:]))

@@ -43,7 +43,9 @@ def _remote(source: Source) -> Remote | None:
 
 
 def work_ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items. Pays where making one releases Python's lock: reading, unpacking, scanning.
+    """Makes the same items ahead.
+
+    Pays where making one releases Python's lock: reading, unpacking, scanning.
 
     Whoever stops asking stops the thread as well; what `items` raises is raised here.
     """

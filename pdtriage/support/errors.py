@@ -63,7 +63,7 @@ def missing_package(what: str, requirement: str) -> NotAvailableError:
 
 
 def assert_never(value: NoReturn) -> NoReturn:
-    """After all cases of a closed list: a case that somebody forgot is a type error here.
+    """Ends a match over a closed list: a case that somebody forgot is a type error here.
 
     `typing` has it from Python 3.11 on.
     """

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """For work that makes many objects, keeps most and ties none into a circle.
+    """No garbage collection during work that makes many objects and ties none into a circle.
 
     The collector would walk over everything again and again and find nothing: a third of the time
     at 40,000 ranks.
@@ -31,7 +31,7 @@ def gc_paused() -> Iterator[None]:
 
 
 def pause_gc_until_exit() -> None:
-    """For a process that ends with its analysis, however large: that ties nothing into circles.
+    """No garbage collection in a process that ends with its analysis, however large.
 
     At exit, too, Python would walk over all there is, several times.
     """

@@ -19,7 +19,7 @@ for _name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For `open(..., opener=private_opener)`; a file of an earlier run becomes private, too.
+    """For `open(..., opener=private_opener)`: the file is private, also one of an earlier run.
 
     A link of that name makes way for a file.
     """
@@ -33,7 +33,7 @@ def private_opener(path: str, flags: int) -> int:
 
 
 def unlinked_opener(path: str, flags: int) -> int:
-    """The same for a file that everybody may read whom the user's umask lets."""
+    """An opener that follows no link, for a file whose readers the user's umask decides."""
     return _open(path, flags | _SAFELY, 0o666)
 
 
@@ -46,7 +46,7 @@ def make_own_folder(path: str) -> None:
 
 
 def open_through_own_links(path: str, flags: int, mode: int) -> int:
-    """As `os.open`; a link is followed where the user, or root, has put it there."""
+    """Opens as `os.open`; a link is followed where the user, or root, has put it there."""
     try:
         return os.open(path, flags | _LINKS, mode)
     except OSError as error:

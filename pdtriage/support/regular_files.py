@@ -48,7 +48,7 @@ def open_file(path: str) -> int:
 
 
 def open_binary(path: str, buffering: int = -1) -> BinaryIO:
-    """The same as a file of Python's."""
+    """Opens a regular file as a file object of Python."""
     return os.fdopen(open_file(path), "rb", buffering=buffering)
 
 

@@ -19,7 +19,7 @@ _MOUNTED = (errno.EBUSY, errno.EXDEV)
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str], mode: int | None = None) -> Iterator[BinaryIO]:
-    """To be written to; it takes its name when everything is in it.
+    """A file to be written to that takes its name when everything is in it.
 
     A link stays one, and what is no regular file, /dev/stdout for one, is written as it is. `mode`
     is that of the old file if None.
@@ -53,7 +53,7 @@ def whole_file(path: str | os.PathLike[str], mode: int | None = None) -> Iterato
 
 @contextlib.contextmanager
 def whole_text(path: str | os.PathLike[str], mode: int | None = None) -> Iterator[TextIO]:
-    """The same for text in UTF-8; what cannot be written in it becomes a question mark."""
+    """A whole file for text in UTF-8; what cannot be written in it becomes a question mark."""
     with whole_file(path, mode) as raw:
         stream = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
         try:
@@ -64,7 +64,7 @@ def whole_text(path: str | os.PathLike[str], mode: int | None = None) -> Iterato
 
 
 class _Draft:
-    """Without any name where the system can do that: then a kill leaves nothing behind."""
+    """A file without any name where the system can do that: a kill leaves nothing behind."""
 
     def __init__(self, target: str) -> None:
         self._target = target

@@ -64,7 +64,7 @@ class Directory:
         return self._by_rank.get((role, number), ())
 
     def at(self, address: str) -> tuple[Rank, ...]:
-        """By endpoint; a host alone names everybody on it, and `_narrowed` says who is left."""
+        """The ranks at an endpoint; a host alone stands for everybody on it."""
         if address not in self._known:
             named = _ENDPOINT.findall(address)
             ranks = _of(self._by_endpoint, {f"{host}:{port}" for host, port in named})
@@ -82,7 +82,7 @@ def accusations_in(readings: Sequence[RankReading]) -> list[Accusation]:
 
 
 def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
-    """By the key of the accused: the ranks that name it alone."""
+    """The ranks that name one rank alone, by the key of the accused."""
     accusers: dict[RankKey, set[int]] = {}
     for accusation in accusations:
         if len(accusation.accused) == 1 and accusation.accuser.rank.rank is not None:
@@ -134,7 +134,7 @@ def _role_of_peer(accuser: RankReading, found: Observation) -> Role:
 
 
 def _narrow(accusations: Sequence[Accusation]) -> list[Accusation]:
-    """Of several who may be meant, those who complain themselves are not: they lost somebody."""
+    """Accusations of several ranks narrowed to the one of them that complains of nobody."""
     complaining = {a.accuser.rank.key for a in accusations}
     quiet: dict[int, tuple[Rank, ...]] = {}  # whole hosts are accused by whole hosts
     narrowed = []

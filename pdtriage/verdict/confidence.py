@@ -140,7 +140,7 @@ def _may_be_the_others(suspect: Suspect, evidence: RunEvidence) -> bool:
 
 
 def _is_older(suspect: Suspect, evidence: RunEvidence) -> bool:
-    """By its date it came before the launcher of this run had begun."""
+    """Whether a suspect's line, by its date, came before the launcher of this run had begun."""
     time = suspect.found.event.time if suspect.found else None
     begun = [f.event.time for f in evidence.launcher if f.says("opens-launch", "started")]
     known = [moment for moment in begun if moment is not None]
@@ -149,7 +149,7 @@ def _is_older(suspect: Suspect, evidence: RunEvidence) -> bool:
 
 
 def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:
-    """Nobody caught it, or somebody saw a bad end: what is merely printed last may be harmless."""
+    """Whether nobody caught it, or somebody saw a bad end: a mere last line may be harmless."""
     found = suspect.found
     if found is None or suspect.is_launchers:
         return True
@@ -161,7 +161,7 @@ def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:
 
 
 def _went_on_below(suspect: Suspect, found: Observation) -> bool:
-    """It was caught, and its process had more to say, or ended in another way than by it."""
+    """Whether it was caught, and its process said more or ended in another way."""
     if not found.event.block or may_take_effect_later(found) or suspect.rank is None:
         return False
     rank, ending = suspect.rank, suspect.rank.exit
@@ -175,7 +175,7 @@ def _went_on_below(suspect: Suspect, found: Observation) -> bool:
 
 
 def _lived_to_be_stopped(suspect: Suspect, found: Observation, evidence: RunEvidence) -> bool:
-    """It was caught and printed, and its process was alive until SIGTERM came."""
+    """Whether it was caught and printed, and its process was alive until SIGTERM came."""
     if not found.event.block or may_take_effect_later(found):
         return False
     return any(r.stopped is not None for r in evidence.readings if r.rank is suspect.rank)
@@ -201,7 +201,7 @@ def _is_of_users_code(found: Observation | None) -> bool:
 
 
 def _is_disputed(suspect: Suspect, evidence: RunEvidence) -> bool:
-    """Another failure of the same rank came before it, or came after what had ended its process."""
+    """Whether another failure of the same rank came before it, or after what ended the process."""
     found = suspect.found
     reading = next((r for r in evidence.readings if r.rank is suspect.rank), None)
     if found is None or reading is None:
@@ -223,6 +223,6 @@ def _came_before(other: Observation, found: Observation) -> bool:
 
 
 def _came_after_its_end(other: Observation, found: Observation) -> bool:
-    """Another process wrote it, of a later run; only a crash may still belong to this end."""
+    """Whether the other error came below what ended the process; a crash may belong to that."""
     later = other.event.line > max(found.event.last_line, found.event.line)
     return later and found.event.final and other.category != "code.crash"

@@ -43,7 +43,7 @@ class RunEvidence:
 
     @property
     def is_over(self) -> bool:
-        """Nothing says that the job still runs."""
+        """Whether nothing says that the job still runs."""
         return not self.facts.running and self.facts.ended_by_cluster != "running"
 
     @property
@@ -56,7 +56,7 @@ class RunEvidence:
 
     @property
     def is_one_process(self) -> bool:
-        """By the word of the launcher, or of what it set; often nothing says how many there are."""
+        """Whether the launcher, or what it set, says that the job is one process."""
         started = {f.event.fields.get("replicas", "") for f in self.launcher} - {""}
         return self.facts.world_size == 1 and started <= {"1"}
 
@@ -112,7 +112,7 @@ class RunEvidence:
         return finished and not self.others_are_missing
 
     def says_finished(self, reading: RankReading) -> bool:
-        """By its own words, deeds or steps, and nothing speaks against it."""
+        """Whether a rank finished by its words, deeds or steps, and nothing speaks against it."""
         return says_finished(reading, self._finishes, self._remainders)
 
     @property
@@ -140,7 +140,7 @@ class RunEvidence:
 def _without_what_others_outlived(
     readings: list[RankReading], facts: RunFacts
 ) -> list[RankReading]:
-    """Without what a rank went on after, as steps of those show that wait for it at each step."""
+    """Readings without errors that the ranks which wait for a rank at each step outlived."""
     if all(r.quiet for r in readings):
         return readings
     readings = _without_what_was_caught_everywhere(readings)
@@ -152,7 +152,7 @@ def _without_what_others_outlived(
 
 
 def _without_what_was_caught_everywhere(readings: list[RankReading]) -> list[RankReading]:
-    """Without exceptions that one rank printed as others did, who went on after the very same."""
+    """Readings without exceptions that a rank printed as others did, who went on after them."""
     # a console may show a rank twice: its output, and the end of its log
     own = [r for r in readings if not (r.rank.mixed or any("console" in f for f in r.rank.files))]
     known = {_sameness(f): r.rank.key for r in own for f in r.outlived if f.event.block}

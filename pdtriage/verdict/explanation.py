@@ -96,7 +96,7 @@ def _other(answer: _Answer, first: _Answer) -> OtherRule:
 
 
 def _yields(name: str, goal: str) -> bool:
-    """By itself, or through those it yields to."""
+    """Whether a rule yields to another, by itself or through those it yields to."""
     rules = {rule.name: rule for rule in RULES}
     return any(other == goal or _yields(other, goal) for other in rules[name].yields_to)
 
@@ -210,7 +210,7 @@ def _without_last_words(facts: RunFacts, line: Evidence) -> RunFacts:
 
 
 def _without_record(facts: RunFacts) -> RunFacts:
-    """As if nobody had watched the processes."""
+    """The facts as if nobody had watched the processes."""
     return facts._replace(
         ranks=_without_exits(facts.ranks, "parent"),
         launcher_pids=frozenset(),
@@ -237,7 +237,7 @@ def _without_exits(ranks: Sequence[Rank], seen_by: str) -> tuple[Rank, ...]:
 
 
 def _without_others(facts: RunFacts, blamed: set[int]) -> RunFacts:
-    """As if nobody but the culprit had said anything of trouble."""
+    """The facts as if nobody but the culprit had said anything of trouble."""
     ranks = [
         rank if rank.rank in blamed else rank._replace(events=_harmless(rank))
         for rank in facts.ranks
@@ -251,7 +251,7 @@ def _harmless(rank: Rank) -> tuple[tuple[str, Event], ...]:
 
 
 def _cut_behind(facts: RunFacts, found: Observation) -> RunFacts:
-    """As if the log that holds it had ended there."""
+    """The facts as if the log that holds a line had ended there."""
     end = max(found.event.last_line, found.event.last_seen, found.event.line)
     return facts._replace(ranks=tuple([_cut(rank, found.file, end) for rank in facts.ranks]))
 

@@ -79,7 +79,7 @@ def last_saved(found: Observation, reading: RankReading) -> Observation | None:
 
 
 def _tells_its_end(reading: RankReading, finishes: Sequence[Format]) -> bool:
-    """In its last lines; a step below takes it back."""
+    """Whether a rank tells its end in its last lines; a step below takes it back."""
     rank = reading.rank
     lines = rank.last_lines or tuple((rank.last_offset, line) for line in rank.tail[-1:])
     last_step = rank.progress[-1].offset if rank.progress else 0
@@ -91,7 +91,7 @@ def _tells_its_end(reading: RankReading, finishes: Sequence[Format]) -> bool:
 
 
 def _has_wrapped_up(reading: RankReading) -> bool:
-    """It did what programs do behind their last step."""
+    """Whether a rank did what programs do behind their last step."""
     last_step = reading.rank.progress[-1].line if reading.rank.progress else None
     if last_step is None:
         return False
@@ -99,7 +99,7 @@ def _has_wrapped_up(reading: RankReading) -> bool:
 
 
 def _shut_down(reading: RankReading) -> bool:
-    """It left in good order after it had worked: an exception would stand above that."""
+    """Whether a rank left in good order after its work: an exception would stand above that."""
     rank = reading.rank
     ends = [e for _, e in rank.events if "shuts-down" in e.says]
     last_step = rank.progress[-1].line if rank.progress else 0
@@ -144,7 +144,7 @@ def _steps_in_training(rank: Rank) -> list[Progress]:
 
 
 def _is_the_last(told: re.Match[str], rank: Rank) -> bool:
-    """By the number of the epoch, else by the time that is left."""
+    """Whether a step is the last, by the number of the epoch, else by the time that is left."""
     groups = told.groupdict()
     if groups.get("total"):
         return int(groups["epoch"]) == int(groups["total"])
@@ -162,6 +162,6 @@ def ends_on_a_fatal_word(rank: Rank) -> bool:
 
 
 def _may_have_ended(reading: RankReading) -> bool:
-    """It says nothing of how far it came, nor of what went wrong, and nobody saw it end."""
+    """Whether a rank says nothing of how far it came or what went wrong, and nobody saw it end."""
     rank = reading.rank
     return not (rank.exit or rank.progress or ends_on_a_fatal_word(rank))

@@ -31,7 +31,7 @@ class Judgement(NamedTuple):
 
 
 def judge(facts: RunFacts, knowledge: Knowledge) -> Judgement:
-    """Who caused what in this run.
+    """Judges one run: who caused what.
 
     What may come from a stranger changes nothing that is known here: it can name a culprit only
     where something failed here and what is here does not prove why, and it proves nothing itself.

@@ -167,14 +167,14 @@ def _is_dying(found: Observation, rest: Rest) -> bool:
 
 
 def was_caught(found: Observation) -> bool:
-    """By the main thread, outside a reader, so that it is over."""
+    """Whether an exception was caught outside of threads and readers, so that it is over."""
     if found.ends_process or found.event.role != "cause" or "thread" in found.event.fields:
         return False
     return found.category != "numeric.nan" and not found.signature.stack
 
 
 def signs_after(found: Observation, rank: Rank) -> list[int]:
-    """Lines below an error that a living process writes: steps, and lines as before."""
+    """Lines below an error that a living process writes: steps, and lines as above the error."""
     steps = [step.line for step in steps_after(found, rank.progress)]
     ordinary = [line for line in rank.ordinary if line > last_line_about(found)]
     if found.ends_process and len(ordinary) < LOOKS_FINAL:
@@ -220,7 +220,7 @@ def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) 
 
 
 def _came_to_its_end(found: Observation, rest: Rest) -> bool:
-    """Below it stands that training is done, and nothing else that looks bad."""
+    """Whether it says below the error that training is done, and nothing else looks bad there."""
     if last_line_about(found) >= rest.rank.last_line or max(rest.trouble) > end_of(found):
         return False
     return tells_its_end(rest.rank, rest.finishes)

@@ -88,7 +88,7 @@ def _is_one_moment(modified: float, logged: float) -> bool:
 
 
 def _where_it_stops(rank: Rank) -> Text:
-    """By its last step, epoch or progress bar, with the number it has announced."""
+    """Where a log stops: its last step, epoch or progress bar, with the number it announced."""
     if not rank.progress:
         return wording.NO_STEP_TOLD
     last = rank.progress[-1]

@@ -56,7 +56,7 @@ class Observation(NamedTuple):
 
     @property
     def ends_process(self) -> bool:
-        """Nobody caught the exception, or the signal is fatal, for all that can be told from it."""
+        """Whether nobody caught the exception, or the signal is fatal, for all that can be told."""
         return bool(self.event.final or self.event.ends_at)
 
     def says(self, *words: Says) -> bool:
@@ -121,12 +121,12 @@ class RankReading(NamedTuple):
 
     @property
     def ended_well(self) -> bool:
-        """By its own word, or by its parent's."""
+        """Whether a rank ended well, by its own word or by its parent's."""
         return bool(self.ended or (self.rank.exit and self.rank.exit.code == 0))
 
 
 def has_words_behind_steps(reading: RankReading) -> bool:
-    """It said something after its last step: of an evaluation, say, or that it is done."""
+    """Whether a rank spoke after its last step: of an evaluation, say, or that it is done."""
     steps = reading.rank.progress
     return bool(steps) and reading.rank.last_line > steps[-1].line
 
@@ -283,7 +283,7 @@ def _not_survived(
     is_outlived: Callable[[Observation], bool],
     knowledge: Knowledge,
 ) -> list[Observation]:
-    """Without what life came after, unless a later failure goes back to it before long."""
+    """The errors but for those that life came after, unless a later failure goes back to them."""
     dead = [f for f in found if not is_survived(f)]
     if len(dead) == len(found):
         return dead
@@ -316,7 +316,7 @@ def without_outlived(reading: RankReading, outlived: Sequence[Observation]) -> R
 
 
 def _not_explained(found: list[Observation], knowledge: Knowledge) -> list[Observation]:
-    """Without what another event of the same rank explains; edges do not run in circles."""
+    """The errors but for those that another event of the same rank explains."""
     if len(found) <= 1:
         return found
     return [f for f in found if not _is_explained(f, found, knowledge)]
@@ -334,7 +334,7 @@ def _is_explained(f: Observation, found: Sequence[Observation], knowledge: Knowl
 
 
 def _before_interruption(found: list[Observation]) -> list[Observation]:
-    """Without what a process says on its way out after somebody has interrupted it.
+    """The errors but for what a process says on its way out after it was interrupted.
 
     What comes long after, below lines that are no news, is another failure.
     """
@@ -351,7 +351,7 @@ def _before_interruption(found: list[Observation]) -> list[Observation]:
 
 
 def _is_of_a_handler(cause: Observation, hints: Sequence[Observation]) -> bool:
-    """It was raised, and says nothing of its own, while a hint at something earlier was handled."""
+    """Whether an error was raised, without a word of its own, while another one was handled."""
     own = cause.event
     return cause.signature.generic and any(
         own.block and hint.event.block == own.block and hint.where < cause.where for hint in hints

@@ -121,7 +121,7 @@ def _lanes_of(readings: Sequence[RankReading], statuses: Sequence[RankStatus]) -
 
 
 def _drawn(statuses: Sequence[RankStatus]) -> Iterable[int]:
-    """Nobody looks at a hundred thousand lanes: the failed ones, and enough of the others."""
+    """The lanes that are drawn of very many: the failed ones, and enough of the others."""
     if len(statuses) <= MOST_LANES:
         return range(len(statuses))
     failed = [place for place, status in enumerate(statuses) if status == "failed"]
@@ -246,7 +246,7 @@ def losses_of(steps: Sequence[Progress], most: int) -> Losses:
 
 
 def _evenly(steps: Sequence[Progress], most: int) -> list[Progress]:
-    """At most so many, the first and the last among them, however few there is room for."""
+    """At most so many items, the first and the last among them, however few there is room for."""
     last, most = len(steps) - 1, max(2, most)
     if last < most:
         return list(steps)
@@ -275,7 +275,7 @@ class _Course:
         return self._known
 
     def _recorded_times(self) -> dict[int, float | None]:
-        """By offset the time of all that was said, and of the beginning and the end."""
+        """The time of all that was said, by offset, and of the beginning and the end."""
         rank = self._rank
         told = {event.offset: event.time for _, event in rank.events} if rank.events else {}
         for _, offset, _, _, _, _, time in rank.progress:

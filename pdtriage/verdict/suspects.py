@@ -72,30 +72,30 @@ class Suspect(NamedTuple):
     """Whom the launcher names, where a console does not tell whose words it shows."""
 
     def because(self, *why: Text, certain: bool | None = None) -> Suspect:
-        """The same with more reasons."""
+        """The suspect with more reasons."""
         certain = self.certain if certain is None else certain
         return self._replace(why=(*self.why, *why), certain=certain)
 
     def supported_by(self, *lines: Observation) -> Suspect:
-        """The same with lines of others before those that speak of it already."""
+        """The suspect with lines of others before those that speak of it already."""
         return self._replace(support=(*lines, *self.support))
 
     def supported_last_by(self, line: Observation) -> Suspect:
-        """The same with a line that says less than the others."""
+        """The suspect with a line that says less than the others."""
         return self._replace(support=(*self.support, line))
 
     def explained_by(self, signature: str, category: str, *lines: Observation) -> Suspect:
-        """The same process, of which these lines of others say what became of it."""
+        """The same process as suspect of another failure, which these lines tell of."""
         return self.supported_by(*lines)._replace(signature=signature, category=category)
 
     def explained_by_line(self, found: Observation) -> Suspect:
-        """The same process, whose own words only follow from what this line tells."""
+        """The suspect's process, whose own words only follow from what this line tells."""
         own = [self.found] if self.found else []
         known = self.explained_by(found.signature.id, found.category, *own)
         return known._replace(found=found, fields=dict(found.event.fields))
 
     def with_named(self, ranks: tuple[int, ...]) -> Suspect:
-        """The same; the launcher names these."""
+        """The suspect with the ranks that the launcher names."""
         return self._replace(named=ranks)
 
     @property
@@ -106,7 +106,7 @@ class Suspect(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """It says what went wrong in words of that failure alone."""
+        """Whether a suspect says what went wrong in words of that failure alone."""
         return bool(self.found and not self.found.signature.generic)
 
     @property
@@ -131,13 +131,13 @@ class Suspect(NamedTuple):
 
     @property
     def stopped_by_launcher(self) -> bool:
-        """It lived until its parent stopped it."""
+        """Whether a rank lived until its parent stopped it."""
         ending = self.rank.exit if self.rank else None
         return bool(ending and ending.stopped and ending.order is not None)
 
     @property
     def was_stopped(self) -> bool:
-        """By its parent, or with the signal that launchers stop processes with."""
+        """Whether its parent stopped it, or the signal that launchers stop processes with."""
         ending = self.rank.exit if self.rank else None
         return bool(ending and (ending.stopped or ending.signal == SIGTERM))
 

@@ -67,7 +67,7 @@ def _places_of(judgement: Judgement) -> list[int]:
 
 
 def _corrected(moments: Iterable[Moment], offset: float) -> Iterator[Moment]:
-    """By the culprit's clock, and marked, where the clock of that host is known to differ."""
+    """The moments by the culprit's clock, marked where a host's clock is known to differ."""
     for moment in moments:
         is_own = moment.t is not None and moment.role != "launcher"
         if offset and is_own and moment.t is not None:
@@ -78,7 +78,7 @@ def _corrected(moments: Iterable[Moment], offset: float) -> Iterator[Moment]:
 def _with_the_culprit(
     moments: list[Moment], judgement: Judgement, culprits: Iterable[int]
 ) -> list[Moment]:
-    """Who ended without a word has an end, too: not before its last line."""
+    """The moments with the end of a culprit that ended without a word: not before its last line."""
     for place in culprits:
         rank = judgement.readings[place].rank
         if not any((m.role, m.rank) == (rank.role, rank.rank) for m in moments):
@@ -89,7 +89,7 @@ def _with_the_culprit(
 
 
 def with_moments(timeline: tuple[Moment, ...], more: Iterable[Moment]) -> tuple[Moment, ...]:
-    """With others that somebody else saw, each before the first that is known to be later."""
+    """The timeline with further moments, each before the first that is known to be later."""
     moments = list(timeline)
     for one in more:
         later = [
@@ -126,7 +126,7 @@ def _moments_of(
 
 
 def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:
-    """In their order, at most `MOST`: culprits and launchers, then a few of each kind."""
+    """At most `MOST` moments in their order: culprits and launchers, then a few of each kind."""
     if len(moments) <= MOST:
         return tuple(moments)
     guilty = {*guilty, ("launcher", None)}
@@ -143,7 +143,7 @@ def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) ->
 
 
 def _by_time(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
-    """In the order of time; what a rank said without one stands before its death, if that is known.
+    """Moments in the order of time; without one, what a rank said stands before its known death.
 
     The error of a culprit stands before all that it led to.
     """
@@ -161,7 +161,7 @@ def _by_time(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
 
 
 def _cause_first(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
-    """With what the culprit did first before all that others say of it.
+    """Moments with what the culprit did first before all that others say of it.
 
     Its parent may have seen it later than those who were connected to it, and its own clock may
     be behind theirs; its time is then theirs, and marked.

@@ -215,7 +215,7 @@ def counted_kill(ending: Exit) -> Text:
 
 
 def memory_size(kb: int) -> str:
-    """As people read it: `61.3 GB`, `512 MB`."""
+    """A size in kB as people read it: `61.3 GB`, `512 MB`."""
     return f"{kb / (1 << 20):.1f} GB" if kb >= 1 << 20 else f"{kb >> 10} MB"
 
 

@@ -87,7 +87,7 @@ def _times_out(compiled: regex.Pattern[str], text: str) -> bool:
 
 
 def _seconds(compiled: regex.Pattern[str], text: str) -> float:
-    """Of this process's own time: on a busy machine a time limit passes while nothing is done."""
+    """CPU time of this process: on a busy machine a time limit passes while nothing is done."""
     started = process_time()
     with suppress(TimeoutError):
         compiled.search(text, timeout=PATIENCE * PATTERN_SECONDS)

@@ -183,7 +183,7 @@ def device_processes(context: Context) -> Finding:
 
 
 def held_cards(context: Context, cards: Sequence[str], besides: Collection[int] = ()) -> Finding:
-    """Who else uses these cards (`gpu:3`); `besides` may."""
+    """Checks that no other process uses the cards of the job; those in `besides` may."""
     held, hidden = _held(context, list(dict.fromkeys(cards)), besides)
     if held:
         shown = "; ".join(f"{card} {', '.join(map(str, pids))}" for card, pids in held.items())

@@ -13,7 +13,7 @@ from pdtriage.support.language import Text
 
 
 def debug_lines(event: LaunchEvent) -> Iterator[Text]:
-    """For people who look for a mistake in how a job is started."""
+    """What `--log_level DEBUG` adds, for people who look for a mistake in how a job is started."""
     if isinstance(event, Planned):
         yield _meeting(event.plan)
         for planned in event.plan.processes:

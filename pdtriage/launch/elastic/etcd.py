@@ -35,11 +35,11 @@ _Read = TypeVar("_Read")
 
 
 class EtcdAwayError(Exception):
-    """There was no answer, or none that helps; the text says which."""
+    """Etcd gave no answer, or none that helps; the text says which."""
 
 
 class EtcdRefusedError(EtcdAwayError):
-    """It answers, but not to us: the user, the password or a right is missing."""
+    """Etcd answers, but refuses us: the user, the password or a right is missing."""
 
 
 class LeaseLostError(Exception):
@@ -81,7 +81,7 @@ class Etcd:
         self._connection()
 
     def another(self) -> Etcd:
-        """For another thread."""
+        """Another connection to the same etcd, for another thread."""
         return Etcd(self.host, self.port, self.timeout, self._access)
 
     def version(self) -> str:
@@ -143,7 +143,7 @@ class Etcd:
         self._post("lease/revoke", {"ID": str(lease)})
 
     def changes(self, first: str, last: str, *, silence: float) -> Iterator[None]:
-        """Once when etcd has begun to watch these keys, then for every change of one.
+        """Yields once when etcd has begun to watch these keys, then for every change of one.
 
         Ends after `silence` seconds without a word; raises when the stream breaks.
         """
@@ -334,7 +334,7 @@ def _is_success(answer: Mapping[str, Any]) -> bool:
 
 
 def _seconds_left(answer: Mapping[str, Any]) -> int:
-    """Of a lease; 0, left out by etcd, when it is gone."""
+    """Seconds until a lease ends; 0, which etcd leaves out, when it is gone."""
     return int(answer["result"].get("TTL", 0))
 
 

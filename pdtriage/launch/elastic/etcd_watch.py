@@ -30,7 +30,7 @@ class KeyWatch:
         self._thread = threading.Thread(target=self._run, name="etcd-watch", daemon=True)
 
     def start(self) -> None:
-        """Without a thread it does not work, and who looks by the clock finds out."""
+        """Starts the thread; without one it does not work, and who looks by the clock finds out."""
         with contextlib.suppress(RuntimeError):
             self._thread.start()
 

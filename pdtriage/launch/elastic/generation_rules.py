@@ -111,7 +111,7 @@ def mixed_generation(
 
 
 def is_running(view: EtcdView) -> bool:
-    """There is a generation, and somebody of ours is left of it."""
+    """Whether there is a generation, and somebody of ours is left of it."""
     generation = view.generation
     return (
         generation is not None

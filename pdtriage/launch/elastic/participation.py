@@ -178,7 +178,7 @@ class Elastic:
 
 
 class _Waiting:
-    """For a generation to take part in, for as long as that makes sense."""
+    """Waits for a generation to take part in, for as long as that makes sense."""
 
     def __init__(self, elastic: Elastic, processes: int) -> None:
         self.elastic = elastic
@@ -272,7 +272,7 @@ def _cluster(generation: Generation, pod: str) -> Cluster:
 
 
 def _unequal(nodes: Iterable[tuple[str, int]]) -> UserError:
-    """Who comes or goes would change the number of processes of the others."""
+    """The refusal of nodes that start different numbers of processes."""
     listed = ", ".join(f"{node}: {count}" for node, count in nodes)
     return UserError(
         Text(

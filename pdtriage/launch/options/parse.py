@@ -82,7 +82,7 @@ class _Reading:
         self.notes: list[Text] = []
 
     def read_words(self) -> list[str]:
-        """Up to the script; the script and what follows it."""
+        """The flags up to the script, then the script and what follows it."""
         while self.left and self.left[-1].startswith("-") and self.left[-1] not in ("-", "--"):
             word = self.left.pop()
             if word in ("-h", "--help"):

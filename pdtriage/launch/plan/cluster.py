@@ -195,7 +195,7 @@ def from_cloud(flags: LaunchFlags, processes: int, environ: Mapping[str, str]) -
 
 
 def _by_platform(flags: LaunchFlags, environ: Mapping[str, str]) -> LaunchFlags:
-    """As Paddle's launcher: a list of endpoints in the environment names master and nodes."""
+    """The cluster that a platform names in the environment, by the rules of Paddle's launcher."""
     for variable in ("DISTRIBUTED_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ENDPOINTS"):
         listed = [part for part in environ.get(variable, "").split(",") if part]
         if not listed:

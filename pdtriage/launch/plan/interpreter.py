@@ -57,7 +57,10 @@ def installed_paddle(python: str) -> PaddleWheel | None:
 
 
 def refuse_without_paddle(python: str, wheel: PaddleWheel | None) -> None:
-    """Before Paddle's own launcher is called; a Paddle built from source has no metadata."""
+    """Refuses a Python without Paddle before Paddle's launcher is called.
+
+    A Paddle built from source has no metadata.
+    """
     import subprocess
 
     if wheel is not None:

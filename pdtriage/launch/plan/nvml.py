@@ -98,7 +98,7 @@ class Nvml:
         return None
 
     def card(self, name: str) -> ctypes.c_void_p | None:
-        """By its number or by its UUID."""
+        """A card by its number or by its UUID."""
         if name.isdecimal():
             return self._card(int(name))
         card = ctypes.c_void_p()
@@ -109,7 +109,7 @@ class Nvml:
         return self._call("nvmlDeviceGetMemoryInfo", card, ctypes.byref(_Memory())) == _LOST
 
     def uncorrected_errors(self, card: ctypes.c_void_p) -> int | None:
-        """Of its memory, since the driver was loaded; None for a card without ECC."""
+        """Memory errors since the driver was loaded; None for a card without ECC."""
         count = ctypes.c_ulonglong(0)
         asked = ("nvmlDeviceGetTotalEccErrors", card, _UNCORRECTED, _VOLATILE)
         return None if self._call(*asked, ctypes.byref(count)) else count.value

@@ -68,7 +68,7 @@ class Plan(NamedTuple):
         return os.path.abspath(self.log_dir)
 
     def as_attempt(self, number: int) -> Plan:
-        """The same as a later attempt: what earlier ones wrote is kept."""
+        """The same plan as a later attempt: what earlier ones wrote stays."""
         if number == 0:
             return self
         again = launch_variables(self.launch, number)
@@ -161,5 +161,5 @@ def _one_line(value: str) -> str:
 
 
 def _open_private(path: str, mode: str) -> TextIO:
-    """Only its owner may read it: values of variables may be secret."""
+    """Opens a file that only its owner may read: values of variables may be secret."""
     return cast("TextIO", open(path, mode, encoding="utf-8", opener=private_opener))

@@ -82,7 +82,7 @@ class Roles(NamedTuple):
 
 
 def roles_of(flags: LaunchFlags, mode: str, environ: Mapping[str, str]) -> Roles:
-    """From `--servers/--workers/--heter_workers` or the numbers alone; nobody has to meet."""
+    """Who takes part, by `--servers/--workers/--heter_workers` or by numbers alone."""
     roles = roles_of_job(flags, mode, environ)
     roles = roles._replace(node_rank=rank_among(flags, roles.nodes))
     refuse_taken(tuple(port_of(endpoint) for endpoint in roles.own_endpoints))

@@ -120,7 +120,8 @@ def rank_peers(
 
 
 def cluster_of_peers(peers: list[dict[str, object]], rank: int) -> Cluster:
-    """As under Paddle's launcher, nodes may start different numbers of processes."""
+    """The cluster that announcements of nodes make; nodes may start different numbers of processes,
+    as under Paddle's launcher."""
     nodes = tuple(str(peer["candidate"]).rpartition(":")[0] for peer in peers)
     return Cluster(
         "master",

@@ -149,7 +149,8 @@ class KVServer:
             self._selector.register(accepted, selectors.EVENT_READ)
 
     def _oldest_of_the_busiest(self) -> _Connection:
-        """Of the address that holds most connections: one stranger cannot shut out the others."""
+        """The oldest connection of the address that holds most: one stranger cannot shut out the
+        others."""
         ((busiest, _),) = Counter(c.address for c in self._open.values()).most_common(1)
         return next(c for c in self._open.values() if c.address == busiest)
 
@@ -418,7 +419,7 @@ def _meeting_of(key: str) -> str:
 
 
 def _part(key: str, text: str) -> bytes:
-    """Of an answer."""
+    """One key and its text, as they stand in an answer of JSON."""
     return f"{_json(key)}: {_json(text)}".encode()
 
 
@@ -431,6 +432,6 @@ def _size(part: bytes) -> int:
 
 
 def _descriptors() -> int:
-    """As many as this process may have."""
+    """How many descriptors this process may have."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1 << 20 if soft == resource.RLIM_INFINITY else max(soft, 64)

@@ -227,7 +227,8 @@ class _Waiting:
             raise meeting.ranks_twice(found)
 
     def _look_for_neighbours(self, prefix: str) -> None:
-        """Who waits in vain may wait for a node that was given another name of the job."""
+        """Looks for nodes under other names of the job: who waits in vain may wait for one of
+        these."""
         self.neighbours = True
         own = prefix.split("/")[1]
         jobs = {
@@ -303,7 +304,7 @@ class _Waiting:
 
 
 def reachable_address(flags: LaunchFlags) -> str:
-    """As others can reach us: many hosts resolve their own name to a loopback address."""
+    """Our address for other nodes: many hosts resolve their own name to a loopback address."""
     address = own_address(flags.host)
     if flags.host or not is_loopback(address):
         return address
@@ -316,7 +317,7 @@ def reachable_address(flags: LaunchFlags) -> str:
 
 
 def _leave(client: KVClient, key: str, server: KVServer | None) -> None:
-    """Nobody shall count on a node that went away."""
+    """Takes back what this node announced: nobody shall count on a node that went away."""
     if server is None:
         client.delete(key)
     else:

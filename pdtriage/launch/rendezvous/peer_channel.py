@@ -154,7 +154,7 @@ class FactsChannel:
             raise out_of_threads() from None
 
     def gather(self, wait: Callable[[float], None]) -> None:
-        """Before anything is started: see whether all nodes were told the same."""
+        """Sees whether all nodes were told the same, before anything is started."""
         if self._gathered is not None:
             self._gathered.gather(wait)
             self._roll_call = self._gathered
@@ -176,7 +176,7 @@ class FactsChannel:
         self._wake.set()
 
     def publish_later(self, state: str) -> Callable[[PeerFacts], None]:
-        """The same for facts that are still being found out: call the result with them."""
+        """Publishes facts that are still being found out: call the result with them."""
         with self._lock:
             self._promised += 1
 
@@ -188,7 +188,7 @@ class FactsChannel:
         return publish
 
     def has_published_all(self) -> bool:
-        """Nothing that was to be published is still being found out."""
+        """Whether nothing that was to be published is still being found out."""
         return self._promised == 0
 
     @property
@@ -206,7 +206,7 @@ class FactsChannel:
         return all(peer.over or peer.silent or peer.heard == 0.0 for peer in self._peers.values())
 
     def may_fall_silent(self) -> bool:
-        """Nothing has come of some node for several beats: soon it is known to be gone."""
+        """Whether nothing has come of some node for several beats: soon it is known to be gone."""
         moment = time.monotonic()
         return any(
             peer.heard > 0.0 and moment - peer.heard > 2 * self._every

@@ -39,13 +39,13 @@ class ConsoleFile:
 
     @property
     def file_actions(self) -> Sequence[tuple[int, int, int]]:
-        """For `posix_spawn`."""
+        """Where the launcher's output goes, as `posix_spawn` wants to be told."""
         if self._descriptor is None:
             return ()
         return ((os.POSIX_SPAWN_DUP2, self._descriptor, STDERR),)
 
     def start(self) -> None:
-        """Once the launcher runs: show what it says."""
+        """Begins to show what the launcher says; to be called when it runs."""
         if self._descriptor is not None:
             thread = threading.Thread(target=self._show, name="console", daemon=True)
             with contextlib.suppress(RuntimeError):  # no more threads: it is shown at the end

@@ -123,7 +123,7 @@ class EventLoop:
         self.ignored.update(pids)
 
     def send(self, message: Message | MembershipEvent | HangMessage) -> None:
-        """From another thread: hand a message to the loop."""
+        """Hands a message to the loop; may be called from any thread."""
         self._messages.put(message)
         with self._lock, contextlib.suppress(BlockingIOError):
             if not self._closed:
@@ -191,7 +191,7 @@ class EventLoop:
             self._collect(pid, occurrences)
 
     def _reap_adopted(self) -> None:
-        """As subreaper we inherit orphaned grandchildren, and their zombies."""
+        """Reaps zombies of orphaned grandchildren, which we inherit as their subreaper."""
         for pid in children_of(os.getpid()):
             if pid not in self._children and pid not in self.ignored:
                 reap(pid)

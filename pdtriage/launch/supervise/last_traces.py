@@ -57,7 +57,8 @@ class MemoryKills:
         return True, limited[0] >> 10 if limited else None
 
     def other_kills(self) -> Text | None:
-        """Of processes that are no ranks, since somebody asked last: loader workers, as a rule."""
+        """How many processes that are no ranks were killed for memory since the last call: loader
+        workers, as a rule."""
         counted = memory_kills(self._read)
         if counted is None or self._explained is None or counted <= self._explained:
             return None

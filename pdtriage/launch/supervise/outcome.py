@@ -106,7 +106,7 @@ class Analyst(Protocol):
         ...
 
     def conclude(self, record: RunRecord, wait: AnswerWait) -> Conclusion:
-        """Who is to blame, asked for when all processes have ended; raises `NotJudged`."""
+        """Says who is to blame, when all processes have ended; raises `NotJudged`."""
         ...
 
 

@@ -212,7 +212,8 @@ class PaddleLauncher(Supervision):
         self._start(process._replace(attempt=self.attempt))
 
     def _predecessor(self, process: ProcessRecord) -> int | None:
-        """Who had the same part in this attempt: only a restart gives it to another process."""
+        """The process that had the same part in this attempt: only a restart gives it to another
+        one."""
         part = _part(process)
         for pid, other in self.processes.items():
             same = other.attempt == self.attempt and _part(other) == part

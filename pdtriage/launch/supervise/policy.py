@@ -322,7 +322,8 @@ class Policy:
         return [Note(_STOPPED_HUNG), Notify(Noted(_STOPPED_HUNG, "ERROR"))]
 
     def _about_servers(self, now: float) -> list[Action]:
-        """Those who only serve: left too early, or not needed any more."""
+        """What to do about those who only serve: some left too early, or they are not needed any
+        more."""
         if self.lifetime is None or self.reason is not None:
             return []
         if self.lifetime.is_deserted(now):
@@ -388,7 +389,7 @@ def _started_differently(why: Text) -> Text:
 
 
 def stopped_with(node: int, host: str, number: int) -> Text:
-    """Another node was told to stop."""
+    """What to do when another node was told to stop."""
     name, by = named_node(node, host), signal_name(number)
     return Text(f"{name.en} was told to stop by {by}", f"{name.zh}收到 {by}，按要求停止")
 

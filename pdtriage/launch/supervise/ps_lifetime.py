@@ -80,7 +80,7 @@ class Lifetime:
             self._training.discard(message.node)
 
     def is_over(self, now: float) -> bool:
-        """Nobody needs the servers of this node any more."""
+        """Whether nobody needs the servers of this node any more."""
         if self._trainers:
             return False
         if not self._training:
@@ -104,7 +104,7 @@ class Lifetime:
         return min(moments, default=None)
 
     def left_early(self, rank: int | None) -> Text:
-        """Of a server that is missed; it may still turn out that its trainers are about to end."""
+        """The note on a server that is missed; its trainers may still be about to end."""
         return Text(
             f"server {rank} exited with code 0 while trainers still need it",
             f"server {rank} 以退出码 0 退出，而训练进程仍需要它",
@@ -118,7 +118,8 @@ class Lifetime:
         )
 
     def _somebody_trains(self) -> bool:
-        """As far as we know; a node that is not heard of does not count."""
+        """Whether some trainer still trains, as far as we know; a node nobody hears of does not
+        count."""
         elsewhere = self._is_answering is not None and any(map(self._is_answering, self._training))
         return bool(self._trainers) or elsewhere
 

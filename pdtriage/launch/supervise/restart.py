@@ -147,7 +147,7 @@ def refuse_under_paddle(flags: LaunchFlags) -> None:
 
 
 def not_started_again(refusal: UserError) -> Decision:
-    """Another attempt was to follow, and could not."""
+    """The note that another attempt was to follow, and could not."""
     why = refusal.message
     return Decision(False, Text(why.en.rstrip("."), why.zh.rstrip("。")))
 

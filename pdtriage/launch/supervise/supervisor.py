@@ -124,7 +124,7 @@ class Supervision(ABC):
         return self._signal_since
 
     def wait_until(self, is_over: Callable[[], bool]) -> bool:
-        """After the end, until something is known; False if a signal came for us before that."""
+        """Waits after the end until something is known; False if a signal came for us first."""
         while self._signal_since is None:
             over = is_over()
             came = self.loop.wait(0 if over else _GLANCE)
@@ -135,7 +135,7 @@ class Supervision(ABC):
         return False
 
     def watch(self, process: ProcessRecord, born: int) -> None:
-        """It was started and may die from now on."""
+        """Watches a process that was started and may die from now on."""
         self.processes[process.pid] = process
         self.sessions[process.pid] = born
         self.alive.add(process.pid)
@@ -231,7 +231,7 @@ class Supervision(ABC):
 
     @abstractmethod
     def pass_on(self, action: Forward | Coordinate) -> None:
-        """What concerns others than the processes here."""
+        """Carries out what the policy decided that concerns others than the processes here."""
 
     def record_death(self, death: Death) -> None:
         self.alive.discard(death.pid)

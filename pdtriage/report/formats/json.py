@@ -46,7 +46,7 @@ def _write(pieces: Iterable[str], stream: TextIO) -> None:
 
 
 def _document(values: dict[str, object]) -> Iterator[str]:
-    """As `_readable` has it, piece by piece."""
+    """The document piece by piece, as `_readable` lays it out."""
     before = "{\n"
     for name, value in values.items():
         yield f"{before}{INDENT}{_encoded(name)}: "

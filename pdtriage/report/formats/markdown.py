@@ -98,7 +98,7 @@ def _verdict(report: Report) -> str:
 
 
 def _summary(report: Report) -> str:
-    """That there were several attempts, and whether they failed alike."""
+    """A sentence on several attempts, and whether they failed alike."""
     if report.attempts is None:
         return ""
     return f"*{markdown_prose(report.attempts.summary.in_(report.language))}*"
@@ -300,7 +300,7 @@ def code(text: str) -> str:
 
 
 def cell(markdown: str) -> str:
-    """The same inside a table, where a bar would end the cell even in code."""
+    """Code inside a table, where a bar would end the cell."""
     return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown)
 
 

@@ -88,7 +88,7 @@ def kubernetes_facts(file: LogFile, raw: bytes) -> FileFacts:
 
 
 def reduced_documents(raw: bytes) -> str:
-    """The same as JSON, with what is allowed and nothing else; empty where nothing can be read."""
+    """Documents as JSON, with what is allowed and nothing else; empty where none can be read."""
     try:
         found = list(_documents(raw))
     except (ValueError, RecursionError):

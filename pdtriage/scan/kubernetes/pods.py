@@ -95,7 +95,7 @@ def shm_volume(document: Mapping[str, object], container: str) -> str | None:
 def _role_and_index(
     name: str, labels: Mapping[str, object], environment: Mapping[str, str]
 ) -> tuple[Role, int | None]:
-    """By the labels of paddle-operator, of the training operator, by its variables, by its name."""
+    """A pod's role and number, by labels of either operator, by its variables, by its name."""
     named = pod_name_parts(name)
     kind = text_at(labels, "paddle-res-type") or text_at(
         labels, "training.kubeflow.org/replica-type"

@@ -77,7 +77,7 @@ def _pod(lines: list[str]) -> tuple[Document, list[Document]]:
 
 
 def _sections(lines: list[str]) -> dict[str, tuple[str, list[str]]]:
-    """By the names at the left margin: the value beside each, and the lines below it."""
+    """Sections by the names at the left margin: the value beside each, and the lines below."""
     found: dict[str, tuple[str, list[str]]] = {}
     below: list[str] = []
     for line in lines:

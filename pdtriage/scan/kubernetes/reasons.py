@@ -146,7 +146,7 @@ def of_event(reason: str, message: str) -> tuple[str | None, bool]:
 
 
 def sign_of_event(document: Mapping[str, object]) -> Iterator[Sign]:
-    """At most one sign; most events are the ordinary life of a pod."""
+    """The sign in an event, if any; most events are the ordinary life of a pod."""
     about = object_at(document, "involvedObject") or object_at(document, "regarding")
     if text_at(about, "kind") not in ("Pod", ""):
         return

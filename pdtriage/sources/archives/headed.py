@@ -44,7 +44,7 @@ def headed_members(
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """By name what stands below it, without the empty line that `tail` puts before the next."""
+    """The logs by name, without the empty line that `tail` puts before the next."""
     pieces = _HEADER.split(content)
     logs: dict[str, bytes] = {}
     last = len(pieces) - 2

@@ -187,7 +187,7 @@ class ForwardReader(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1, /) -> bytes:
-        """As many bytes as asked for, fewer only at the end."""
+        """Reads as many bytes as asked for, fewer only at the end."""
         parts: list[bytes] = []
         while size and (part := self._some(size)):
             parts.append(part)

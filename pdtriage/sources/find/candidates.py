@@ -157,7 +157,7 @@ def _pieces(stream: BinaryIO, shown: str, notes: Notes) -> Iterator[bytes]:
 
 
 def packed_copies(pieces: Sequence[tuple[Candidate, NameFacts]], limits: Limits) -> set[Candidate]:
-    """Those of the pieces of one log that only repeat, packed, what another says unpacked.
+    """Pieces of one log that only repeat, packed, what another holds unpacked.
 
     Equal names prove nothing: `workerlog.0.gz` may as well be what was saved before the last run.
     """
@@ -180,7 +180,7 @@ def _same_beginning(packed: Candidate, other: Candidate, limits: Limits) -> bool
 
 
 def unread_beside(candidates: Sequence[Candidate], sources: Iterable[Source]) -> Iterator[str]:
-    """Those that lie in a folder with the log of a process, and hold text."""
+    """Files beside the log of a process that hold text and are not read."""
     if not candidates:
         return
     folders = {source.file.folder for source in sources if KINDS[source.file.kind].role}

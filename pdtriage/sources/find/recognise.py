@@ -125,7 +125,7 @@ def archive_by_name(name: str) -> ArchiveKind | None:
 
 
 def archive_by_content(packed: bytes, unpacked: bytes) -> ArchiveKind | None:
-    """From the beginning of a file as it lies there, and with its compression taken off."""
+    """The archive that a file's first bytes show, as they are or with compression taken off."""
     if packed.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return "zip"
     if packed.startswith((b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")):

@@ -307,7 +307,8 @@ class _Search:
         return sorted(zip(numbers, pieces, strict=True), key=lambda numbered: numbered[0])
 
     def _last_of_each(self, pieces: list[_Taken]) -> list[_Taken]:
-        """Of members of one name the last, as unpacking would leave it: it was added later."""
+        """The last of archive members with one name, as unpacking would leave it: it was added
+        later."""
         last: dict[str, int] = {}
         for place, (candidate, _, _) in enumerate(pieces):
             if candidate.inside:

@@ -230,7 +230,7 @@ def _aliases(scheme: str) -> tuple[str, ...]:
 
 
 def _known_hosts() -> dict[str, Any]:
-    """As `ssh` does: no password goes to a host whose key is not the one in known_hosts."""
+    """Checks host keys as `ssh` does: no password goes to a host whose key is not known."""
     try:
         from fsspec.implementations import sftp
     except ImportError:

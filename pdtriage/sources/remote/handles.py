@@ -64,7 +64,7 @@ def _read(file: Any) -> bytes:
 
 
 class RemoteFile(io.RawIOBase):
-    """For the list of members of a large archive: only the blocks around them are fetched."""
+    """A remote file to list an archive's members from: only the blocks around them are fetched."""
 
     _BLOCK = 256 << 10
     _MOST = 64

@@ -54,7 +54,7 @@ class FetchCache:
         return self._heads.get(key, b"")
 
     def take(self, key: BlockKey) -> bytes:
-        """The same; from now on it is the reader's."""
+        """The block that was fetched ahead; from now on it is the reader's."""
         coming = self._coming.pop(key, None)
         with self._lock:
             head = self._heads.pop(key, b"")

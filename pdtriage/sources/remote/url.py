@@ -14,7 +14,10 @@ _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*(?P<scheme>[A-Za-z][A-Za-z0
 
 
 class RemoteError(OSError):
-    """Nobody gave the bytes. Carries no text of a backend: that may hold credentials."""
+    """The bytes behind a URL did not come.
+
+    No text of a backend is in it: that may hold credentials.
+    """
 
     def __init__(self, reason: Reason, told: str = "") -> None:
         super().__init__(told or reason)

@@ -102,7 +102,7 @@ def _was_stopped_for_another(reading: RankReading, evidence: RunEvidence) -> boo
 
 
 def _just_ended(reading: RankReading) -> bool:
-    """It was not stopped, lost nobody and says nothing of an end."""
+    """Whether a rank was not stopped, lost nobody and says nothing of an end."""
     rank = reading.rank
     if reading.stopped or reading.ended or not reading.quiet or rank.role != "worker":
         return False
@@ -110,7 +110,7 @@ def _just_ended(reading: RankReading) -> bool:
 
 
 def _left_over(evidence: RunEvidence) -> list[Suspect]:
-    """By elimination: everybody lost a peer nobody names, and one rank did not.
+    """The rank left by elimination: all others lost a peer that nobody names.
 
     Who is named and complains itself only passes on what it waits for, as in a ring.
     """
@@ -131,7 +131,7 @@ def _left_over(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _may_be_missing(reading: RankReading, addresses: Sequence[str], waited: bool) -> bool:
-    """It complains of nobody, and nothing speaks against that the others miss it."""
+    """Whether a rank complains of nobody, and nothing speaks against that the others miss it."""
     rank = reading.rank
     if not reading.quiet or reading.waited_in or not rank.files or rank.local_rank is None:
         return False

@@ -73,7 +73,7 @@ def first_to_die(readings: Sequence[RankReading]) -> Suspect | None:
 
 
 def _first_death_of(node: list[RankReading], readings: Sequence[RankReading]) -> RankReading | None:
-    """Of the processes of one parent."""
+    """The first death among the processes of one parent."""
     node.sort(key=lambda r: r.rank.exit.order if r.rank.exit and r.rank.exit.order else 0)
     # A trainer of servers may be ready before the others.
     serving = any(r.rank.role == "server" for r in readings)
@@ -237,7 +237,7 @@ def names_exception(rank: Rank) -> bool:
 
 
 def _is_unread(rank: Rank) -> bool:
-    """It was not read with all that belongs to it."""
+    """Whether the last lines of a rank are none that any signature understands."""
     read = any(max(event.line, event.last_line) >= rank.last_line for _, event in rank.events)
     return bool(rank.tail) and not read
 

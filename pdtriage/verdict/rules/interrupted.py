@@ -30,7 +30,7 @@ ON_THE_WAY_OUT = 30.0
 
 
 def interrupted_first(evidence: RunEvidence) -> Sequence[Suspect]:
-    """By our own record, by the launcher's word or by that of its ranks; nothing failed before.
+    """Who is to blame where somebody interrupted the run before anything had failed.
 
     A job that somebody gave up may have stood still before: then who kept it waiting is the cause.
     """
@@ -57,7 +57,7 @@ def _words_of_a_stop(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _printed_stop(evidence: RunEvidence) -> list[Suspect]:
-    """Nobody but whoever stopped it is to blame, by the report that `pdtriage run` printed."""
+    """The stop that a printed report of `pdtriage run` tells: nobody else is to blame."""
     printed = own_report(evidence)
     told = [s for s in printed if "interrupted" in evidence.signatures[s.signature].says]
     return told if len(told) == len(printed) and not any(s.rank for s in told) else []
@@ -80,7 +80,7 @@ def _had_failed(evidence: RunEvidence, stop: Suspect) -> bool:
 
 
 def _was_its_last_word(suspect: Suspect, evidence: RunEvidence) -> bool:
-    """Nothing but the stop came after it: a thread died, and the process stood still."""
+    """Whether nothing but the stop came after it: a thread died, and the process stood still."""
     found = suspect.found
     reading = next((r for r in evidence.readings if r.rank is suspect.rank), None)
     if found is None or reading is None or _only_reacts(found, reading):
@@ -91,7 +91,7 @@ def _was_its_last_word(suspect: Suspect, evidence: RunEvidence) -> bool:
 
 
 def _only_reacts(found: Observation, reading: RankReading) -> bool:
-    """It lived until it was told to stop and ended by that: what it raised was caught or came then.
+    """Whether a rank lived until it was told to stop: what it raised was caught or came then.
 
     Who had failed before and stands still is killed in the end, or says that it was stopped.
     """

@@ -58,7 +58,7 @@ def own_causes(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _without_good_exits(strong: list[Suspect], evidence: RunEvidence) -> list[Suspect]:
-    """Without those whose parent saw them end with 0, where it saw another one fail."""
+    """The ranks but for those seen to end with 0, where their parent saw another one fail."""
     exits = [reading.rank.exit for reading in evidence.readings if reading.rank.exit]
     seen = [ending for ending in exits if ending.seen_by == "parent" and not ending.stopped]
     if not any(ending.code or ending.signal for ending in seen):
@@ -162,7 +162,7 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _is_of_a_connection(reading: RankReading) -> bool:
-    """It ended because of what another one did, or did not."""
+    """Whether a rank ended because of what another one did, or did not."""
     families = [(f.category.partition(".")[0], f.signature.generic) for f in reading.causes]
     return all(family == "comm" or generic for family, generic in families)
 
@@ -213,7 +213,7 @@ def hints(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _gone_before(hinting: Sequence[RankReading], evidence: RunEvidence) -> list[Suspect]:
-    """Who had ended when loader workers of the others ended, too, as a launcher's stop ends them.
+    """The rank that had gone when loader workers of the others ended, as a stop ends them.
 
     Killed, by the word of the launcher; or the only one that does not say such a thing.
     """
@@ -239,7 +239,7 @@ def _points_at_a_lost_peer(reading: RankReading) -> bool:
 
 
 def bare_exceptions(evidence: RunEvidence) -> list[Suspect]:
-    """Who copied a log may have left the traceback behind and kept the line below it."""
+    """Ranks with an exception's line alone: a copied log may have lost the traceback above."""
     ended = [r for r in evidence.readings if r.quiet and not (r.stopped or r.ended)]
     raised = [
         silent_suspect(

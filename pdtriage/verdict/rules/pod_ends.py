@@ -47,7 +47,7 @@ def ended_by_cluster(evidence: RunEvidence) -> list[Suspect]:
 
 
 def with_words_of_their_own(ended: Sequence[Suspect], strong: Sequence[Suspect]) -> list[Suspect]:
-    """Both kinds of evidence together; of one pod the more telling, with the other as support.
+    """Pods by both kinds of evidence together; of one pod the more telling, supported by the other.
 
     A pod that the cluster ended did not also fail by itself, unless its own words are about
     something else: then they came first.

@@ -11,12 +11,13 @@ from pdtriage.verdict.suspects import Suspect
 
 
 def no_success(evidence: RunEvidence) -> bool:
-    """Nobody says that the run ended well."""
+    """Whether nobody says that the run ended well."""
     return not evidence.went_well
 
 
 def no_success_and_over(evidence: RunEvidence) -> bool:
-    """Nor that it still goes on: what a running job has printed so far is no end."""
+    """Whether nobody says that the run ended well or still goes on: what a running job has printed
+    so far is no end."""
     return evidence.is_over and no_success(evidence)
 
 

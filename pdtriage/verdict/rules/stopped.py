@@ -58,7 +58,7 @@ def stopped_by_outsiders(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _was_stopped_by_its_node(reading: RankReading) -> bool:
-    """By the record of the launcher that started it, which may be that of another node."""
+    """Whether a rank was stopped by the launcher that started it, maybe on another node."""
     return reading.rank.exit is not None and reading.rank.exit.stopped
 
 
@@ -207,7 +207,7 @@ def _may_be_its_launchers(reading: RankReading) -> bool:
 
 
 def _broke_with(accusation: Accusation, stopped: Collection[RankKey]) -> bool:
-    """It lost a connection, and to nobody else than those who were stopped."""
+    """Whether a rank lost a connection, and to nobody else than those who were stopped."""
     if accusation.found.category == "comm.timeout" or accusation.accuser.causes:
         return False
     return all(rank.key in stopped for rank in accusation.accused)
@@ -234,7 +234,7 @@ def not_stopped(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _only_servers_were_stopped(evidence: RunEvidence) -> bool:
-    """As they are when all trainers have left, however those ended."""
+    """Whether only servers were stopped, as they are when all trainers have left."""
     trainers = [r for r in evidence.readings if r.rank.role == "worker" and r.rank.lines]
     stopped = [r for r in evidence.readings if r.stopped]
     return bool(trainers) and all(r.rank.role == "server" for r in stopped)
@@ -261,7 +261,7 @@ def _stops(evidence: RunEvidence) -> list[Observation]:
 
 
 def _stopped_for_others(evidence: RunEvidence, stopped: list[Observation]) -> Suspect:
-    """They were stopped, and whatever made the launcher do so is not here."""
+    """That ranks were only stopped, and what made the launcher do so is not in these logs."""
     why = [wording.ONLY_VICTIMS]
     missing: dict[str, list[int]] = {}
     for rank in evidence.facts.ranks:

@@ -35,7 +35,7 @@ SAME_SECOND = 2.0
 
 
 def elsewhere(evidence: RunEvidence) -> list[Suspect]:
-    """Who was not where the others waited, or waited in another place of the program.
+    """Ranks that were not where the others waited, or waited in another place of the program.
 
     No two of these speak of one run: they ask for one rank, for two, and for more that complain.
     """
@@ -140,7 +140,7 @@ def awaited_for_long(evidence: RunEvidence) -> list[Suspect]:
 
 
 def never_joined(evidence: RunEvidence) -> list[Suspect]:
-    """Before the first step: all but one were stopped while they waited for everybody to meet."""
+    """The one rank that never came, where all others waited until they were stopped."""
     spoken = [r for r in evidence.readings if r.rank.files]
     waiting = [r for r in spoken if r.waited_in]
     others = [r for r in spoken if not r.waited_in and r.quiet]
@@ -171,7 +171,7 @@ def _was_stopped_in_motion(evidence: RunEvidence) -> bool:
 def _stood_still(
     evidence: RunEvidence, steps: float = MISSED_STEPS, least: float = LEAST_STILL
 ) -> bool:
-    """So many steps could have been made between the last sign of life and the stop."""
+    """Whether many steps could have been made between the last sign of life and the stop."""
     silence = _silence_before_stop(evidence)
     rhythm = _slowest_rhythm(evidence)
     if silence is None or not rhythm:

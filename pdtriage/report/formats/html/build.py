@@ -61,7 +61,7 @@ def join_html(*children: Child) -> Html:
 
 
 def both(text: Text) -> Html:
-    """Both languages; the style sheet shows the one that was chosen."""
+    """Text in both languages; the style sheet shows the one that was chosen."""
     if text.en == text.zh:
         return to_html(text.en)
     english = tag("span", text.en, class_="en", lang="en")
@@ -69,7 +69,7 @@ def both(text: Text) -> Html:
 
 
 def hash_of(content: str) -> str:
-    """Of a style sheet or a script, as a Content-Security-Policy names what it allows."""
+    """The hash of a style sheet or script by which a Content-Security-Policy allows it."""
     return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()
 
 

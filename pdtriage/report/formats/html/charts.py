@@ -160,7 +160,7 @@ _SVG: Mapping[str, str] = {
 
 
 class _Frame(NamedTuple):
-    """From places and values to points of the drawing."""
+    """Turns places and values into points of the drawing."""
 
     first: float
     last: float
@@ -185,7 +185,7 @@ class _Frame(NamedTuple):
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
-    """From zero, unless all values are below it or far above."""
+    """The ends of an axis: from zero, unless all values are below it or far above."""
     if not values:
         return 0.0, 1.0
     low, high = min(values), max(values)
@@ -288,7 +288,7 @@ def _legend(many: bool, curves: Sequence[Curve]) -> Html:
 
 
 def _table(curves: Sequence[Curve], timed: bool) -> Html:
-    """For who cannot see the drawing: of every curve how it began, its extremes and its end."""
+    """The drawing as a table: of every curve how it began, its extremes and its end."""
     names = (
         Text("who", "进程"),
         Text("first", "最初"),

@@ -35,7 +35,7 @@ Later ones lie on top."""
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From seconds to places on a lane."""
+    """Turns seconds into places on a lane."""
 
     first: float
     last: float
@@ -52,7 +52,7 @@ class Scale:
 
 
 def scale_of(report: Report) -> Scale | None:
-    """From the first time to the last; None where the logs tell none."""
+    """The scale from the first time to the last; None where the logs tell none."""
     run = next((run for run in report.runs if run.index == report.run), None)
     times = [moment.t for moment in report.timeline]
     times += [moment.t for row in report.ranks for moment in row.moments]

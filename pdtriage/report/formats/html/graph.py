@@ -150,7 +150,7 @@ def _rows(x: int, y: int, text: str, kind: str, room: tuple[int, int]) -> tuple[
 
 
 def _arrow(top: int, target: int, name: str) -> Html:
-    """From the culprit at `top` to its victims at `target`."""
+    """An arrow from the culprit at `top` to its victims at `target`."""
     start, end = 2 + _BOX, 2 + _BOX + _BETWEEN - 6
     middle = (start + end) // 2
     y1, y2 = top + _HIGH // 2, target + _HIGH // 2

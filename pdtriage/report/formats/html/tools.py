@@ -164,7 +164,7 @@ def _choice(
 
 
 def _option(value: str, shown: Text, language: Language) -> Html:
-    """In one language, as an option holds no elements; a script says it in the other."""
+    """An option in one language, as it holds no elements; a script says it in the other."""
     differs = shown.en != shown.zh
     return tag(
         "option",
