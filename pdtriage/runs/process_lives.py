@@ -24,6 +24,8 @@ PYTHONS_NAMES = {
     "Illegal instruction": "SIGILL",
 }
 """What faulthandler calls the signals that kill."""
+BY_SIGNAL = ("code.crash", "memory.shm")
+"""What ends a process by a signal; a line of that may not tell its number."""
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 """What Python raises where it imports, whatever the reason."""
 
@@ -216,7 +218,7 @@ class _Lives:
         """Whether it ended a process before that did anything, while this one has made steps."""
         if not item.ends_at or "signal" in item.fields or self._reached < (0, 0):
             return False
-        if item.category == "code.crash":  # of this process, or of a child that it waited for
+        if item.category in BY_SIGNAL:  # of this process, or of a child that it waited for
             return False
         frame = item.frame
         raised = item.category == "code.import" or item.text.startswith(IMPORT_ERRORS)

@@ -26,6 +26,13 @@ HANDLED = (
 )
 OWN_EXITS = {"exit-17": 17, "aborts": 134}
 """Victims' behaviours that give a culprit, too, another exit code than its exception would."""
+MERE_LINES = frozenset(
+    {
+        *("exit-after-error-line", "exit-chinese-line", "exit-json-error", "exit-stars"),
+        *("exit-usage", "exit-repr", "exit-click"),
+    }
+)
+"""Faults whose words are no end by themselves: a living process may write such a line."""
 _TROUBLE = re.compile(
     rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
@@ -133,6 +140,8 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
         trouble = False
     if job.kept_node is not None and not own:
         record = False  # What the other node was told is asked of the live report.
+    if fault.name in MERE_LINES and not (saw or record or trouble):
+        speaks = speaks and everybody and job.says_done
     verdict = speaks or (saw and job.kept_node is None) or record or (trouble and bool(own))
     return _marked(
         truth,

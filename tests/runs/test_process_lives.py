@@ -312,3 +312,17 @@ def test_a_module_that_it_can_do_without_ends_no_process() -> None:
 
 def test_one_that_tells_no_more_did_end() -> None:
     assert len(runs_of({"log/workerlog.0": no_module() + WARNING + connects(100) + STEPS})) == 2
+
+
+def test_the_words_of_a_bus_error_begin_no_run() -> None:
+    """They stand two lines above the signal's own line, and below what had been caught."""
+    caught = (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    g()\nOSError: 1\n'
+    )
+    words = (
+        "`Access to an undefined portion of a memory object` is detected by the operating system"
+    )
+    told = crash(60).replace("`Process abort signal` is detected by the operating system", words)
+    told = told.replace("SIGABRT", "SIGBUS")
+    assert words in told
+    assert len(runs_of({"log/workerlog.0": connects(60) + caught + STEPS + told})) == 1

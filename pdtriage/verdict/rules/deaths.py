@@ -31,7 +31,10 @@ SIGBUS = 7
 _NAME = r"(?:[a-z_]\w{0,60}\.){0,6}[A-Za-z_]\w{0,60}(?:Error|Exception)"
 _LEVEL = r"(?:\[?(?:FATAL|CRITICAL)\]?[: -]{1,3})?"
 _ALONE = lazy_compile(rf"^{_LEVEL}(?:{_NAME}|(?:\w{{1,60}}\.){{0,6}}Exception)(?::\s*\S|\s*$)")
-_WITHIN = lazy_compile(rf"(?:^|[\s:=\"'(\[]){_NAME}(?:[:(]\s*\S|[\"')\]]?\s*$)")
+_OTHER = r"[A-Z][a-z]\w{0,60}(?:Expired|Exceeded|Failure|Interrupt|Iteration|NotFound|Timeout)"
+_WITHIN = lazy_compile(
+    rf"(?:^|[\s:=\"'(\[])(?:{_NAME}|(?:\w{{1,60}}\.){{0,6}}{_OTHER})(?:[:(]\s*\S|[\"')\]]?\s*$)"
+)
 """As a program tells it that catches everything: `giving up: ValueError: no such key`."""
 
 

@@ -274,13 +274,14 @@ def _ends_in_an_error(reading: RankReading, evidence: RunEvidence) -> bool:
     """
     last = reading.rank.tail[-1] if reading.rank.tail and not reading.rank.mixed else ""
     others = [r for r in evidence.readings if r is not reading]
-    if not others or not all(r.rank.lines and r.quiet and not r.stopped for r in others):
+    if not others or not all(r.rank.lines and r.quiet for r in others):
         return False
     fatal = ends_on_a_fatal_word(reading.rank)
     if fatal and all(_came_as_far(r, reading) for r in others):
         return True
-    done = all(map(evidence.says_finished, others)) and not evidence.says_finished(reading)
-    return done and (fatal or bool(_SAYS_ERROR.match(last)))
+    if any(r.stopped for r in others) or evidence.says_finished(reading):
+        return False
+    return all(map(evidence.says_finished, others)) and (fatal or bool(_SAYS_ERROR.match(last)))
 
 
 def _came_as_far(other: RankReading, reading: RankReading) -> bool:

@@ -133,7 +133,7 @@ FAULTS = (
     ),
     unreadable(
         "data-yaml",
-        "could not find expected ':'",
+        "expected <block end>",
         "import yaml\nyaml.safe_load('boxes:\\n  - 3\\n key')",
     ),
     unreadable(
@@ -169,7 +169,7 @@ FAULTS = (
     ),
     unreadable(
         "data-base64",
-        "Incorrect padding",
+        "Invalid base64-encoded string",
         "import base64\nbase64.b64decode('abcde')",
     ),
     spoken(

@@ -19,6 +19,7 @@ from ..builders import (
     glog,
     judged,
     recorded,
+    stopped,
     summary,
     waited,
 )
@@ -150,8 +151,9 @@ def test_who_ended_with_0_did_not_die_of_what_it_printed() -> None:
     ]
 
 
-def test_a_program_that_catches_everything_tells_its_exception_in_its_last_line() -> None:
-    given_up = STEPS + "rank 0 gives up: RuntimeError: no successor\n"
+@pytest.mark.parametrize("name", ["RuntimeError", "subprocess.TimeoutExpired", "StopIteration"])
+def test_a_program_that_catches_everything_tells_its_exception_in_its_last_line(name: str) -> None:
+    given_up = STEPS + f"rank 0 gives up: {name}: no successor\n"
     (cause,) = judged(given_up, STEPS, console=CONTAINER).causes
     assert (cause.category, cause.ranks, cause.confidence) == ("code.python", (0,), "guess")
     assert judged(given_up, STEPS).causes == ()
@@ -208,6 +210,11 @@ def test_a_log_that_ends_with_an_error_while_the_others_got_further(last: str, o
 )
 def test_an_error_at_the_end_is_no_end_where_nothing_else_says_so(last: str, others: str) -> None:
     assert judged(STEPS + others, STEPS + last).causes == ()
+
+
+def test_one_of_the_others_may_have_been_stopped() -> None:
+    found = judged(STEPS + FATAL, STEPS + stopped(60, 77), STEPS + DONE)
+    assert [cause.rank for cause in found.causes] == [0]
 
 
 def raised(where: str, words: str, last: str = "") -> str:
