@@ -84,7 +84,7 @@ def last_success(
     return None
 
 
-def unproven(good: GoodRun) -> Text:
+def note_on_unknown_end(good: GoodRun) -> Text:
     path = good.baseline.path
     return Text(
         f"--baseline {path}: its logs do not say how that run ended; it is taken as a good one.",
@@ -282,7 +282,7 @@ def template(text: str) -> str:
     return " ".join(_VARIABLE.sub("#", text[:COMPARED]).split())
 
 
-def alarming(text: str) -> bool:
+def is_alarming_line(text: str) -> bool:
     return bool(_ALARMING.search(text))
 
 
@@ -301,7 +301,7 @@ def novel_lines(ours: Sequence[Written], theirs: Collection[str]) -> list[Novel]
     end = len(ours)
     scored = []
     for kind, location in last.items():
-        alarm, distance = alarming(ours[location].text), end - location
+        alarm, distance = is_alarming_line(ours[location].text), end - location
         if alarm or (distance <= NEAR and len(last) <= TALKATIVE):
             nearness = 1 - min(distance, NEAR) / NEAR
             scored.append((2 * alarm + nearness + 1 / counts[kind], location, kind))
@@ -319,4 +319,6 @@ def unreached_line(ours: Collection[str], theirs: Sequence[Written]) -> Written 
 
 def _speaks(text: str) -> bool:
     """Neither a ruler, nor a bare number, nor the inside of something longer."""
-    return bool(_LETTERS.search(text)) and (not text.startswith(("  ", "\t")) or alarming(text))
+    return bool(_LETTERS.search(text)) and (
+        not text.startswith(("  ", "\t")) or is_alarming_line(text)
+    )

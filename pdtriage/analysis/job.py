@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pdtriage.analysis.baseline import GoodRun, earlier_success, unproven
+from pdtriage.analysis.baseline import GoodRun, earlier_success, note_on_unknown_end
 from pdtriage.analysis.pipeline import NoSuchRun, Which
 from pdtriage.hang.stragglers import notes_on_pace, step_courses, stragglers_of
 from pdtriage.knowledge import Knowledge
@@ -195,7 +195,7 @@ class Job:
         ours = Side(facts, self.sources)
         lines, notes = unlike_lines(ours, judgement, Side(good.facts, theirs))
         if not good.proven:
-            notes = (*notes, unproven(good))
+            notes = (*notes, note_on_unknown_end(good))
         told = signatures_reported(judgement) | {event.signature for _, event in facts.launcher}
         return differences_between(facts, good.facts, self.knowledge, told, lines), notes
 

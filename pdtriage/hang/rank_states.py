@@ -136,7 +136,7 @@ class RankHistory:
         )
 
 
-def folded(lines: Sequence[RankLine], most: int) -> list[RankLine]:
+def fold_lines(lines: Sequence[RankLine], most: int) -> list[RankLine]:
     """One line for all that are equal, where there are more lines than `most`."""
     if len(lines) <= most:
         return list(lines)

@@ -113,12 +113,12 @@ class JobRhythm:
     def state(self, now: float) -> RhythmState:
         limit = self.limit
         still, stepless = now - self._moved_at, now - max(self._stepped_at, self._busy_at)
-        if self.learned and stepless >= LINES_ONLY * limit:
+        if self.has_learned and stepless >= LINES_ONLY * limit:
             still = max(still, stepless)
-        return RhythmState(still, limit, self.learned, stepless)
+        return RhythmState(still, limit, self.has_learned, stepless)
 
     @property
-    def learned(self) -> bool:
+    def has_learned(self) -> bool:
         return len(self._order) >= LEAST_STEPS
 
     @property
@@ -126,7 +126,7 @@ class JobRhythm:
         floor, ceiling = self._limits
         if floor == ceiling:
             return ceiling
-        if not self.learned:
+        if not self.has_learned:
             return max(ceiling, BEYOND_LONGEST * max(self._longest, self._start_up))
         usual = self._order[len(self._order) // 2]
         came_out_of = BEYOND_LONGEST * max(self._longest, self._start_up)

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from pdtriage.history.entry import RunEntry
 from pdtriage.history.groups import FailureGroup, Ranking, Wear, changes_since
-from pdtriage.history.phrases import counted, day_of, days_text, steps_words, times, verdict_word
+from pdtriage.history.phrases import (
+    counts_text,
+    day_of,
+    days_text,
+    steps_words,
+    times_text,
+    verdict_word,
+)
 from pdtriage.report.formats.html.build import Html, hash_of, join_html, tag
 from pdtriage.support.language import Language, Text
 
@@ -124,12 +131,12 @@ def _wear_row(row: Wear) -> Html:
         tag("td", row.name),
         tag("td", bar),
         tag("td", f"{row.blamed} / {row.used} ({share:.0%})"),
-        tag("td", counted(row.categories)),
+        tag("td", counts_text(row.categories)),
     )
 
 
 def _group(group: FailureGroup) -> Html:
-    seen, many = days_text(group.first_seen, group.last_seen), times(len(group.runs))
+    seen, many = days_text(group.first_seen, group.last_seen), times_text(len(group.runs))
     head = tag(
         "summary",
         group.cause.title,
@@ -140,7 +147,7 @@ def _group(group: FailureGroup) -> Html:
         "details",
         head,
         tag("p", tag("code", group.fingerprint), f" {group.cause.category} "),
-        tag("p", counted(group.cards or group.hosts, 20), " ", steps_words(group.steps)),
+        tag("p", counts_text(group.cards or group.hosts, 20), " ", steps_words(group.steps)),
         tag("p", tag("code", group.cause.evidence)),
         tag("p", Text("New when it first came:", "首次出现时的变化：")) if changes else None,
         tag("ul", *(tag("li", change) for change in changes)) if changes else None,

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from pdtriage.history.entry import RunEntry
 from pdtriage.history.groups import FailureGroup, Ranking, Wear, changes_since
-from pdtriage.history.phrases import counted, day_of, days_text, steps_words, times, verdict_word
+from pdtriage.history.phrases import (
+    counts_text,
+    day_of,
+    days_text,
+    steps_words,
+    times_text,
+    verdict_word,
+)
 from pdtriage.report.sanitise import inert_json, inert_line
 from pdtriage.support.language import Language, Text
 
@@ -67,7 +74,7 @@ def _rankings(ranking: Ranking) -> list[tuple[Text, tuple[Wear, ...]]]:
 def _wear_words(row: Wear) -> Text:
     share = f"{row.blamed / row.used:.0%}"
     seen = day_of(row.last_seen)
-    kinds = counted(row.categories)
+    kinds = counts_text(row.categories)
     return Text(
         f"to blame in {row.blamed} of {row.used} runs ({share}): {kinds}"
         + (f"; last {seen}" if seen else ""),
@@ -78,14 +85,14 @@ def _wear_words(row: Wear) -> Text:
 
 def _group_lines(group: FailureGroup, language: Language) -> list[str]:
     seen = days_text(group.first_seen, group.last_seen)
-    head = Text(f"{times(len(group.runs)).en}, {seen}", f"{times(len(group.runs)).zh}，{seen}").in_(
-        language
-    )
+    head = Text(
+        f"{times_text(len(group.runs)).en}, {seen}", f"{times_text(len(group.runs)).zh}，{seen}"
+    ).in_(language)
     lines = [
         f"{group.fingerprint}  {head}",
         f"  {group.cause.title.in_(language)} [{group.cause.category}]",
     ]
-    where = counted(group.cards or group.hosts)
+    where = counts_text(group.cards or group.hosts)
     details = [where, steps_words(group.steps).in_(language)]
     if any(details):
         lines.append("  " + Text("; ", "；").in_(language).join(filter(None, details)))

@@ -30,11 +30,11 @@ def verdict_word(verdict: str) -> Text:
     return VERDICTS.get(cast(VerdictWord, verdict), Text(verdict, verdict))
 
 
-def times(count: int) -> Text:
+def times_text(count: int) -> Text:
     return Text("once" if count == 1 else f"{count} times", f"{count} 次")
 
 
-def counted(names: Sequence[tuple[str, int]], most: int = 4) -> str:
+def counts_text(names: Sequence[tuple[str, int]], most: int = 4) -> str:
     """`10.0.0.2 (5), 10.0.0.3 (2), …`"""
     parts = [f"{name} ({count})" if count > 1 else name for name, count in names[:most]]
     return ", ".join([*parts, "…"] if len(names) > most else parts)

@@ -43,7 +43,7 @@ def general(text: Text) -> Text:
     return Text(*(_SLOT.sub(r"<\1>", said) for said in text))
 
 
-def filled(text: Text, values: Mapping[str, str]) -> Text | None:
+def fill_slots(text: Text, values: Mapping[str, str]) -> Text | None:
     """The text with its values; None where one is missing or cannot be shown safely."""
     try:
         return Text(*("".join(_parts(said, values)) for said in text))
@@ -61,16 +61,16 @@ def title_with(signature: Signature, values: Mapping[str, str]) -> Text:
     return shown if all(shown) else signature.title
 
 
-def quoting(title: Text, message: str) -> Text:
+def title_with_message(title: Text, message: str) -> Text:
     """A general title with the message behind it, or alone where hardly any of it had room."""
     rest = [TITLE_COLUMNS - columns(f"{said}: ") for said in title]
     if min(rest) < _LEAST_QUOTE:
         return title
-    said = fitted(message, min(rest))
+    said = fit_message(message, min(rest))
     return Text(f"{title.en}: {said}", f"{title.zh}：{said}") if said else title
 
 
-def fitted(message: str, width: int) -> str:
+def fit_message(message: str, width: int) -> str:
     """A message in at most so many columns: folders of long paths go first, then what stands
     behind its first sentence, then words from the end."""
     said = " ".join(_UNPRINTABLE.sub(" ", message[:2000]).replace("`", "'").split())
@@ -103,7 +103,7 @@ def steps_with(
     for place, step in enumerate(advice):
         if place in instead and is_given:
             continue
-        words = filled(step, called)
+        words = fill_slots(step, called)
         is_given = words is not None
         if words is not None:
             steps.append(words)
@@ -139,7 +139,7 @@ def _title_in(said: str, values: Mapping[str, str], own: Mapping[str, str]) -> s
     except KeyError:
         return ""
     room = TITLE_COLUMNS - columns(before) - columns(after)
-    quote = fitted(own.get("message", ""), room) if message else ""
+    quote = fit_message(own.get("message", ""), room) if message else ""
     return before + quote + after if room >= 0 and bool(quote) == bool(message) else ""
 
 

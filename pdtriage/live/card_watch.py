@@ -159,7 +159,7 @@ class _CardState:
         if errors is not None and self._errors is not None and errors > self._errors:
             yield "ecc", errors - self._errors
             self._errors = errors
-        self._slowed = [*self._slowed, self._nvml.slowed_for(self._card) & SLOWED_BITS]
+        self._slowed = [*self._slowed, self._nvml.slowdown_reasons(self._card) & SLOWED_BITS]
         self._slowed = self._slowed[-SLOWED_LOOKS:]
         lasting = self._slowed[0]
         for reasons in self._slowed:

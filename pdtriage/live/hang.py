@@ -127,7 +127,7 @@ class HangMonitor:
             taken.notes,
         )
         if state.stands and not self._limits.off:
-            self.standstill = found.succeeding(self.standstill)
+            self.standstill = found.with_stacks_of(self.standstill)
         if not self._leaving:
             self._tell(found)
 

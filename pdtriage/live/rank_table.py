@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.hang.rank_states import STATE_WORDS, RankHistory, RankLine, RankLook, folded
+from pdtriage.hang.rank_states import STATE_WORDS, RankHistory, RankLine, RankLook, fold_lines
 from pdtriage.model.kinds import process_name
 from pdtriage.report.sanitise import inert
 from pdtriage.support.language import Language, Text
@@ -81,7 +81,7 @@ class RankTable:
         if len(looks) < 2:
             return []
         room = height // 2 - 1 - len(self._warnings)
-        lines = folded(self._history.lines(moment, looks), MOST_LINES)
+        lines = fold_lines(self._history.lines(moment, looks), MOST_LINES)
         return draw(
             lines, self._warnings, width, max(3, room), self._language, color=self._color
         ).splitlines()

@@ -67,7 +67,7 @@ class Standstill(NamedTuple):
         """Stacks that name lines of a program."""
         return sum(1 for stack in self.stacks if stack.frames)
 
-    def succeeding(self, before: Standstill | None) -> Standstill:
+    def with_stacks_of(self, before: Standstill | None) -> Standstill:
         """What is known now, where `before` was known: of one hang the stacks that say most.
 
         Who asks again for stacks of a job that stands still may get fewer: ranks are being stopped

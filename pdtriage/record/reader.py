@@ -198,7 +198,7 @@ def _silence(builder: RunRecordBuilder, entry: Json) -> None:
 def _stacks(builder: RunRecordBuilder, entry: Json) -> None:
     from pdtriage.record.stack_codec import read_standstill  # most jobs move
 
-    builder.standstill = read_standstill(entry).succeeding(builder.standstill)
+    builder.standstill = read_standstill(entry).with_stacks_of(builder.standstill)
 
 
 def _card(builder: RunRecordBuilder, entry: Json) -> None:

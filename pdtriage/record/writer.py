@@ -135,7 +135,7 @@ class Recorder:
 
         with self._lock:
             if not self._closed:
-                self._known.standstill = taken.succeeding(self._known.standstill)
+                self._known.standstill = taken.with_stacks_of(self._known.standstill)
                 self._append("stacks", plain_standstill(taken))
 
     def card(self, event: CardEvent) -> None:

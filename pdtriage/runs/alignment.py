@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdtriage.model import Text
-from pdtriage.runs.ends import ended, started
+from pdtriage.runs.ends import end_times, start_times
 from pdtriage.runs.node_run import NodeRun
 from pdtriage.runs.pod_runs import aligned_pods
 
@@ -171,7 +171,7 @@ def _home_of(run: NodeRun, groups: Sequence[Group], back: int) -> Group:
             return group
     times = [time for span in run.console.spans for time in span.times]
     for group in reversed(groups) if times else ():
-        known = [*started(group), *ended(group)]
+        known = [*start_times(group), *end_times(group)]
         if known and min(known) - SLACK <= min(times) and max(times) <= max(known) + SLACK:
             return group
     return groups[-min(back, len(groups))]
@@ -188,7 +188,7 @@ def _groups_with_times(groups: Sequence[Group]) -> list[tuple[float, Group]]:
     latest = float("inf")
     for group in reversed(groups):
         written = [m.log.modified for r in group for m in r.members if m.log.modified is not None]
-        latest = min([latest, min(started(group), default=max(written, default=0.0))])
+        latest = min([latest, min(start_times(group), default=max(written, default=0.0))])
         found.append((latest, group))
     return found[::-1]
 

@@ -27,10 +27,10 @@ from pdtriage.model import (
 from pdtriage.record.schema import RunRecord
 from pdtriage.runs.alignment import MOST_NAMED, aligned_runs, launches_of, notes_on_separate_jobs
 from pdtriage.runs.ends import (
-    ended,
+    end_times,
     ended_by_record,
     pids_that_may_stop,
-    started,
+    start_times,
     vanished_launchers,
 )
 from pdtriage.runs.folders import JobFolder, sort_files
@@ -129,8 +129,8 @@ def _run_facts(
             index,
             launch,
             group[0].attempt,
-            started=min(started(group), default=None),
-            ended=max(ended(group), default=None),
+            started=min(start_times(group), default=None),
+            ended=max(end_times(group), default=None),
         ),
         ranks=tuple(ranks),
         launcher=tuple(event for run in group for event in _launcher_events(run, told)),

@@ -10,7 +10,7 @@ from pdtriage.model import Event, FileFacts
 from pdtriage.runs.console_launches import split_console
 from pdtriage.runs.console_ranks import has_launcher, read_console
 from pdtriage.runs.folders import Log, NodeFolder
-from pdtriage.runs.matching import PROOF, Trace, affinity, aligned, strongest
+from pdtriage.runs.matching import PROOF, Trace, affinity, align, strongest
 from pdtriage.runs.node_run import NodeRun
 from pdtriage.runs.run_boundaries import Segment, split
 
@@ -156,7 +156,7 @@ def _with_launches(
     else:
         known = [list(own) for _, own in groupby(runs, key=lambda run: run.launch)]
     found: list[NodeRun] = []
-    for own, launch in aligned(known, _like_runs(launches, known), _fit):
+    for own, launch in align(known, _like_runs(launches, known), _fit):
         group = own or [NodeRun(node, -1 - len(told) - len(found), at) for at in _attempts(launch)]
         found.extend(group)
         if launch is None:

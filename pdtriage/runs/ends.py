@@ -12,13 +12,13 @@ CLOCKS_DIFFER = 1.0
 """Seconds between the clocks of two hosts that keep time."""
 
 
-def started(group: Sequence[NodeRun]) -> list[float]:
+def start_times(group: Sequence[NodeRun]) -> list[float]:
     """When the nodes of a run began, by our own record, else by all times in their files."""
     recorded = [r.record.started for r in group if r.record and r.record.started is not None]
     return recorded or _times(group)
 
 
-def ended(group: Sequence[NodeRun]) -> list[float]:
+def end_times(group: Sequence[NodeRun]) -> list[float]:
     """When the nodes of a run had ended, by our own record, else by all times in their files."""
     if any(r.record and r.record.is_live() for r in group):
         return []

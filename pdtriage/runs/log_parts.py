@@ -10,7 +10,7 @@ from pdtriage.runs.matching import (
     STRONG,
     Trace,
     affinity,
-    aligned,
+    align,
     has_ended_before,
     strongest,
 )
@@ -84,7 +84,7 @@ def _parts_of(log: Log, starts: Sequence[ProcessStart], others: Others | None = 
     told = [Part(log, segment) for segment in segments]
     known = [(start, Trace(values=start.values, modified=start.written)) for start in starts]
     parts: list[Part] = []
-    for start, found in aligned(known, told, _fits_start, _is_older_start):
+    for start, found in align(known, told, _fits_start, _is_older_start):
         if found is not None:
             parts.append(Part(log, found.segment, start[0] if start else None))
         elif start is not None and parts:
@@ -113,7 +113,7 @@ def side_by_side(
         newest = rows[-1] if rows and _is_barred(own, barred) else None
         rows = [
             _with_part([] if row is None else row, part)
-            for row, part in aligned(rows, own, _Comparison(newest), _precedes)
+            for row, part in align(rows, own, _Comparison(newest), _precedes)
         ]
     for row in rows:
         row.sort(key=lambda part: part.log.key)

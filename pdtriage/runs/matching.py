@@ -118,7 +118,7 @@ def affinity(some: Trace, other: Trace) -> float:
     return score
 
 
-def aligned(
+def align(
     earlier: Sequence[_Item],
     later: Sequence[_Other],
     score: Callable[[_Item, _Other], float],

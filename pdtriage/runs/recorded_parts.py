@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.runs.folders import Log
-from pdtriage.runs.run_boundaries import Segment, Span, limited
+from pdtriage.runs.run_boundaries import Segment, Span, facts_up_to
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 
@@ -155,5 +155,5 @@ def _before(log: Log, bounds: list[int], begin: int) -> Log | None:
         if last <= begin:
             older.append(piece)
         elif first < begin:
-            older.append(limited(piece, begin - first))
+            older.append(facts_up_to(piece, begin - first))
     return Log(log.role, log.index, older) if older else None

@@ -358,7 +358,7 @@ def _cut(pieces: Sequence[FileFacts], cuts: set[tuple[int, int]]) -> list[Segmen
     return [tuple(segment) for segment in segments]
 
 
-def limited(facts: FileFacts, end: int) -> FileFacts:
+def facts_up_to(facts: FileFacts, end: int) -> FileFacts:
     """What a file held when it was so many bytes long."""
     return facts._replace(
         events=tuple(_own(facts.events, 0, end)),

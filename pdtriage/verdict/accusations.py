@@ -60,7 +60,7 @@ class Directory:
                 found[name] = (*found.get(name, ()), rank)
         return found
 
-    def numbered(self, role: Role, number: int) -> tuple[Rank, ...]:
+    def by_number(self, role: Role, number: int) -> tuple[Rank, ...]:
         return self._by_rank.get((role, number), ())
 
     def at(self, address: str) -> tuple[Rank, ...]:
@@ -91,7 +91,7 @@ def accusers_of(accusations: Iterable[Accusation]) -> Accusers:
     return {key: tuple(sorted(ranks)) for key, ranks in accusers.items()}
 
 
-def unseen(accusation: Accusation) -> Rank | None:
+def unseen_rank_of(accusation: Accusation) -> Rank | None:
     """The rank an accusation names by number, of which there is no log here."""
     number = accusation.found.event.fields.get("peer_rank", "")
     if accusation.accused or not number.isdecimal():
@@ -114,7 +114,7 @@ def _accusation(reading: RankReading, found: Observation, directory: Directory) 
     number = fields.get("peer_rank", "")
     if number.isdecimal():
         role = _role_of_peer(reading, found)
-        named = directory.numbered(role, int(number))
+        named = directory.by_number(role, int(number))
         address = process_name(role, int(number))
         return Accusation(reading, found, named, None if named else address)
     address = fields.get("peer_addr") or fields.get("endpoint") or fields.get("host") or ""

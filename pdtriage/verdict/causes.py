@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
-from pdtriage.knowledge.slots import quoting, steps_with, title_with
+from pdtriage.knowledge.slots import steps_with, title_with, title_with_message
 from pdtriage.model import Cause, Evidence, Frame, Role, Text
 from pdtriage.verdict.confidence import confidence_in, lineup_of, with_reasons
 from pdtriage.verdict.evidence import RunEvidence
@@ -94,7 +94,7 @@ def _title(signature: Signature, top: Suspect, values: Mapping[str, str]) -> Tex
         return _title_with_code(signature.title, top)
     if found is None or not signature.generic or signature.full_title:
         return title_with(signature, values)
-    return quoting(signature.title, found.event.text)
+    return title_with_message(signature.title, found.event.text)
 
 
 def _title_with_code(title: Text, top: Suspect) -> Text:

@@ -149,21 +149,21 @@ def answer_is_with(missing: Mapping[str, Collection[int]]) -> Text:
     """Tells people on which hosts the logs are that would settle it."""
     hosts = list(missing.items())[:MOST_HOSTS]
     more = " …" if len(missing) > len(hosts) else ""
-    en = "; ".join(f"rank{'s' * (len(own) > 1)} {listed(own)} on {host}" for host, own in hosts)
-    zh = "；".join(f"{host} 上的 rank {listed(own)}" for host, own in hosts)
+    en = "; ".join(f"rank{'s' * (len(own) > 1)} {rank_list(own)} on {host}" for host, own in hosts)
+    zh = "；".join(f"{host} 上的 rank {rank_list(own)}" for host, own in hosts)
     return Text(
         f"the answer is in the logs of {en}{more}",
         f"原因应在以下日志中：{zh}{more}",
     )
 
 
-def listed(ranks: Iterable[int]) -> str:
+def rank_list(ranks: Iterable[int]) -> str:
     """`0-3, 5, 6`: runs of more than two numbers folded, as in all of the report."""
     return ", ".join(spans(ranks))
 
 
 def accused_by(ranks: Collection[int]) -> Text:
-    who = listed(ranks)
+    who = rank_list(ranks)
     if who.count(",") >= MOST_SPANS:
         many, first, last = len(ranks), min(ranks), max(ranks)
         return Text(
@@ -179,7 +179,7 @@ def accused_by(ranks: Collection[int]) -> Text:
 
 
 def after_a_silence(nodes: Collection[int]) -> Text:
-    who = listed(nodes)
+    who = rank_list(nodes)
     return Text(
         f"but node {who} had stopped answering before: it may have lost that node",
         f"但节点 {who} 在此之前已停止响应：它可能只是失去了该节点",

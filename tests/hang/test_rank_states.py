@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from pdtriage.hang.kernel_view import VitalsWatch, main_thread_children
-from pdtriage.hang.rank_states import RankHistory, RankLine, RankLook, folded
+from pdtriage.hang.rank_states import RankHistory, RankLine, RankLook, fold_lines
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack
 
@@ -114,7 +114,7 @@ def test_of_equally_far_ranks_the_one_the_others_wait_for_stands_first() -> None
 def test_many_ranks_that_do_the_same_share_a_line() -> None:
     paces = [2.0] * 64
     paces[40] = 1.0
-    lines = folded(lines_after(40, *paces), 16)
+    lines = fold_lines(lines_after(40, *paces), 16)
     assert len(lines) == 2
     assert lines[0].name == "rank 40"
     assert len(lines[1].numbers) == 63

@@ -129,14 +129,14 @@ def test_of_one_hang_the_stacks_that_say_most_are_kept() -> None:
     hang = taken(in_collective(0), in_own_code(1), still=70.0, limit=60.0)
     poor = ProcessStack(100, rank=0, state="S", waits_in="futex")
     asked = hang._replace(time=9.0, reason="asked", still=80.0, stacks=(poor,))
-    assert asked.succeeding(hang) == hang._replace(time=9.0, still=80.0)
-    assert asked.succeeding(None) == asked
-    assert asked.succeeding(hang._replace(moved_on=True)) == asked
-    assert hang._replace(reason="asked").succeeding(asked) == hang._replace(reason="asked")
+    assert asked.with_stacks_of(hang) == hang._replace(time=9.0, still=80.0)
+    assert asked.with_stacks_of(None) == asked
+    assert asked.with_stacks_of(hang._replace(moved_on=True)) == asked
+    assert hang._replace(reason="asked").with_stacks_of(asked) == hang._replace(reason="asked")
     gone_on = hang._replace(moved_on=True, stacks=())
-    assert gone_on.succeeding(hang) == gone_on
+    assert gone_on.with_stacks_of(hang) == gone_on
     moving = asked._replace(still=1.0)
-    assert moving.succeeding(hang) == moving
+    assert moving.with_stacks_of(hang) == moving
 
 
 def test_a_record_keeps_the_stacks_of_the_hang_when_somebody_asks_again() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pdtriage.knowledge.load import load_knowledge
 from pdtriage.knowledge.signature import Signature
 from pdtriage.knowledge.slots import (
-    filled,
+    fill_slots,
     general,
     general_steps,
     slots_in,
@@ -39,7 +39,7 @@ SIGNATURE = Signature(
 
 
 def test_a_value_stands_in_the_text() -> None:
-    assert filled(text("missing: {module}"), {"module": "cv2"}) == text("missing: cv2")
+    assert fill_slots(text("missing: {module}"), {"module": "cv2"}) == text("missing: cv2")
     assert slots_in(text("{a} {b_c} {D} {e: f}")) == {"a", "b_c"}
 
 
@@ -92,20 +92,20 @@ def test_of_a_long_path_a_title_shows_the_end() -> None:
 
 @pytest.mark.parametrize("value", ["", "   ", "a\nb", "a\x1b[31m", "a`id`b", "x" * 301, "a\u202eb"])
 def test_what_is_no_plain_value_is_not_shown(value: str) -> None:
-    assert filled(text("see {path}"), {"path": value}) is None
+    assert fill_slots(text("see {path}"), {"path": value}) is None
 
 
 @pytest.mark.parametrize("value", ["-rf", "--help"])
 def test_a_value_is_no_option(value: str) -> None:
-    assert filled(text("`rm {path}`"), {"path": value}) is None
-    assert filled(text("see {path}"), {"path": value}) == text(f"see {value}")
+    assert fill_slots(text("`rm {path}`"), {"path": value}) is None
+    assert fill_slots(text("see {path}"), {"path": value}) == text(f"see {value}")
 
 
 def test_within_quotes_only_harmless_values() -> None:
     step = text("""`python -c 'open("{path}")'`""")
-    assert filled(step, {"path": "/mnt/x/part-017.bin"}) is not None
+    assert fill_slots(step, {"path": "/mnt/x/part-017.bin"}) is not None
     for value in ("a'b", 'a"b', "a b", "$(id)", "a;b", "a\\b", "é"):
-        assert filled(step, {"path": value}) is None
+        assert fill_slots(step, {"path": value}) is None
 
 
 def test_a_shell_takes_a_value_for_nothing_else() -> None:
@@ -114,14 +114,14 @@ def test_a_shell_takes_a_value_for_nothing_else() -> None:
     letters = string.printable.strip() + " é模'\"$;&|<>(){}*?~!#\\\\"
     for _ in range(300):
         value = "".join(draw.choices(letters, k=draw.randint(1, 12)))
-        step = filled(text("`printf %s {path}`"), {"path": value})
+        step = fill_slots(text("`printf %s {path}`"), {"path": value})
         if step is not None:
             assert shlex.split(step.en.strip("`")) == ["printf", "%s", value.strip()]
 
 
 def test_a_real_shell_agrees() -> None:
     value = 'it\'s $HOME; "$(id)" é'
-    step = filled(text("`printf %s {path}`"), {"path": value})
+    step = fill_slots(text("`printf %s {path}`"), {"path": value})
     assert step is not None
     command = step.en.strip("`")
     shown = subprocess.run(["sh", "-c", command], capture_output=True, check=True, text=True)

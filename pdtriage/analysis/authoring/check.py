@@ -11,7 +11,7 @@ from pathlib import Path
 
 import regex
 
-from pdtriage.analysis.authoring.new import LITERAL_BYTES, left_over
+from pdtriage.analysis.authoring.new import LITERAL_BYTES, parts_to_fill_in
 from pdtriage.analysis.authoring.trial import runs_away
 from pdtriage.knowledge.load import shipped_folder
 from pdtriage.knowledge.signature import Format, Knowledge, Signature
@@ -121,7 +121,7 @@ def _wording(signature: Signature) -> Iterator[Problem]:
                 f"{len(signature.samples)} 和 {len(signature.misses)}",
             ),
         )
-    for part in left_over(signature):
+    for part in parts_to_fill_in(signature):
         yield Problem(
             name, Text(f"{part}: still the text of the skeleton", f"{part}：仍是模板中的文字")
         )

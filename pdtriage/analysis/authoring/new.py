@@ -62,7 +62,7 @@ def skeleton(name: str, sample: str | None = None) -> str:
     )
 
 
-def left_over(signature: Signature) -> list[str]:
+def parts_to_fill_in(signature: Signature) -> list[str]:
     """Parts of a signature that are still as the skeleton had them."""
     parts = (
         ("title", _stays(signature.title, TITLE)),

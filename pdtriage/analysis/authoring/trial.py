@@ -39,14 +39,14 @@ def runs_away(
     for text in _hostile(seeds):
         seconds = _seconds(compiled, text.of(SHORT))
         if seconds >= PATTERN_SECONDS and _times_out(compiled, text.of(SHORT)):
-            return text.described(SHORT)
+            return text.as_expression(SHORT)
         if seconds > SUSPICIOUS:
             slow.append((seconds, text))
     slow.sort(key=lambda trial: trial[0], reverse=True)
     for _, text in slow[:LONG_TRIALS]:
         long = text.of(LONGEST)
         if all(_times_out(compiled, long) for _ in range(2)):  # a busy machine
-            return text.described(LONGEST)
+            return text.as_expression(LONGEST)
     return None
 
 
@@ -60,7 +60,7 @@ class _Stretched(NamedTuple):
     def of(self, length: int) -> str:
         return self.head + self.filler * (length // len(self.filler)) + self.tail
 
-    def described(self, length: int) -> str:
+    def as_expression(self, length: int) -> str:
         return f"{self.head!r} + {self.filler!r} * {length // len(self.filler)} + {self.tail!r}"
 
 

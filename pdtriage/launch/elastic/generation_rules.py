@@ -75,7 +75,7 @@ def next_generation(
         return None
     ordered = _in_rank_order(chosen, generation, terms.sort_ip)
     pods = tuple(member.pod for member in ordered)
-    return following(view, pods, tuple(member.speech for member in ordered), ())
+    return generation_after(view, pods, tuple(member.speech for member in ordered), ())
 
 
 def mixed_generation(
@@ -107,7 +107,7 @@ def mixed_generation(
     pods = tuple(str(peer["name"]) for peer in peers)
     if set(pods) != expected:
         return None
-    return following(view, pods, tuple(peers), tuple(sorted(view.foreign)))
+    return generation_after(view, pods, tuple(peers), tuple(sorted(view.foreign)))
 
 
 def is_running(view: EtcdView) -> bool:
@@ -120,7 +120,7 @@ def is_running(view: EtcdView) -> bool:
     )
 
 
-def following(
+def generation_after(
     view: EtcdView,
     pods: tuple[str, ...],
     speeches: tuple[Announcement, ...],

@@ -114,7 +114,7 @@ class Nvml:
         asked = ("nvmlDeviceGetTotalEccErrors", card, _UNCORRECTED, _VOLATILE)
         return None if self._call(*asked, ctypes.byref(count)) else count.value
 
-    def slowed_for(self, card: ctypes.c_void_p) -> int:
+    def slowdown_reasons(self, card: ctypes.c_void_p) -> int:
         """Why its clocks are lower than they could be, as NVML's bits."""
         reasons = ctypes.c_ulonglong(0)
         for name in (

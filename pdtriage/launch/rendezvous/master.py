@@ -130,7 +130,7 @@ def meet(
 
 def _oddities(client: KVClient, address: str, unreadable: int) -> Iterator[Text]:
     if client.seen_as not in (None, address) and not is_local(client.seen_as):
-        yield meeting.seen_as_another(address, client.seen_as)
+        yield meeting.seen_as_another_text(address, client.seen_as)
     if unreadable:
         yield meeting.unreadable(unreadable)
 
@@ -251,7 +251,7 @@ class _Waiting:
         if self.server is None or not self.server.store.turned_away or self.turned_away:
             return
         self.turned_away = self.server.store.turned_away[0]
-        self.observer.notice(Noted(meeting.turned_away(self.turned_away), "WARNING"))
+        self.observer.notice(Noted(meeting.turned_away_text(self.turned_away), "WARNING"))
 
     def _remind(self, found: dict[str, str] | None, prefix: str) -> None:
         moment = time.monotonic()

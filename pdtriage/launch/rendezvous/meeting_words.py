@@ -108,7 +108,7 @@ def secret_under_paddles(place: str) -> UserError:
     )
 
 
-def turned_away(address: str) -> Text:
+def turned_away_text(address: str) -> Text:
     return Text(
         f"a node at {address} wants to join and does not know this job's secret: Paddle's own "
         "launcher knows none; start it with `pdtriage run` and the same --job_secret, or all nodes "
@@ -128,7 +128,7 @@ def unreadable(number: int) -> Text:
     )
 
 
-def seen_as_another(address: str, seen: str) -> Text:
+def seen_as_another_text(address: str, seen: str) -> Text:
     return Text(
         f"the others see this node as {seen}, but are told to reach it at {address}: its network "
         "is hidden behind another machine's; in a container use `docker run --net=host`",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.model import Text
 from pdtriage.verdict import wording
-from pdtriage.verdict.accusations import RankKey, unseen
+from pdtriage.verdict.accusations import RankKey, unseen_rank_of
 from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
 from pdtriage.verdict.rank_reading import Observation, RankReading
 from pdtriage.verdict.rules.collectives import HANG, did_not_arrive
@@ -44,7 +44,7 @@ def unnamed_peer(evidence: RunEvidence) -> list[Suspect]:
     if not evidence.accusations:
         return []
     best = max(evidence.accusations, key=lambda a: (bool(a.address), a.found.event.count))
-    known = best.accused[0] if len(best.accused) == 1 else unseen(best)
+    known = best.accused[0] if len(best.accused) == 1 else unseen_rank_of(best)
     others = [f for f in best.accuser.symptoms if f is not best.found][:3]
     support = [*others, *best.accuser.explained[:2]]
     why = wording.accused_address(best.address) if best.address else wording.NOBODY_NAMED
