@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from pdtriage.commands.analyze import Address, EngineOption, ReaderChoice, reading_bar
+from pdtriage.commands.analyze import Address, EngineOption, Output, ReaderChoice, reading_bar
 from pdtriage.commands.verbs import HistoryOption, LanguageOption, Parsers, answer_language
 from pdtriage.history.store import VARIABLE
 from pdtriage.support import exit_codes
@@ -35,14 +35,6 @@ ViewOption = Annotated[
             "Output format. Default: as the name of FILE says, else text.",
             "输出格式。默认按 FILE 的文件名判断，否则为 text。",
         ),
-    ),
-]
-Output = Annotated[
-    Path | None,
-    Option(
-        ("--output", "-o"),
-        metavar="FILE",
-        help=Text("Write to FILE instead of the terminal.", "写入 FILE，而不是终端。"),
     ),
 ]
 Fingerprint = Annotated[

@@ -175,15 +175,6 @@ class JobRhythm:
             self._order.remove(self._pauses.pop(0))
 
 
-def pids_furthest_behind(samples: Mapping[int, RankSample]) -> Sequence[int]:
-    """Pids of those with the lowest position, where positions differ."""
-    known = {pid: sample.position for pid, sample in samples.items() if sample.position}
-    if len(set(known.values())) < 2:
-        return []
-    least = min(known.values())
-    return [pid for pid, position in known.items() if position == least]
-
-
 def rhythm_of(progress: Sequence[Progress]) -> float | None:
     """Seconds from one line that tells a step to the next, at the pace of the whole log.
 

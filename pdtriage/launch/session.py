@@ -68,7 +68,14 @@ def run(
     probe: Probe | None = None,
     checks: LaunchChecks | None = None,
 ) -> Outcome:
-    """See `pdtriage.launch.run`."""
+    """Launch what `argv` (the words after `pdtriage run`) asks for and stay until it has ended.
+
+    Who has parsed the words already hands over the flags.
+
+    `observer` shows it (default: plain lines as Paddle's launcher prints them), `analyst` judges
+    it (default: by exit order alone), `checks` warns of what may go wrong (default: nothing).
+    Must be called in the main thread, for the signals.
+    """
     variables = dict(os.environ if environ is None else environ)
     flags: LaunchFlags | None = None
     try:

@@ -12,7 +12,6 @@ from pdtriage.hang.rhythm import (
     JobRhythm,
     RankSample,
     parse_limits,
-    pids_furthest_behind,
 )
 
 RANKS = 4
@@ -141,13 +140,6 @@ def test_time_in_which_nobody_looked_does_not_count() -> None:
     job.now += 7200
     job.look()
     assert job.alarms == []
-
-
-def test_who_is_behind() -> None:
-    assert pids_furthest_behind(
-        {1: RankSample((0, 7)), 2: RankSample((0, 5)), 3: RankSample((0, 7))}
-    ) == [2]
-    assert pids_furthest_behind({1: RankSample((0, 7)), 2: RankSample()}) == []
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "9:3", "nan", "5:inf", ""])
