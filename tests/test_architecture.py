@@ -159,11 +159,25 @@ def test_the_map_names_every_room() -> None:
     assert [room for room in [*rooms, *subrooms] if f"| `{room}/` | " not in page] == []
 
 
+def test_the_map_shows_every_file_of_a_larger_room() -> None:
+    """More than fifteen, in which nobody finds anything by looking at their names alone."""
+    parts = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("\n**`")
+    mapped = {part.partition("/`**")[0]: part.partition("\n\n")[0] for part in parts[1:]}
+    for room in PACKAGE.glob("**/__init__.py"):
+        files = {path.name for path in room.parent.glob("*.py")} - {"__init__.py", "__main__.py"}
+        if len(files) > 15 and room.parent != PACKAGE:
+            shown = re.findall(r"`(\w+\.py)`", mapped[room.parent.relative_to(PACKAGE).as_posix()])
+            assert sorted(shown) == sorted(files), room
+
+
 def test_every_module_on_the_map_exists() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    room = ""
     for line in page.splitlines():
         row = re.match(r"\| `(\S+)/` \|", line)
-        homes = [ROOT, PACKAGE, PACKAGE / row[1]] if row else [ROOT, PACKAGE]
+        heading = re.match(r"\*\*`(\S+)/`\*\*", line)
+        room = heading[1] if heading else row[1] if row else room if line[:2] == "- " else ""
+        homes = [ROOT, PACKAGE, PACKAGE / room]
         for name in re.findall(r"`([\w/]+\.py)`", line):
             assert any((home / name).is_file() for home in homes), name
 
