@@ -36,7 +36,7 @@ class StepMarkers:
             self._epoch = given[0]
 
     def on_train_batch_end(self, _step: int, logs: Mapping[str, Any] | None = None) -> None:
-        """hapi counts anew in every epoch; here steps go on."""
+        """Prints a step; hapi counts anew in every epoch, here steps go on."""
         self._step += 1
         self._loss = _number((logs or {}).get("loss"))
         self._mark()

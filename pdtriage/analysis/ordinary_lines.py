@@ -86,7 +86,7 @@ def _ordinary_lines(
 
 
 def _passage(event: Event) -> tuple[int, int]:
-    """The lines that tell of it; what follows the name of an exception may not be its message."""
+    """The lines that tell of an error; what follows an exception's name may not be its message."""
     return (event.first_line or event.line, event.line)
 
 

@@ -41,7 +41,7 @@ def _from_here(folder: str) -> str:
 
 
 class _Names:
-    """What logs are called; what does not lie in the folder (a URL, stdin) keeps its name."""
+    """The names of logs; what does not lie in the folder (a URL, stdin) keeps its own."""
 
     def __init__(self, folder: str, shown: str) -> None:
         self._folder = folder

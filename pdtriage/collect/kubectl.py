@@ -50,7 +50,7 @@ class KubectlError(Exception):
 
 @dataclass
 class Kubectl:
-    """`patience` is how long one answer may take, and how long a log may stand still."""
+    """Asks the user's `kubectl`; `patience` is how long an answer may take, or a log stand still."""
 
     program: str
     namespace: str | None = None

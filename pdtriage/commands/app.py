@@ -211,7 +211,7 @@ class _Command(_Page, TyperCommand):
 
 
 class _Group(_Page, TyperGroup):
-    """Several verbs."""
+    """A group of several verbs."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):

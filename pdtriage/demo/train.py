@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def make_samples(rank: int) -> str:
-    """A folder of small files; on one rank some cannot be read.
+    """Makes a folder of small files; on one rank some cannot be read.
 
     The memory of a process at address 0 is a file that opens, and whose first byte is a real
     input/output error.

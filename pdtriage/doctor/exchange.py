@@ -233,7 +233,7 @@ def _endpoints(context: Context) -> _Endpoints | None:
 
 
 def _serve(place: tuple[str, int]) -> KVServer | None:
-    """Our own server; None where the place is elsewhere, or is already served."""
+    """Our own server; None where the place is on another node, or is already served."""
     host, port = place
     if not is_local(host):
         return None

@@ -30,7 +30,7 @@ Reach = Literal["listening", "free", "silent", "unreachable", "unknown-name"]
 
 
 class Answer(NamedTuple):
-    """What an HTTP server said."""
+    """What an HTTP server answered."""
 
     status: int
     body: bytes

@@ -86,7 +86,7 @@ def _has_py_spy(environ: Mapping[str, str]) -> bool:
 
 
 def _kernel_allows() -> bool:
-    """A filter of system calls, as container runtimes set one, is no obstacle for py-spy."""
+    """Whether the kernel lets py-spy look; filters of container runtimes are no obstacle to it."""
     scope = ptrace_scope()
     if scope in ("1", "2"):
         return bool(mask_in("/proc/self/status", b"CapEff:") & _TRACES_OTHERS)

@@ -257,7 +257,7 @@ def _is_steady(counted: _Counted, begin: StepSample, end: StepSample, least: flo
 
 
 def _by_host(slow: Sequence[Straggler], known: Sequence[_Counted]) -> list[Straggler]:
-    """A host all ranks of which are slow is one finding."""
+    """The slow ranks with those of one host as one finding, where all of them are slow."""
     hosts: dict[str | None, list[Straggler]] = {}
     for one in slow:
         hosts.setdefault(one.host, []).append(one)

@@ -64,7 +64,7 @@ def take_elsewhere(
 
 
 def serve() -> None:
-    """The life of the process: one question, one answer, and it ends by itself."""
+    """Lives as the process that takes stacks: one question, one answer, and it ends by itself."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     asked = json.loads(sys.stdin.buffer.read())

@@ -46,7 +46,7 @@ CREATE TABLE used (
 
 
 class History:
-    """The runs in one file."""
+    """The runs in one file of a history."""
 
     def __init__(self, path: str, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -80,7 +80,7 @@ class History:
         self._connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
 
     def runs(self) -> list[RunEntry]:
-        """All of them, oldest first; those without a time come first."""
+        """All runs, oldest first; those without a time come before."""
         with _explained(self.path):
             db = self._connection
             causes, used = _by_key(db, "causes", ", position"), _by_key(db, "used", "")
@@ -153,7 +153,7 @@ def _refuse_other_places(path: str) -> None:
 
 
 def _create(path: str) -> None:
-    """Readable by its owner alone, as reports beside a run record are."""
+    """Creates the file, readable by its owner alone, as reports beside a run record are."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE))
     except OSError as error:

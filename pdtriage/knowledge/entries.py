@@ -129,7 +129,7 @@ def _texts(value: object, where: str) -> tuple[Text, ...]:
 
 
 def _instead(advice: object, where: str) -> tuple[int, ...]:
-    """Places of steps that say so."""
+    """The places of the steps that replace those of the category."""
     steps = advice if isinstance(advice, list) else []
     found = tuple([n for n, step in enumerate(steps) if step.get("instead") is True])
     if 0 in found:

@@ -49,7 +49,7 @@ class FileContents(NamedTuple):
 
 
 def read_tested(path: Path) -> FileContents:
-    """What somebody's own file says; all of its patterns compile.
+    """Reads somebody's own file, all patterns of which have to compile.
 
     For what ships compiling them would take too long.
     """

@@ -76,7 +76,7 @@ class View:
         self._thread = thread
 
     def print(self, text: str) -> None:
-        """A line (or several) for people; from any thread."""
+        """Shows a line (or several) to people; may be called from any thread."""
         self._texts.put(text)
         self._wake.set()
 

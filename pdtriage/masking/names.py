@@ -169,7 +169,8 @@ def _is_flagged(found: re.Match[str]) -> bool:
 
 
 def _is_key(found: re.Match[str]) -> bool:
-    """The name alone says little (`key`, `session`): the value must look drawn by lot."""
+    """Whether a value is a key: names like `key` and `session` say little, it must look drawn by
+    lot."""
     name, secret = _whole_name(found), found["secret"]
     if name.lower().endswith("pass"):
         return bool(_LOGIN_PASS.search(name)) and is_mixed(secret)

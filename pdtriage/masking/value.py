@@ -142,5 +142,5 @@ def is_code(value: str, name: str = "") -> bool:
 
 
 def is_prose(value: str) -> bool:
-    """A word that goes on with the sentence: `password: required`."""
+    """Whether a word goes on with the sentence: `password: required`."""
     return value.lower().strip(",.;:!?)") in _PROSE

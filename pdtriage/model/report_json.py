@@ -189,7 +189,7 @@ def _milliseconds(time: float) -> str:
 
 
 class _Lives:
-    """Moments of ranks, in whose rows they stand; most say the same at another time."""
+    """The table of moments of ranks; most say the same at another time."""
 
     def __init__(self, language: Language) -> None:
         self._language: Language = language

@@ -26,7 +26,7 @@ _facts_of = maker(FileFacts)
 
 
 def pack_facts(reads: Iterable[Read]) -> bytes | None:
-    """None where MessagePack has no form for them: a name that is not UTF-8, a number too large."""
+    """Facts as MessagePack; None where it has no form for them (a name not in UTF-8, say)."""
     try:
         return _encoder.encode([(facts[1:], notes) for facts, notes in reads])
     except (UnicodeEncodeError, OverflowError):

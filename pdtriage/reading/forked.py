@@ -142,7 +142,7 @@ def _pipe_of(numbers: range) -> int:
 
 
 def _take_complete(come: bytearray) -> Iterator[tuple[int, Any]]:
-    """The answers that have come to their end; they are taken away from what has come."""
+    """The answers that are complete; they are taken out of what has come."""
     while len(come) >= _ANSWER.size:
         number, length = _ANSWER.unpack_from(come)
         end = _ANSWER.size + length

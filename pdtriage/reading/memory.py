@@ -220,7 +220,7 @@ def _bytes(text: str) -> bytes:
 
 @lru_cache(maxsize=1)
 def _tool() -> bytes:
-    """The version, and for those who work on it the state of its code."""
+    """The version of the tool, and for those who work on it the state of its code."""
     state = [pdtriage.__version__]
     home = Path(pdtriage.__file__).parent
     for room in CODE:

@@ -267,7 +267,7 @@ def _session(ray: Any, address: str | None) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself asks for minutes before it says that nobody is there."""
+    """Refuses an address nobody listens at; Ray itself asks for minutes before it says that."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()

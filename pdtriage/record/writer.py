@@ -158,7 +158,7 @@ class Recorder:
             self._append("restart", _restart_fields(decided))
 
     def end(self, fields: Mapping[str, object]) -> None:
-        """How it ended; the last word counts."""
+        """Records how the run ended; the last word counts."""
         with self._lock:
             self._known.end = fields
             self._append("end", fields)

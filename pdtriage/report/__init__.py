@@ -77,4 +77,4 @@ class Reporter(Protocol):
         """One run."""
 
     def write_all(self, reports: Sequence[Report], stream: TextIO, options: Options) -> None:
-        """All runs of a folder, oldest first."""
+        """Writes the reports on all runs of a folder, oldest first."""

@@ -125,7 +125,7 @@ def _add_missing(cluster: ClusterFacts) -> None:
 
 
 def _keep_own_pods(cluster: ClusterFacts, heard: set[str | None]) -> None:
-    """A list of all pods of a namespace has other jobs in it, of which there are no logs here."""
+    """Keeps the pods of this job: a list of a whole namespace has those of others in it."""
     jobs = {cluster.pods[name].job for name in heard if name in cluster.pods}
     if jobs:
         own = {n: pod for n, pod in cluster.pods.items() if n in heard or pod.job in jobs - {None}}

@@ -215,7 +215,7 @@ class _Lives:
         return newest if newest is not None and newest.pid == item.pid else item
 
     def _is_stillborn(self, item: Event) -> bool:
-        """Whether it ended a process before that did anything, while this one has made steps."""
+        """Whether a program ended before it did anything, while the process here has made steps."""
         if not item.ends_at or "signal" in item.fields or self._reached < (0, 0):
             return False
         if item.category in BY_SIGNAL:  # of this process, or of a child that it waited for

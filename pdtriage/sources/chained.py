@@ -62,7 +62,7 @@ def join_pieces(sources: Sequence[Source]) -> tuple[Source, ...]:
 
 
 def pieces_of(source: Source) -> tuple[Source, ...]:
-    """The files it is made of, the oldest first."""
+    """The files that a rotated log is made of, the oldest first."""
     return source.pieces if isinstance(source, ChainedSource) else (source,)
 
 

@@ -88,7 +88,7 @@ def unseal(stored: bytes, key: str) -> bytes | None:
 
 
 def write_in_own_folder(path: Path, content: bytes) -> None:
-    """All or nothing, in a folder of the user's own."""
+    """Writes a file in a folder of the user's own, all or nothing."""
     from pdtriage.support.whole_files import whole_file  # what is cached is seldom written
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

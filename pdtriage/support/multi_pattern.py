@@ -165,7 +165,7 @@ def _shifted(on_match: OnMatch, by: int) -> OnMatch:
 
 
 class _Expression:
-    """A literal where it is one: comparing bytes needs no time limit."""
+    """One expression to search for; a literal is compared, which needs no time limit."""
 
     def __init__(self, expression: bytes) -> None:
         plain = re.sub(rb"\\(\W)", rb"\1", expression)

@@ -38,7 +38,7 @@ def unlinked_opener(path: str, flags: int) -> int:
 
 
 def make_own_folder(path: str) -> None:
-    """The folder, made if it is not there; OSError where a link of another user stands for it."""
+    """Makes the folder if it is not there; OSError where a link of another user stands for it."""
     os.makedirs(path, exist_ok=True)
     found = os.lstat(path)
     if stat.S_ISLNK(found.st_mode) and not _is_ours(found):

@@ -23,7 +23,7 @@ GROWING = 64 << 20
 
 
 class LinkedError(OSError):
-    """A link stands where there was a file, or a folder on the way to it."""
+    """A link stands where a file was expected, or a folder on the way to it."""
 
 
 class NoFileError(OSError):

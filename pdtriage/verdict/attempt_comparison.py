@@ -42,7 +42,7 @@ def furthest(facts: RunFacts) -> tuple[int | None, int] | None:
 
 
 def attempts_of(runs: Sequence[Run], chosen: Run) -> Attempts | None:
-    """What is to be said of the launch `chosen` belongs to; None where it was one plain attempt."""
+    """The attempts of the launch that `chosen` belongs to; None where it was one plain attempt."""
     own = [run for run in runs if run.launch == chosen.launch]
     if len(own) < 2 and (chosen.restart is None or chosen.verdict == "succeeded"):
         return None

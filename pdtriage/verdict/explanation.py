@@ -109,7 +109,7 @@ def _claim(judgement: Judgement) -> Claim:
 
 
 def _good_word(evidence: RunEvidence) -> Text | None:
-    """Whose word it is that the run went well, if it did."""
+    """Who says that the run went well, if anybody does."""
     if not evidence.went_well:
         return None
     facts = evidence.facts
@@ -196,7 +196,7 @@ def _without_events(facts: RunFacts, is_left_out: Without) -> RunFacts:
 
 
 def _without_last_words(facts: RunFacts, line: Evidence) -> RunFacts:
-    """Where the line is the last of its log, nothing is left that could be read as its end."""
+    """The facts without the last lines of a log, so that none is read as its end."""
     return facts._replace(
         ranks=tuple(
             [

@@ -62,7 +62,7 @@ def servers_were_ended(readings: Sequence[RankReading]) -> bool:
 
 
 def end_of_training_before(found: Observation, reading: RankReading) -> Observation | None:
-    """What it said when its training had ended, where this failure came only after that."""
+    """What a rank said when its training had ended, if this failure came only after that."""
     before = [
         sign
         for sign in reading.milestones
@@ -134,7 +134,7 @@ def _came_to_the_last_steps(reading: RankReading, remainders: Sequence[Format]) 
 
 
 def last_step_in_training(rank: Rank) -> Progress | None:
-    """The last one that is not of an evaluation, which counts steps of its own."""
+    """The last step that is not of an evaluation, which counts steps of its own."""
     return next(iter(reversed(_steps_in_training(rank))), None)
 
 

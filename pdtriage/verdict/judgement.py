@@ -112,7 +112,7 @@ def signatures_reported(judgement: Judgement) -> set[str]:
 
 
 def _with_named_rank(suspect: Suspect, evidence: RunEvidence) -> Suspect:
-    """Whose words a console shows is not always clear; the launcher may name who failed."""
+    """Names the rank that the launcher says failed, where it is not clear whose words these are."""
     rank = suspect.rank
     if not rank or not rank.mixed or not suspect.found or rank.rank in evidence.named:
         return suspect

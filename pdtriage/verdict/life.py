@@ -208,7 +208,7 @@ def latest_time_of(found: Observation, rank: Rank) -> float | None:
 
 
 def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) -> bool:
-    """A reader that dies may only end its epoch early: after that a model is saved as ever."""
+    """Whether a milestone came below the error; a dying reader may only end its epoch early."""
     if found.category.partition(".")[0] == "data":
         return False
     end = last_line_about(found)

@@ -201,7 +201,7 @@ def _title_of(found: Observation) -> Text:
 
 
 def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tuple[float, int]]:
-    """Spread over its time as evenly as they are known; the first and the last are among them."""
+    """Samples spread over a rank's time as evenly as they are known, both ends among them."""
     reached: dict[float, int] = {}  # of steps at one time only the last tells how far it was
     for _, offset, step, _, _, _, told in steps:
         time = course.known().get(offset) if told is None else told

@@ -90,7 +90,7 @@ def _category(name: str) -> str:
 
 
 def _literal(line: str) -> str:
-    """The longest stretch without numbers, quotes and paths: what is likely to stay the same."""
+    """The longest stretch without numbers, quotes and paths, which is likely to stay the same."""
     stretches = re.split(r"""[\d'"\[\]]+|/\S+""", line)
     return max((stretch.strip() for stretch in stretches), key=len) or line
 

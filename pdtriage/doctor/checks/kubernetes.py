@@ -47,7 +47,7 @@ def shm_mount(context: Context) -> Finding:
 
 
 def operator_variables(context: Context) -> Finding:
-    """Half a set is ignored, and the node then believes it is alone."""
+    """Checks the operator's variables: half a set is ignored, and the node believes it is alone."""
     name = "operator-variables"
     environ = context.environ
     # The other two are set by other systems as well.

@@ -139,7 +139,7 @@ CHECKS = (Check("nodes-agree", nodes_agree), Check("clocks", clocks))
 
 
 def _odd_ones(answers: Answers, key: str) -> dict[str, object]:
-    """Nodes that told another value than ours; who told none is not asked."""
+    """The nodes that told another value than ours; those that told none are left out."""
     own = answers.own.get(key)
     return {
         _address(name, told): told[key]

@@ -106,7 +106,7 @@ class Etcd:
         unchanged: Mapping[str, int] | None = None,
         older: Mapping[str, int] | None = None,
     ) -> bool:
-        """All of it or, when what was seen is not so any more, nothing.
+        """Writes all of it or, when what was seen is not so any more, nothing.
 
         `unchanged` names the revision a key was last modified at; 0 means that it must not exist.
         No more than the first hundred are compared. `older`: nothing below these keys was modified

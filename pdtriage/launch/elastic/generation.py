@@ -124,7 +124,7 @@ class Generation(NamedTuple):
 
 
 class EtcdView(NamedTuple):
-    """The job at one moment."""
+    """What etcd shows of an elastic job at one moment."""
 
     revision: int = 0
     members: Mapping[str, ElasticMember] = {}

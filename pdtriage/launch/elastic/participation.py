@@ -134,7 +134,7 @@ class Elastic:
         self.membership.look()
 
     def wait(self, seconds: float = _POLL) -> None:
-        """Let time pass; raises `StopRequested` when a signal comes."""
+        """Lets time pass; raises `StopRequested` when a signal comes."""
         crashed = self.membership.crashed
         if crashed is not None:
             raise crashed

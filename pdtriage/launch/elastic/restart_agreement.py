@@ -50,7 +50,7 @@ class ElasticRestarts(Restarts):
         return decision
 
     def _when_all_are_done(self, generation: Generation) -> Decision | None:
-        """Stay a while: should another node fail now, all start again together."""
+        """Stays a while: should another node fail now, all start again together."""
         deadline = time.monotonic() + self._elastic.flags.elastic_timeout
         while time.monotonic() < deadline:
             now = self._view_with_our_end()

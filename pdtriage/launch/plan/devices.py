@@ -41,7 +41,7 @@ class Devices(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """The word Paddle's launcher uses on the wire."""
+        """The word for our devices that Paddle's launcher uses on the wire."""
         return "custom_device" if self.custom else self.kind
 
     @property

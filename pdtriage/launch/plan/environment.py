@@ -196,7 +196,7 @@ def role_variables(role: str, rank: int, endpoint: str, card: str | None) -> dic
 
 
 def stage_variables(roles: Roles, stage: int, devices: Sequence[str]) -> dict[str, str]:
-    """Neighbours of a trainer in the pipeline of a heter job; the trainers are stage 1."""
+    """The neighbours of a heter trainer's stage in the pipeline; trainers are stage 1."""
     groups = (roles.workers, *roles.stages)
     before = groups[stage - 2] if stage > 1 else ()
     after = groups[stage] if stage < len(groups) else ()

@@ -115,7 +115,7 @@ class Nvml:
         return None if self._call(*asked, ctypes.byref(count)) else count.value
 
     def slowdown_reasons(self, card: ctypes.c_void_p) -> int:
-        """Why its clocks are lower than they could be, as NVML's bits."""
+        """Why a card's clocks are lower than they could be, as NVML's bits."""
         reasons = ctypes.c_ulonglong(0)
         for name in (
             "nvmlDeviceGetCurrentClocksEventReasons",

@@ -156,7 +156,7 @@ def _envlog(plan: Plan, number: int, environment: Mapping[str, str]) -> None:
 
 
 def _one_line(value: str) -> str:
-    """A line break in a value would make one variable look like several."""
+    """A value on one line: a line break would make one variable look like several."""
     return value if value.isprintable() else value.encode("unicode_escape").decode("ascii")
 
 

@@ -73,7 +73,7 @@ class Roles(NamedTuple):
         return tuple(endpoint for _, endpoint in self.here(self.everybody))
 
     def here(self, endpoints: Sequence[str]) -> list[tuple[int, str]]:
-        """(rank, endpoint) of those that this node starts."""
+        """The processes that this node starts, as (rank, endpoint)."""
         return [
             (rank, endpoint)
             for rank, endpoint in enumerate(endpoints)

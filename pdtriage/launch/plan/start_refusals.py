@@ -33,7 +33,7 @@ _SCRIPT = Text("Check its first line (#!) and its permissions.", "请检查脚�
 
 
 def not_started(program: str, error: OSError) -> UserError:
-    """A process could not be started: the machine has had enough, or the program is wrong."""
+    """The refusal of a process that cannot start: the machine is full, or the program wrong."""
     named = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else program
     if named != program and error.errno not in _LIMITS:
         return UserError(

@@ -266,7 +266,8 @@ class _Store:
         return any(key.startswith(prefix) for prefix in self.closed)
 
     def _forget_absent(self) -> None:
-        """A node that was killed while it waited must not be counted when it is started again."""
+        """Forgets nodes that were killed while they waited: they must not count when they come
+        again."""
         moment = time.monotonic()
         gone = [key for key, since in self._written.items() if moment - since > _ABSENT]
         for key in gone:
@@ -288,7 +289,7 @@ class _Store:
 
 
 class _Connection:
-    """One request, as far as it has come."""
+    """A connection with one request, as far as it has come."""
 
     def __init__(
         self, accepted: socket.socket, address: str, store: _Store, secret: JobSecret | None

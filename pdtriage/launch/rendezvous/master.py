@@ -205,7 +205,7 @@ class _Waiting:
         return found and {key: text for key, text in found.items() if key not in unreadable}
 
     def _await_turn(self) -> None:
-        """The nodes of an earlier start are still there: about to end, or at work."""
+        """Waits while nodes of an earlier start are still there: about to end, or at work."""
         moment = self.began = time.monotonic()
         place = self.client.endpoint
         if self.occupied is None:

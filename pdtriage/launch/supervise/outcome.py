@@ -154,7 +154,7 @@ def first_failure(record: RunRecord) -> DeathRecord | None:
 
 
 def has_failed(death: DeathRecord) -> bool:
-    """Ended by a signal or with a code other than 0; False where the status was not seen."""
+    """Whether a process ended by a signal or a code other than 0; False where nobody saw it."""
     return death.signal is not None or death.code not in (0, None)
 
 

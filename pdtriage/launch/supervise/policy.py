@@ -178,7 +178,7 @@ class Policy:
         self._awaits_stacks = False
 
     def step(self, now: float, happened: Input) -> list[Action]:
-        """What to do about it, in this order."""
+        """Takes in what happened and answers with what to do about it, in this order."""
         if isinstance(happened, DeathRecord):
             return self._after_death(now, happened)
         if isinstance(happened, SignalReceived):

@@ -115,7 +115,8 @@ def restarts_for(flags: LaunchFlags, environ: Mapping[str, str]) -> Restarts:
 
 
 def refuse_several_nodes(restarts: Restarts, plan: Plan) -> None:
-    """Where only the plan tells how many nodes there are: `--servers`, `--workers`."""
+    """Refuses restarts on several nodes where only the plan tells how many: `--servers`,
+    `--workers`."""
     if restarts.policy in (None, "never") or restarts.elastic:
         return
     if len(plan.cluster.nodes) > 1:

@@ -118,7 +118,7 @@ class _Tar:
             yield self._unpack_again(member, parts)
 
     def _unpack_again(self, member: tarfile.TarInfo, parts: tuple[str, ...]) -> Candidate:
-        """No room to hold it: it is unpacked once more, from the beginning, when it is read."""
+        """A member there was no room for, unpacked once more from the beginning when it is read."""
         first = next(Unpacked(self.archive.origin, self.archive.layers, self.limits).raw(1), b"")
         codec = codec_of(first)
         layers = (*self.archive.layers, *(() if codec is None else (codec,)))

@@ -59,7 +59,7 @@ class Candidate(NamedTuple):
 
 
 def files_below(root: str, shown: str, limits: Limits, notes: Notes) -> Iterator[Candidate]:
-    """Real files first; then links to files inside `root` that have another name there."""
+    """Files below a folder; links count only to files inside `root` with another name there."""
     real_root = os.path.realpath(root)
     links: list[tuple[os.DirEntry[str], str]] = []
     folders = [(real_root, shown, 0)]

@@ -160,7 +160,7 @@ def _without_compression(name: str) -> tuple[str, bool]:
 
 
 def is_text(head: bytes) -> bool:
-    """Logs may hold stray bytes, and runs of NUL where a file was emptied while it was written."""
+    """Whether a file is text; stray bytes do not count, nor runs of NUL where a log was emptied."""
     body = head.replace(b"\0", b"")
     odd = len(body) - len(body.translate(None, _UNPRINTABLE))
     return odd * 50 <= len(body)

@@ -349,5 +349,5 @@ def _is_pipe(path: str) -> bool:
 
 
 def _unique(path: str, shown: set[str]) -> str:
-    """Two members of an archive may bear one name; in the report every path is one file."""
+    """A path for a further member of a name that is taken: in the report every path is one file."""
     return next(name for count in itertools.count(2) if (name := f"{path} ({count})") not in shown)

@@ -274,6 +274,6 @@ _lock = threading.Lock()
 
 
 def _crew() -> _Crew:
-    """One per process: threads do not survive a fork."""
+    """The threads that fetch, one crew per process: threads do not survive a fork."""
     with _lock:
         return _crews.setdefault(os.getpid(), _crews.get(os.getpid()) or _Crew())

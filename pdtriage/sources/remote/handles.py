@@ -55,7 +55,7 @@ class Stream:
 
 
 def _read(file: Any) -> bytes:
-    """What breaks off here cannot be read again, only begun anew by the caller."""
+    """Reads on; what breaks off here can only be begun anew by the caller."""
     try:
         return bytes(file.read(PIECE))
     except Exception as error:  # backends raise what they like

@@ -105,7 +105,8 @@ class _Storage:
         )
 
     def look_at(self, entry: _Entry) -> Remote:
-        """What a listing of HTTP does not tell; the beginning, if the name tells too little."""
+        """What a listing of HTTP does not tell of a file, and its beginning if the name tells too
+        little."""
         facts = entry.facts
         if self.is_http:
             facts = on_storage(self.url, lambda storage, _: dict(storage.info(entry.path)))

@@ -174,7 +174,7 @@ def _of_accused(
 def _of_stopped(
     reading: RankReading, stop: Observation, words: list[Observation], missed: Text, known: More
 ) -> Suspect:
-    """What it means that others miss a rank that was stopped."""
+    """What follows where others miss a rank that was stopped."""
     rank, ending = reading.rank, reading.rank.exit
     if any(f.category == "comm.timeout" for f in words):
         # it was still there when the others gave up waiting for it

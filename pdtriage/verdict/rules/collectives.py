@@ -51,7 +51,7 @@ def _behind(waiting: Sequence[_Overdue]) -> list[Suspect]:
 def _missing(
     members: frozenset[int], waiting: Sequence[_Overdue], evidence: RunEvidence
 ) -> list[Suspect]:
-    """All but one wait in the same collective of a group that the last one belongs to."""
+    """The one rank that is missing where all others of its group wait in the same collective."""
     ranks = {one.reading.rank.rank for one in waiting}
     absent = members - ranks
     if len(absent) != 1 or len(waiting) < 2 or len({one.sequence for one in waiting}) > 1:

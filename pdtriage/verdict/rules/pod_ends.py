@@ -89,7 +89,7 @@ def ended_with_error(evidence: RunEvidence) -> list[Suspect]:
 
 
 def with_mounts(suspects: Sequence[Suspect], cluster: Sequence[Observation]) -> list[Suspect]:
-    """A bus error in a pod without memory at /dev/shm has its reason in the PaddleJob."""
+    """Adds to a bus error in a pod without memory at /dev/shm its reason in the PaddleJob."""
     bare = {f.event.fields.get("pod"): f for f in cluster if f.says("lacks-shm")}
     return [_with_mounts(s, bare.get(s.rank.host if s.rank else s.host)) for s in suspects]
 

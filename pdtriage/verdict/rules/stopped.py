@@ -63,7 +63,7 @@ def _was_stopped_by_its_node(reading: RankReading) -> bool:
 
 
 def interruption(evidence: RunEvidence) -> list[Suspect]:
-    """Stopped by hand; perhaps because somebody kept the others waiting."""
+    """The suspect of a job stopped by hand, perhaps because a rank kept the others waiting."""
     stop = cause_of_launcher(evidence)
     if stop is None or stop.category != "external.kill":
         return []
@@ -128,7 +128,7 @@ def _lost_nodes(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _lost_the_master(evidence: RunEvidence) -> bool:
-    """Nodes under Paddle's launcher meet at its master on the first one, which ends with it."""
+    """Whether Paddle's master ended with the first node, and the others with it."""
     return evidence.facts.started_by == "paddle" and 0 in evidence.facts.unanswered
 
 
@@ -190,7 +190,7 @@ def _may_have_another_reason(evidence: RunEvidence) -> bool:
 
 
 def _began_with_the_first(node: list[RankReading]) -> bool:
-    """Launchers stop their processes in order, and are older than these; others need not be."""
+    """Whether the stop reached the first process, too, and came from what may be their launcher."""
     stopped = [r for r in node if r.stopped]
     if not stopped:
         return True

@@ -76,7 +76,7 @@ def stood_still(evidence: RunEvidence) -> list[Suspect]:
 
 
 def _lost_node(fold: StackFold, evidence: RunEvidence) -> tuple[int, str | None] | None:
-    """All here wait for others, and a node does not answer any more: then for that one."""
+    """The node that does not answer any more, where all ranks here wait for others."""
     lost = evidence.facts.unanswered
     waiting = bool(fold.groups) and all(group.where.collective for group in fold.groups)
     if len(lost) != 1 or not waiting or evidence.facts.started_by != "pdtriage":

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def logs_were_lost(evidence: RunEvidence) -> bool:
-    """A rank whose log was read when the run had ended has none here."""
+    """Whether a rank whose log was read when the run had ended has none here."""
     live = evidence.facts.live
     if live is None or not no_success_and_over(evidence):
         return False

@@ -88,7 +88,7 @@ def attempts_section(report: Report, name: str) -> Html:
 
 
 def evidence(report: Report, name: str) -> Html:
-    """Every cause with all its evidence; equal ones on many ranks are told once."""
+    """The section of causes with all their evidence; equal ones on many ranks are told once."""
     if not report.root_causes:
         return Html("")
     shown = report.root_causes[:MOST_CAUSES]

@@ -17,7 +17,7 @@ MOST_HOSTS = 1200
 
 
 def toolbar(report: Report, name: str) -> Html:
-    """Needs JavaScript, so it is hidden until a script shows it."""
+    """The filters and the zoom, hidden until a script shows them: they need JavaScript."""
     hosts = list(dict.fromkeys(row.host for row in report.ranks if row.host))
     hosts = hosts if len(hosts) <= MOST_HOSTS else []
     roles = list(dict.fromkeys(row.role for row in report.ranks))
