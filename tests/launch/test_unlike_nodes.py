@@ -85,6 +85,19 @@ def test_who_comes_late_and_differently_is_noticed_by_those_at_work(
     assert not list(nodes[1].log_dir.glob("workerlog.*"))
 
 
+def test_nodes_that_wait_for_unlike_numbers_of_nodes(launcher: Launcher, tmp_path: Path) -> None:
+    """The first would train with the second, which would go on waiting for a third."""
+    master = f"--master=127.0.0.1:{free_port()}"
+    nodes = [
+        launcher.start(master, f"--nnodes={count}", "act.py", log_dir=tmp_path / f"n{count}")
+        for count in (2, 3)
+    ]
+    for node, own, other in zip(nodes, (2, 3), (3, 2), strict=True):
+        assert node.finish(60).code == 2, node.err
+        assert f"waits for {own} nodes in all, another one for {other}" in node.err
+        assert not (node.log_dir / "workerlog.0").exists()
+
+
 def test_two_nodes_with_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roll_call, "_CLASH", 0.0)
     server = KVServer(0, HOSTS[0])

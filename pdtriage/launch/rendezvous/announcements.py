@@ -18,6 +18,8 @@ from pdtriage.support.errors import UserError
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
+NODES = "nnodes"
+"""Under this key a node says how many it waits for, which Paddle's launcher does not."""
 _MOST_PROCESSES = 4_096
 """Of one node."""
 
@@ -141,6 +143,15 @@ def is_announcement(text: str) -> bool:
             parse("", text)
             return True
     return False
+
+
+def announced_nodes(text: str) -> int | None:
+    """How many nodes the one that wrote this waits for, itself among them."""
+    try:
+        count = json.loads(text).get(NODES)
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return count if isinstance(count, int) else None
 
 
 def parse_peer(key: str, text: str) -> dict[str, object]:

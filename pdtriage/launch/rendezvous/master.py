@@ -28,7 +28,7 @@ from pdtriage.launch.plan.addresses import (
 from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.plan.start_refusals import not_started
 from pdtriage.launch.rendezvous import meeting_words as meeting
-from pdtriage.launch.rendezvous.announcements import is_announcement
+from pdtriage.launch.rendezvous.announcements import NODES, announced_nodes, is_announcement
 from pdtriage.launch.rendezvous.job_secret import (
     JobSecret,
     NodeExchange,
@@ -103,7 +103,8 @@ def meet(
     if secret is not None:
         place = NodeExchange(client, secret, new_secret(), echo=True)
     size = node_count(flags)[1]
-    value = json.dumps({"name": pod, "rank": flags.rank, **announcement.content(address)})
+    content = announcement.content(address)
+    value = json.dumps({"name": pod, "rank": flags.rank, **content, NODES: size})
     prefix = f"/{flags.job_id}/info"
     waiting = _Waiting(client, place, size, observer, wait, server, secret)
     waiting.keys = (f"{prefix}/{pod}/{flags.rank}",) * 2
@@ -181,7 +182,7 @@ class _Waiting:
             if self.client.is_paddles and self.secret is not None:
                 raise meeting.no_secret_at_paddles(self.client.endpoint)
             self._tell_of_turned_away()
-            if found is not None and len(found) == self.size and not _is_doubtful(found):
+            if found is not None and len(found) == self.size and not self._is_doubtful(found):
                 self._part(value)
                 return found
             if self.client.occupied:
@@ -217,14 +218,23 @@ class _Waiting:
     def _refuse_crowd(self, found: dict[str, str]) -> None:
         """Too many, and not only because a node was killed and started again."""
         moment = time.monotonic()
-        if len(found) <= self.size and not _is_doubtful(found):
+        if len(found) <= self.size and not self._is_doubtful(found):
             self.crowded = None
         elif self.crowded is None:
             self.crowded = moment
         elif moment - self.crowded > _CROWDED:
+            counted = _counted_otherwise(found, self.size)
+            if counted:
+                raise meeting.counted_differently(self.size, counted)
             if len(found) > self.size:
                 raise meeting.too_many(len(found), self.size)
             raise meeting.ranks_twice(found)
+
+    def _is_doubtful(self, found: Mapping[str, str]) -> bool:
+        """Whether two nodes announced the same --rank, or one another number of nodes: it may be
+        one of an earlier start, and gone."""
+        ranks = [rank for key in found if (rank := key.rpartition("/")[2]).isdecimal()]
+        return len(set(ranks)) < len(ranks) or bool(_counted_otherwise(found, self.size))
 
     def _look_for_neighbours(self, prefix: str) -> None:
         """Looks for nodes under other names of the job: who waits in vain may wait for one of
@@ -382,7 +392,7 @@ def _serve(host: str, port: int, secret: JobSecret | None = None) -> KVServer:
     return KVServer(port, host, secret)
 
 
-def _is_doubtful(found: Mapping[str, str]) -> bool:
-    """Whether two nodes announced the same --rank: one may be gone."""
-    ranks = [rank for key in found if (rank := key.rpartition("/")[2]).isdecimal()]
-    return len(set(ranks)) < len(ranks)
+def _counted_otherwise(found: Mapping[str, str], size: int) -> list[int]:
+    """The --nnodes of nodes that expect more or fewer than we do; Paddle's own say nothing."""
+    counts = {announced_nodes(text) for text in found.values()}
+    return sorted(count for count in counts - {size} if count is not None)

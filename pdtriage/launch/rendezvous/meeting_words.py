@@ -39,6 +39,18 @@ def ranks_twice(found: Mapping[str, str]) -> UserError:
     )
 
 
+def counted_differently(own: int, others: Sequence[int]) -> UserError:
+    counts = ", ".join(map(str, others[:_MOST_LISTED]))
+    return UserError(
+        Text(
+            f"The nodes were started differently: this one waits for {own} nodes in all, another "
+            f"one for {counts}.",
+            f"各节点的启动方式不一致：本节点等待共 {own} 个节点，另有节点等待 {counts} 个。",
+        ),
+        Text("Start all nodes with the same --nnodes.", "请在所有节点上使用相同的 --nnodes。"),
+    )
+
+
 def other_jobs(own: str, place: str, others: Sequence[str]) -> Text:
     listed = ", ".join(others[:_MOST_LISTED]) + "…" * (len(others) > _MOST_LISTED)
     return Text(
