@@ -52,6 +52,20 @@ class Vanished(NamedTuple):
     pid: int
     signal: int | None = None
     """What ended it, where we were its parent: Paddle's launcher below ours."""
+    time: float | None = None
+    """When, where we were its parent."""
+
+
+class LauncherStop(NamedTuple):
+    """A launcher that was told to stop before anything had failed, by our own record."""
+
+    node: int | None
+    """None where the job has one node only."""
+    host: str | None
+    signal: int
+    time: float
+    here: bool
+    """By its own record; else it told other nodes so."""
 
 
 class Rank(NamedTuple):
@@ -206,10 +220,10 @@ class RunFacts(NamedTuple):
     """What Kubernetes says of the job's pods: (file, event), the pod in the fields."""
     unanswered: tuple[int, ...] = ()
     """Nodes that had fallen silent before anything failed, by our own record."""
-    stopped_elsewhere: tuple[Text, ...] = ()
-    """Nodes that were told to stop before anything had failed here, as they told this one."""
+    stops: tuple[LauncherStop, ...] = ()
+    """Launchers that were told to stop before anything had failed."""
     stopped_by_hearsay: bool = False
-    """Of these it may be that nobody was: the job has no secret."""
+    """Of those elsewhere it may be that nobody was: the job has no secret."""
     ended_by_cluster: Literal["completed", "failed", "running"] | None = None
     """How the pods ended, by the word of Kubernetes."""
     partial: bool = False

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
@@ -135,6 +136,12 @@ def named_node(node: int, host: str) -> Text:
     """A node with its address, as people know it."""
     where = f" ({host})" if host else ""
     return Text(f"node {node}{where}", f"节点 {node}{where} ")
+
+
+def stopped_node(node: int, host: str, number: int) -> Text:
+    """That a node was told to stop, by which signal."""
+    name, by = named_node(node, host), signal_name(number)
+    return Text(f"{name.en} was told to stop by {by}", f"{name.zh}收到 {by}，按要求停止")
 
 
 class RestartRecord(NamedTuple):

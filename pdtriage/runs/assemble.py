@@ -31,6 +31,7 @@ from pdtriage.runs.ends import (
     ended_by_record,
     pids_that_may_stop,
     start_times,
+    stops_here,
     vanished_launchers,
 )
 from pdtriage.runs.folders import JobFolder, sort_files
@@ -148,6 +149,7 @@ def _run_facts(
         reached=_last_position(group),
         running=any(r.record is not None and r.record.is_live() for r in group),
         vanished=vanished_launchers(group),
+        stops=stops_here(group),
         arguments=_arguments(group),
         versions=next((r.record.versions for r in group if r.record), {}),
         notes=(*_notes(group, ranks), *missing_notes(group), *job.cluster.notes),

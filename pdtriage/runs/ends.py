@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Vanished
+from pdtriage.model import LauncherStop, Vanished
 from pdtriage.record.schema import DeathRecord, RunRecord
 from pdtriage.runs.node_run import NodeRun
 
@@ -56,6 +56,24 @@ def _was_stopped_before_it_failed(records: Sequence[RunRecord]) -> bool:
     return bool(stops and failures) and min(failures) > min(stops) - CLOCKS_DIFFER
 
 
+def stops_here(group: Sequence[NodeRun]) -> tuple[LauncherStop, ...]:
+    """Launchers that were told to stop themselves, not because another node was."""
+    found = []
+    for record in (run.record for run in group if run.record):
+        number = record.interrupted_by
+        began = [signal.time for signal in record.signals if signal.reason == "interrupt"]
+        time = min(began, default=record.ended)
+        if record.reason != "interrupted" or number is None or time is None:
+            continue
+        elsewhere = [peer.time for peer in record.peers if peer.facts.interrupted is not None]
+        if not elsewhere or time < min(elsewhere):
+            node = record.node_rank if record.nnodes > 1 else None
+            found.append(
+                LauncherStop(node, record.address or record.host or None, number, time, here=True)
+            )
+    return tuple(found)
+
+
 def pids_that_may_stop(group: Sequence[NodeRun]) -> frozenset[int]:
     """Pids that may stop ranks: the launcher, Paddle's below it, the guardian of a killed one."""
     records = [run.record for run in group if run.record]
@@ -76,7 +94,7 @@ def vanished_launchers(group: Sequence[NodeRun]) -> tuple[Vanished, ...]:
         if below is not None or _is_gone(run, record):
             node = record.node_rank if record.nnodes > 1 else None
             host = record.address or record.host or None
-            ended = (record.pid, None) if below is None else (below.pid, below.signal)
+            ended = (record.pid,) if below is None else (below.pid, below.signal, below.time)
             gone.append(Vanished(node, host, *ended))
     return tuple(gone)
 

@@ -14,6 +14,7 @@ from pdtriage.model import (
     Event,
     Exit,
     Frame,
+    LauncherStop,
     Node,
     Progress,
     Rank,
@@ -228,20 +229,27 @@ def _with_stops(run: RunFacts, record: RunRecord) -> RunFacts:
     failed = [death.time for death in record.deaths if death.code != 0 and not death.stopped]
     told = {
         peer.node: peer
-        for peer in record.peers
+        for peer in reversed(record.peers)  # its first word counts
         if peer.facts.interrupted is not None and peer.time - NEWS_TRAVEL < min(failed, default=inf)
     }
     if not told:
         return run
     signed = [peer for peer in told.values() if not peer.hearsay]
-    names = tuple(named_node(peer.node, peer.host) for peer in signed or told.values())
-    if signed:
-        return run._replace(
-            stopped_elsewhere=names, stopped_by_hearsay=False, ended_by_record="interrupted"
+    known = {stop.node for stop in run.stops}
+    added = tuple(
+        LauncherStop(
+            peer.node, peer.host or None, peer.facts.interrupted or 0, peer.time, here=False
         )
-    if run.stopped_elsewhere:
+        for peer in signed or told.values()
+        if peer.node not in known
+    )
+    if signed:
+        run = run._replace(stopped_by_hearsay=False, ended_by_record="interrupted")
+    elif any(not stop.here for stop in run.stops):
         return run
-    return run._replace(stopped_elsewhere=names, stopped_by_hearsay=True)
+    else:
+        run = run._replace(stopped_by_hearsay=bool(added))
+    return run._replace(stops=(*run.stops, *added))
 
 
 def _unanswered(record: RunRecord) -> set[int]:

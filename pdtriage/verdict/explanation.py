@@ -217,7 +217,7 @@ def _without_record(facts: RunFacts) -> RunFacts:
         ended_by_record=None,
         vanished=(),
         unanswered=(),
-        stopped_elsewhere=(),
+        stops=(),
         running=False,
         live=None,
     )

@@ -45,7 +45,8 @@ def judge_and_weigh(facts: RunFacts, knowledge: Knowledge) -> tuple[Judgement, R
     if not stopped and not any(rank.hearsay for rank in facts.ranks):
         return _judge(facts, knowledge), facts
     known = facts._replace(ranks=tuple(map(_as_known_here, facts.ranks)))
-    known = known._replace(stopped_elsewhere=()) if stopped else known
+    here = tuple(stop for stop in facts.stops if stop.here)
+    known = known._replace(stops=here) if stopped else known
     own = _judge(known, knowledge)
     proven = bool(own.causes) and own.causes[0].confidence == "proven"
     if proven or own.verdict in ("succeeded", "running", "interrupted"):

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.knowledge.slots import title_with
-from pdtriage.model import Moment, RunFacts, Text
+from pdtriage.model import Cause, Exit, Moment, RunFacts, Text
+from pdtriage.verdict import wording
 from pdtriage.verdict.fingerprint import shape
 from pdtriage.verdict.host_clocks import clock_offsets
 from pdtriage.verdict.judgement import Judgement
@@ -35,9 +36,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
         if cause.role == "launcher"
         for line in cause.evidence
     }
-    guilty: set[Who] = {
-        (cause.role, rank) for cause in judgement.causes for rank in cause.ranks[:OF_A_KIND]
-    }
+    guilty = {who for cause in judgement.causes for who in _blamed_by(cause)}
     culprits = _places_of(judgement)
     offsets = clock_offsets(judgement.readings, culprits)
     for reading in judgement.readings:
@@ -52,11 +51,25 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
                     event.time, None, "launcher", title_with(signature, event.fields), "launcher"
                 )
             )
+    moments.extend(_ends_of_launchers(facts))
     moments = _with_the_culprit(list(dict.fromkeys(moments)), judgement, culprits)
-    first: set[Who] = {
-        (cause.role, rank) for cause in judgement.causes[:1] for rank in cause.ranks[:OF_A_KIND]
-    }
+    first = {who for cause in judgement.causes[:1] for who in _blamed_by(cause)}
     return _telling(_cause_first(_by_time(moments, guilty), first), guilty)
+
+
+def _blamed_by(cause: Cause) -> Iterator[Who]:
+    for rank in cause.ranks[:OF_A_KIND] or (None,):
+        yield cause.role, rank
+
+
+def _ends_of_launchers(facts: RunFacts) -> Iterator[Moment]:
+    """Those that were told to stop, and Paddle's that a signal ended."""
+    for stop in facts.stops:
+        yield Moment(stop.time, None, "signal", wording.launcher_stopped(stop), "launcher")
+    for gone in facts.vanished:
+        if gone.signal is not None:
+            told = parents_word(Exit(signal=gone.signal))
+            yield Moment(gone.time, None, "exit", told, "launcher")
 
 
 def _places_of(judgement: Judgement) -> list[int]:
@@ -107,7 +120,7 @@ def _moments_of(
     """What one rank says of its end, and how its parent saw it.
 
     What the report blames is told even where the rank went on after it for a while; what a
-    launcher says of itself is the launcher's, although its console counts as a rank's log.
+    launcher says went wrong is the launcher's, although its console counts as a rank's log.
     """
     rank = reading.rank
     said = [("error", f) for f in (*reading.survived, *reading.inner) if f.where in blamed]
@@ -117,7 +130,7 @@ def _moments_of(
         said.append(("signal", reading.stopped))
     for kind, found in said:
         title = found.title
-        if found.where in launchers:
+        if kind == "error" and found.where in launchers:
             yield Moment(found.event.time, None, kind, title, "launcher")
         else:
             yield Moment(found.event.time, rank.rank, kind, title, rank.role)
@@ -164,19 +177,29 @@ def _cause_first(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
     """Moments with what the culprit did first before all that others say of it.
 
     Its parent may have seen it later than those who were connected to it, and its own clock may
-    be behind theirs; its time is then theirs, and marked.
+    be behind theirs; its time is then theirs, and marked. When a launcher was stopped is known
+    better than when a rank complained, which may have the time of an earlier line.
     """
     effects = [n for n, m in enumerate(moments) if _is_effect(m, guilty)]
     own = [n for n, m in enumerate(moments) if (m.role, m.rank) in guilty and m.kind != "start"]
     if not effects or not own or own[0] < effects[0]:
         return moments
     cause, effect = moments.pop(own[0]), moments[effects[0]]
+    if cause.role == "launcher" and cause.kind in _FALLS and cause.t is not None:
+        late = (_not_before(cause.t, moment) for moment in moments[effects[0] :])
+        return [*moments[: effects[0]], cause, *late]
     if effect.t is not None and (cause.t is None or cause.t > effect.t):
         cause = cause._replace(t=effect.t, about=True)
     elif effect.t is None:
         cause = cause._replace(t=None)
     moments.insert(effects[0], cause)
     return moments
+
+
+def _not_before(time: float, moment: Moment) -> Moment:
+    if moment.t is None or moment.t >= time or moment.kind not in _FALLS:
+        return moment
+    return moment._replace(t=time, about=True)
 
 
 def _is_effect(moment: Moment, guilty: set[Who]) -> bool:

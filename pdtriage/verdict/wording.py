@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pdtriage.model import Event, Exit, Text
+from pdtriage.model import Event, Exit, LauncherStop, Text
+from pdtriage.record.schema import named_node, stopped_node
 from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.number_spans import spans
 
@@ -261,7 +262,15 @@ def not_waiting(operation: str) -> Text:
     )
 
 
-def stopped_elsewhere(node: Text) -> Text:
+def launcher_stopped(stop: LauncherStop) -> Text:
+    if stop.node is not None:
+        return stopped_node(stop.node, stop.host or "", stop.signal)
+    by = signal_name(stop.signal)
+    return Text(f"told to stop by {by}", f"收到 {by}，按要求停止")
+
+
+def stopped_elsewhere(stop: LauncherStop) -> Text:
+    node = named_node(stop.node or 0, stop.host or "")
     return Text(
         f"{node.en} was told to stop, before anything had failed here",
         f"{node.zh}被要求停止，此前这里没有任何失败",

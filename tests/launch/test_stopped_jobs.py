@@ -54,9 +54,16 @@ def test_a_job_that_is_stopped_is_interrupted_on_every_node(
         record = node.record()
         assert (record.reason, record.interrupted_by) == ("interrupted", number)
         assert all(death.stopped for death in record.deaths)
+        address = "127.0.0.1" if how == "master" else f"127.0.0.{told[0] + 1}"
+        stop = f"node {told[0]} ({address}) was told to stop by {number.name}"
         if i not in told:
-            address = "127.0.0.1" if how == "master" else f"127.0.0.{told[0] + 1}"
-            assert f"node {told[0]} ({address}) was told to stop by SIGINT" in node.err
+            assert stop in node.err
+        if len(told) == 1:
+            assert f"INTERRUPTED: the launcher, host {address}" in node.err
+        seen = [(m.role, m.text.en) for m in analyze(node.log_dir).timeline if m.kind == "signal"]
+        stops = {en for role, en in seen if role == "launcher"}
+        assert stops == {stop} or (len(told) == 2 and stops), stops
+        assert all("was told to stop by" in en for en in stops)
 
 
 def test_a_node_that_is_slow_to_stop_does_not_keep_the_others_in_the_dark(

@@ -29,11 +29,10 @@ from pdtriage.launch.supervise.events import (
     Stopping,
     Trained,
 )
-from pdtriage.launch.supervise.policy import stopped_with
 from pdtriage.masking.secrets import masked_arguments, masked_value
 from pdtriage.masking.substitution import MASK
 from pdtriage.model.kinds import process_name
-from pdtriage.record.schema import named_node
+from pdtriage.record.schema import named_node, stopped_node
 from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.language import Text
 
@@ -132,7 +131,7 @@ def _lines_about_peer(event: PeerSpoke | PeerSilent | PeerDiffers | PeerBack) ->
             who = "" if rank is None else f": {name} {rank}"
             yield "ERROR", Text(f"node {node} failed{who}", f"节点 {node} 失败{who}")
         elif event.facts.state == "interrupted" and event.facts.interrupted is not None:
-            yield "WARNING", stopped_with(node, event.host, event.facts.interrupted)
+            yield "WARNING", stopped_node(node, event.host, event.facts.interrupted)
     elif isinstance(event, PeerSilent):
         silent = named_node(node, event.host)
         yield (

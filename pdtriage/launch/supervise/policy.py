@@ -27,7 +27,7 @@ from pdtriage.launch.supervise.events import (
     Trained,
 )
 from pdtriage.launch.supervise.outcome import has_failed
-from pdtriage.record.schema import DeathRecord, named_node
+from pdtriage.record.schema import DeathRecord, stopped_node
 from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
@@ -287,7 +287,7 @@ class Policy:
             self.reason = "interrupted"
             self.grace = self.patience.interrupt_grace
             self._stop_now(now)
-        return [Note(stopped_with(peer.node, peer.host, number))]
+        return [Note(stopped_node(peer.node, peer.host, number))]
 
     def _after_news(self, now: float, news: MembershipEvent) -> None:
         # Who fails while the others already stop, fails because they do.
@@ -386,12 +386,6 @@ def _started_differently(why: Text) -> Text:
         f"the job was ended because its nodes were started differently: {why.en}",
         f"各节点的启动参数不一致，任务已结束：{why.zh}",
     )
-
-
-def stopped_with(node: int, host: str, number: int) -> Text:
-    """What to do when another node was told to stop."""
-    name, by = named_node(node, host), signal_name(number)
-    return Text(f"{name.en} was told to stop by {by}", f"{name.zh}收到 {by}，按要求停止")
 
 
 def _stopped_by(number: int) -> Text:

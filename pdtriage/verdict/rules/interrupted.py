@@ -51,9 +51,11 @@ def _words_of_a_stop(evidence: RunEvidence) -> list[Suspect]:
         ranks = [s for s in own_suspects(evidence) if s.found and s.found.says("interrupted")]
         return _printed_stop(evidence) or ranks
     support = [reading.stopped for reading in evidence.readings if reading.stopped][:1]
-    elsewhere = evidence.facts.stopped_elsewhere
-    why = wording.stopped_elsewhere(elsewhere[0]) if elsewhere else wording.RECORDED_STOP
-    return [launcher_suspect(INTERRUPTED, "external.kill", support, why, certain=True)]
+    stops = evidence.facts.stops
+    known_here = not stops or any(stop.here for stop in stops)
+    why = wording.RECORDED_STOP if known_here else wording.stopped_elsewhere(stops[0])
+    host = stops[0].host if len(stops) == 1 and stops[0].node is not None else None
+    return [launcher_suspect(INTERRUPTED, "external.kill", support, why, certain=True, host=host)]
 
 
 def _printed_stop(evidence: RunEvidence) -> list[Suspect]:
