@@ -11,7 +11,12 @@ from enum import Enum
 from typing import Annotated
 
 from pdtriage.commands.verbs import LanguageOption, answer_language
-from pdtriage.hang.job_processes import ranks_of_folder, ranks_of_job, ranks_of_process
+from pdtriage.hang.job_processes import (
+    RunningJob,
+    jobs_here,
+    ranks_of_folder,
+    ranks_of_process,
+)
 from pdtriage.hang.stack_groups import StackFold, call_site_of, fold_of, helpers_in_the_way
 from pdtriage.hang.stack_words import frame_line, stack_owner, summary_of, where_text
 from pdtriage.hang.take import StackTarget, take_stacks
@@ -27,6 +32,7 @@ from pdtriage.support.language import Language, Text
 SECONDS = 30.0
 """For all of them together."""
 SCHEMA = "pdtriage.stacks/1"
+_MOST_JOBS = 8
 
 
 class StacksFormat(str, Enum):
@@ -42,9 +48,9 @@ Target = Annotated[
         show_default=False,
         help=Text(
             "A rank, its launcher, or the log folder of a job. Without one: ./log if there is one, "
-            "else all ranks on this machine.",
+            "else the one job on this machine.",
             "某个 rank 或其启动器的 PID，或任务的日志目录。不写则为 ./log；"
-            "没有该目录时为本机上的所有 rank。",
+            "没有该目录时为本机上唯一的任务。",
         ),
     ),
 ]
@@ -113,9 +119,10 @@ def stacks(
 
 def _targets(target: str | None, job: str | None) -> Sequence[StackTarget]:
     if job is not None:
-        return ranks_of_job(job)
+        return _ranks_of_the_one([one for one in jobs_here() if one.name == job])
     if target is None:
-        return (ranks_of_folder("log") if os.path.isdir("log") else []) or ranks_of_job(None)
+        in_log = ranks_of_folder("log") if os.path.isdir("log") else []
+        return in_log or _ranks_of_the_one(jobs_here())
     if os.path.isdir(target):
         return ranks_of_folder(target)
     if target.isdecimal():
@@ -123,6 +130,24 @@ def _targets(target: str | None, job: str | None) -> Sequence[StackTarget]:
     raise UserError(
         Text(f"{target} is neither a pid nor a folder", f"{target} 既不是 PID 也不是目录"),
         exit_code=exit_codes.NOTHING,
+    )
+
+
+def _ranks_of_the_one(jobs: Sequence[RunningJob]) -> Sequence[StackTarget]:
+    """Of several jobs none is meant: ranks of different jobs do not wait for each other."""
+    if len(jobs) < 2:
+        return [rank for job in jobs for rank in job.ranks]
+    listed = ", ".join(
+        f"{inert_line(job.folder or str(job.ranks[0].pid))} ({inert_line(job.name or '?')})"
+        for job in jobs[:_MOST_JOBS]
+    )
+    listed += ", …" * (len(jobs) > _MOST_JOBS)
+    raise UserError(
+        Text(f"{len(jobs)} jobs run here: {listed}", f"本机上有 {len(jobs)} 个任务：{listed}"),
+        Text(
+            "Name the log folder of one: pdtriage stacks FOLDER",
+            "请指定其中一个的日志目录：pdtriage stacks FOLDER",
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection, Iterable
 
@@ -14,13 +15,25 @@ from pdtriage.hang.kernel_view import (
 )
 from pdtriage.hang.take import StackTarget
 from pdtriage.record.reader import read_records
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.open_files import writers_of
 
 RANK_VARIABLE = "PADDLE_TRAINER_ID"
-JOB_VARIABLE = "PADDLE_JOB_ID"
+_JOB_VARIABLE = "PADDLE_JOB_ID"
+_OF_ONE_JOB = ("PADDLE_TRAINER_ENDPOINTS", "PADDLE_MASTER", "PADDLE_MASTER_ENDPOINT", _JOB_VARIABLE)
+"""What all ranks of a job share, and no other job has; the first that is set counts."""
 _ROLE_VARIABLE = "TRAINING_ROLE"
 _ROLES = {"PSERVER": "server", "HETER_TRAINER": "heter", "COORDINATOR": "coordinator"}
 _MOST_FILES = 10_000
+
+
+class RunningJob(NamedTuple):
+    """The ranks of one job that run on this machine."""
+
+    name: str | None
+    folder: str | None
+    """Where they write their logs."""
+    ranks: tuple[StackTarget, ...]
 
 
 def ranks_of_process(pid: int) -> list[StackTarget]:
@@ -57,13 +70,27 @@ def ranks_of_folder(folder: str) -> list[StackTarget]:
     return _topmost(vitals for vitals in all_vitals() if vitals.pid in pids)
 
 
-def ranks_of_job(job: str | None) -> list[StackTarget]:
-    """All ranks on this machine that we may look into; those of one job where it is named."""
-    return _topmost(
-        vitals
-        for vitals in all_vitals()
-        if job is None or environment_value(vitals.pid, JOB_VARIABLE) == job
-    )
+def jobs_here() -> list[RunningJob]:
+    """The jobs of which ranks run on this machine that we may look into."""
+    by_job: dict[str, list[StackTarget]] = {}
+    for target in _topmost(all_vitals()):
+        shared = (environment_value(target.pid, name) for name in _OF_ONE_JOB)
+        by_job.setdefault(next(filter(None, shared), ""), []).append(target)
+    return [_described(ranks) for ranks in by_job.values()]
+
+
+def _described(ranks: list[StackTarget]) -> RunningJob:
+    """Both launchers tell a rank its folder and pod, and write `<job>.<pod>.log` there."""
+    pid = ranks[0].pid
+    name, folder = environment_value(pid, _JOB_VARIABLE), environment_value(pid, "PADDLE_LOG_DIR")
+    if folder is None:
+        return RunningJob(name, None, tuple(ranks))
+    folder = os.path.realpath(os.path.join(f"/proc/{pid}/cwd", folder))
+    ending = f".{environment_value(pid, 'POD_NAME')}.log"
+    with contextlib.suppress(OSError):
+        names = [file.removesuffix(ending) for file in os.listdir(folder) if file.endswith(ending)]
+        name = names[0] if len(names) == 1 else name
+    return RunningJob(name, folder, tuple(ranks))
 
 
 def ranks_among(pids: Collection[int]) -> list[StackTarget]:

@@ -114,3 +114,37 @@ def test_a_pid_that_is_none_and_a_folder_without_ranks(tmp_path: Path) -> None:
     assert _stacks(str(tmp_path)).returncode == 3
     assert _stacks("nothing-here").returncode == 3
     assert _stacks("--job", "no such job").returncode == 3
+
+
+@needs_py_spy
+def test_a_job_is_known_by_the_name_it_was_launched_with(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import time\nopen('up', 'a').write('x')\ntime.sleep(600)\n")
+    names = [f"{name}-{os.getpid()}" for name in ("one", "two")]
+    flags = ("--quiet", "--nproc_per_node=2", "train.py")
+    launches = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "pdtriage", "run"),
+                *(f"--job_id={name}", f"--log_dir={name}", *flags),
+            ],
+            cwd=tmp_path,
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for name in names
+    ]
+    try:
+        up = tmp_path / "up"
+        assert wait_until(lambda: up.exists() and len(up.read_text()) == 4)
+        for name in names:
+            said = _stacks("--job", name)
+            assert said.stdout.startswith("ranks 0, 1 in `<module>` (train.py:3)"), said.stderr
+        both = _stacks()
+        assert both.returncode == 2
+        assert both.stdout == ""
+        assert " jobs run here: /" in both.stderr
+    finally:
+        for launch in launches:
+            launch.terminate()
+            launch.wait()
