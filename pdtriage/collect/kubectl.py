@@ -50,7 +50,7 @@ class KubectlError(Exception):
 
 @dataclass
 class Kubectl:
-    """Asks the user's `kubectl`; `patience` is how long an answer may take, or a log stand still."""
+    """Asks the user's `kubectl`; an answer may take `patience`, or a log stand still so long."""
 
     program: str
     namespace: str | None = None
