@@ -15,7 +15,7 @@ from pdtriage.support.lazy_regex import lazy_compile
 
 Role = Literal["worker", "server", "heter", "coordinator", "launcher", "unknown"]
 FileKind = Literal[
-    "worker",  # workerlog.N
+    "worker",  # workerlog.N, workerlog.nNODE.cN
     "server",  # serverlog.N
     "heter",  # heterlog.N
     "coordinator",  # coordinator.N
@@ -95,8 +95,10 @@ def _row(kind: FileKind) -> Kind:
             opening = OpeningSigns(lazy_compile(rb"PADDLE_TRAINER_ENDPOINTS:"))
             name = _launcher_name(r"endpoints\.log")
             return Kind("parse", bundled=4, name=name, openings=(opening,))
-        case "pod":
-            return Kind("parse", bundled=3, openings=(OpeningSigns(lazy_compile(rb"environ\(\{")),))
+        case "pod":  # the first versions of the launcher leave the list of peers alone
+            environment = OpeningSigns(lazy_compile(rb"environ\(\{"))
+            peers = OpeningSigns(lazy_compile(rb"\[\{'name': '[a-z]{6}', 'rank': "))
+            return Kind("parse", bundled=3, openings=(environment, peers))
         case "env":
             lines = LineSigns(lazy_compile(rb"[A-Za-z_][A-Za-z0-9_]{0,200}="), 0.7, b"PADDLE_")
             name = _launcher_name("envlog" + _NUMBER)
@@ -141,7 +143,8 @@ def _row(kind: FileKind) -> Kind:
             return assert_never(kind)
 
 
-_NUMBER = r"[._-](?P<index>\d{1,9})"
+# PaddleNLP's own launcher of several nodes on one machine writes workerlog.n0.c3: node and card.
+_NUMBER = r"[._-](?:n(?P<node>\d{1,9})[._-]c)?(?P<index>\d{1,9})"
 
 
 def _launcher_name(pattern: str) -> re.Pattern[str]:

@@ -256,8 +256,9 @@ class _Lives:
                 self._end, self._has_more_to_say = item, False
         elif "process-starts" not in item.says:
             behind = self._end is not None and item.offset >= self._end.ends_at
-            about_another = "pid" in item.fields
-            if behind and (item.pid is None or about_another or item.pid in self._pids):
+            of_another = item.pid is not None and item.pid not in self._pids
+            is_last = "pid" in item.fields or "shuts-down" in item.says
+            if behind and (is_last or not of_another):
                 self._has_more_to_say = True
         else:
             self._opened.setdefault(item.signature, -1 if item.pid is None else item.pid)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.model import Event, FileFacts, Rank, Text
+from pdtriage.runs.folders import launch_of_piece
 from pdtriage.support.number_spans import first_numbers
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def is_list_of(run: NodeRun) -> bool:
     numbers = [m.log.index for m in run.members if m.log.role == "worker"]
     if any(number is not None and number >= many for number in numbers):
         return False
+    if any(launch_of_piece(span.facts) for m in run.members for span in m.segment):
+        return False  # only a launcher that writes no such list calls logs after its launch
     sizes = _sizes(_own_words(run))
     if has_other_size(listed.endpoints, run.node.consoles) or (sizes and many not in sizes):
         return False

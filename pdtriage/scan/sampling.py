@@ -6,7 +6,7 @@ Places depend on offsets in the file alone, so that it does not matter how a fil
 from __future__ import annotations
 
 from bisect import bisect, bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise, starmap
 from operator import itemgetter
 from typing import Protocol
@@ -101,6 +101,10 @@ class _RegionSample(NamedTuple):
     steps: dict[int, Progress]
     """By the places of their lines among the counters."""
 
+    def trains(self, results: Collection[int]) -> bool:
+        """Whether it tells a step that is not one of an evaluation."""
+        return any(step.line not in results for step in self.steps.values())
+
 
 def sample(
     wanted: Sequence[Region],
@@ -110,19 +114,24 @@ def sample(
     near: Sequence[int],
     find: FindStepLines,
     read: ReadStep,
+    results: Collection[int] = (),
 ) -> Samples:
     """The steps in these regions; where a counter falls back, the very line is looked for.
 
-    `step_before` says whether there was a step before `begin`.
+    `step_before` says whether there was a step before `begin`, `results` are the lines that tell
+    of an evaluation: at the end of a file a step of the training is looked for above its steps.
     """
     samples = [
         _sample_region(region, is_end and region is wanted[-1], near, find, read)
         for region in wanted
     ]
-    if is_end and samples and not samples[-1].steps:
+    if is_end and samples and samples[-1].steps and not samples[-1].trains(results):
+        last = wanted[-1]
+        samples[-1] = _read_steps(find(last.begin, last.end), (), last.most, read, results)
+    if is_end and samples and not samples[-1].trains(results):
         any_step = step_before or any(each.steps for each in samples)
         lowest = begin if any_step else max(begin, wanted[-1].end - FARTHEST)
-        _search_back(samples, wanted, lowest, near, find, read)
+        _search_back(samples, wanted, lowest, near, find, read, results)
     places: list[StepLine] = []
     steps: dict[int, Progress] = {}
     glog: list[StepLine] = []
@@ -161,7 +170,12 @@ def _first_step(
 
 
 def _sample_region(
-    region: Region, is_last: bool, near: Sequence[int], find: FindStepLines, read: ReadStep
+    region: Region,
+    is_last: bool,
+    near: Sequence[int],
+    find: FindStepLines,
+    read: ReadStep,
+    results: Collection[int] = (),
 ) -> _RegionSample:
     """Its first or last lines alone, where those tell a step, nothing happened and few are read."""
     inside = [it for it in near if region.begin <= it < region.end][:MOST_NEAR] if near else ()
@@ -174,7 +188,7 @@ def _sample_region(
             probed = _RegionSample(lines, {0: step} if step else {})
         if probed.steps:
             return probed
-    return _read_steps(find(region.begin, region.end), inside, region.most, read)
+    return _read_steps(find(region.begin, region.end), inside, region.most, read, results)
 
 
 def _search_back(
@@ -184,6 +198,7 @@ def _search_back(
     near: Sequence[int],
     find: FindStepLines,
     read: ReadStep,
+    results: Collection[int],
 ) -> None:
     """A file may end with much that is no step: back to the last one, but not below `lowest`.
 
@@ -192,20 +207,32 @@ def _search_back(
     for at in reversed(range(len(wanted))):
         start, end = max(lowest, wanted[at - 1].end if at else lowest), wanted[at].begin
         if start < end:
-            samples.insert(at, _read_steps(find(start, end), (), READ_OF_END, read))
-            if samples[at].steps:
+            lines = find(start, end)
+            samples.insert(at, _read_steps(lines, (), READ_OF_END, read, results))
+            if samples[at].trains(results):
                 return
         if at and wanted[at - 1].end > lowest:
             before = wanted[at - 1]
             whole = before._replace(most=max(READ_OF_PART, before.most))
-            samples[at - 1] = _sample_region(whole, False, near, find, read)
-            if samples[at - 1].steps:
+            samples[at - 1] = _sample_region(whole, False, near, find, read, results)
+            if samples[at - 1].trains(results):
                 return
 
 
-def _read_steps(lines: StepLines, near: Sequence[int], most: int, read: ReadStep) -> _RegionSample:
+def _read_steps(
+    lines: StepLines,
+    near: Sequence[int],
+    most: int,
+    read: ReadStep,
+    results: Collection[int] = (),
+) -> _RegionSample:
+    """Some of these lines; where `results` are asked for, the last ones that are none, too."""
     steps = {}
-    for place in choose_places(lines.counters, near, most):
+    chosen = choose_places(lines.counters, near, most)
+    if results:
+        training = [at for at, line in enumerate(lines.counters) if line[0] not in results]
+        chosen = sorted({*chosen, *training[-READ_OF_END:]})
+    for place in chosen:
         if step := read(lines.counters[place]):
             steps[place] = step
     return _RegionSample(lines, steps)

@@ -169,12 +169,10 @@ class FileScanner:
         """What is known now; the undecided rest is read as if the file ended here."""
         self._join()
         rest = _Collected(blocks=self._found.blocks)
-        budget, counters = self._budget.copy(), self._counters
-        self._counters = counters.copy()
+        budget = self._budget.copy()
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
         if not rest.progress:
             rest.progress = self._steps_before()
-        self._counters = counters
         progress = [*self._found.progress, *rest.progress]
         events = [*self._found.events, *rest.events]
         self._learn_opening(len(self._buffer), progress, events)
@@ -317,7 +315,8 @@ class FileScanner:
         near = [event.offset - self._base for event in events if event.role in FAILING]
         step_before = bool(self._found.progress)
         find = partial(self._engine.step_lines.find, lines)
-        seen = sample(wanted, begin, is_end, step_before, near, find, read)
+        results = {event.line for event in events if "evaluated" in event.says}
+        seen = sample(wanted, begin, is_end, step_before, near, find, read, results)
         found.progress.extend(seen.steps)
         found.stamps.extend(glog_stamps(lines, seen.glog, self._clock, self._base))
 

@@ -118,21 +118,18 @@ class Counters:
 
     def __init__(self, patterns: Patterns) -> None:
         self._patterns = patterns
-        self._last: int | None = None
 
     def read(self, lines: Lines, line: StepLine, base: int, clock: Clock) -> Progress | None:
         """The step a line tells; `base` is where the buffer begins in the file."""
         number, start, raw, kind = line
         text, stamp, kind = lines.text_of(raw, kind)
-        fits = kind.fits
-        for counter in fits if len(fits) == 1 else self._order(fits):
+        for counter in kind.fits:
             cut = self._cut(kind, counter, text)
             if cut is None:
                 continue
             step, epoch, total, loss = cut(text)
             if (count := _whole(step)) is None:
                 continue
-            self._last = counter
             moment = clock.read_kind(stamp or text, kind)
             return Progress(
                 number,
@@ -145,25 +142,12 @@ class Counters:
             )
         return None
 
-    def copy(self) -> Counters:
-        """One that reads on from here by itself: which counter fits depends on the last one."""
-        copy = Counters(self._patterns)
-        copy._last = self._last
-        return copy
-
     def _cut(self, kind: LineKind, number: int, text: str) -> Cut | None:
         try:
             return kind.steps[number]
         except KeyError:
             cut = kind.steps[number] = self._patterns.cut(number, text)
             return cut
-
-    def _order(self, likely: Sequence[int]) -> Sequence[int]:
-        """The patterns as they come, but what fitted the last time comes first."""
-        last = self._last
-        if last is None or last not in likely[1:]:
-            return likely
-        return [last, *(number for number in likely if number != last)]
 
 
 def _whole(value: str | None) -> int | None:

@@ -103,7 +103,8 @@ def _shut_down(reading: RankReading) -> bool:
     rank = reading.rank
     ends = [e for _, e in rank.events if "shuts-down" in e.says]
     last_step = rank.progress[-1].line if rank.progress else 0
-    if not ends or ends[-1].line < last_step:
+    last_start = max((e.line for _, e in rank.events if "process-starts" in e.says), default=0)
+    if not ends or ends[-1].line < max(last_step, last_start):
         return False
     first, last = rank.first_time, rank.last_time
     lived = last - first if first is not None and last is not None else 0.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ FAREWELL = 40
 """Lines: who saves a model right after an error may do so because of it."""
 CLOCKS_APART = 900.0
 """Seconds between the clocks of two hosts."""
+OFTEN = 20
+"""Times that the same is said; a rank has fewer readers that might die of it."""
 LOOKS_FINAL = 5
 """Lines as before below an exception that seems to have ended its process: it was caught."""
 ONE_STEP = 60.0
@@ -77,6 +79,8 @@ class Rest(NamedTuple):
     """Where a runtime says that it ends the process; what it was thrown is printed below."""
     recoveries: Sequence[Format] = ()
     """How a line looks that says what was done instead."""
+    often: Collection[str] = ()
+    """Signatures that were met more often than a job has readers to die of it."""
 
 
 def is_survived(found: Observation, rest: Rest) -> bool:
@@ -102,7 +106,7 @@ def is_outlived(found: Observation, rest: Rest) -> bool:
         return True
     if found.ends_process or found.category == "numeric.nan":
         return False
-    if _came_to_a_milestone(found, milestones) or _came_to_its_end(found, rest):
+    if _came_to_a_milestone(found, rest) or _came_to_its_end(found, rest):
         return True
     return _wrote_on(found, rank, milestones, rest.trouble)
 
@@ -207,16 +211,24 @@ def latest_time_of(found: Observation, rank: Rank) -> float | None:
     return later[0].time if later else None
 
 
-def _came_to_a_milestone(found: Observation, milestones: Sequence[Observation]) -> bool:
-    """Whether a milestone came below the error; a dying reader may only end its epoch early."""
-    if found.category.partition(".")[0] == "data":
+def _came_to_a_milestone(found: Observation, rest: Rest) -> bool:
+    """Whether a milestone came below the error; a dying reader may only end its epoch early. One
+    that tells of sample after sample skips them and lives."""
+    of_data = found.category.partition(".")[0] == "data"
+    if of_data and not _is_of_skipped_samples(found, rest):
         return False
     end = last_line_about(found)
-    for sign in milestones:
+    for sign in rest.milestones:
         least = end + FAREWELL if sign.says("model-saved") else end
         if sign.file == found.file and max(sign.event.line, sign.event.last_seen) > least:
             return True
     return False
+
+
+def _is_of_skipped_samples(found: Observation, rest: Rest) -> bool:
+    """A line that means nothing alone, or an exception that was caught again and again."""
+    caught = found.signature.id in rest.often and "thread" not in found.event.fields
+    return found.signature.repeats > 1 or caught
 
 
 def _came_to_its_end(found: Observation, rest: Rest) -> bool:

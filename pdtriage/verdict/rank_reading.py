@@ -13,6 +13,7 @@ from pdtriage.knowledge.slots import title_with
 from pdtriage.model import Event, Rank, Says, Text
 from pdtriage.support.fast_namedtuple import NamedTuple, maker
 from pdtriage.verdict.life import (
+    OFTEN,
     Rest,
     end_of,
     is_outlived,
@@ -159,7 +160,8 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
     dying = [f.event.line for f in telling if f.event.final and not f.event.block]
     finishes, recoveries = knowledge.finishes, knowledge.recoveries
-    rest = Rest(rank, milestones, trouble, finishes, lost, ends, dying, recoveries)
+    often = _signatures_met_often(telling)
+    rest = Rest(rank, milestones, trouble, finishes, lost, ends, dying, recoveries, often)
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))
@@ -262,6 +264,13 @@ def _often_enough(found: list[Observation], rank: Rank) -> list[Observation]:
         if counts[_repetition_key(f)] >= wanted:
             kept.append(f)
     return kept or [f for f in found if _ends_on_nan(f, rank)]
+
+
+def _signatures_met_often(found: Sequence[Observation]) -> set[str]:
+    counts: dict[str, int] = {}
+    for f in found:
+        counts[f.signature.id] = counts.get(f.signature.id, 0) + f.event.count
+    return {name for name, count in counts.items() if count >= OFTEN}
 
 
 def _repetition_key(found: Observation) -> tuple[str, str]:

@@ -171,6 +171,14 @@ def test_files_that_each_launch_has_of_its_own_are_runs_of_their_own() -> None:
     ]
 
 
+def test_a_list_of_the_older_launcher_is_not_of_a_launch_that_names_its_logs() -> None:
+    listed = facts_of("log/endpoints.log", "PADDLE_TRAINER_ENDPOINTS: \n10.0.0.1:1\n10.0.0.1:2")
+    assemble_with = [listed, worker_facts("log/default.aaaaaa.0.log", run(100, 1))]
+    assert [run.world_size for run in assemble(assemble_with)] == [None]
+    older = [listed, worker_facts("log/workerlog.0", run(100, 1))]
+    assert [len(run.ranks) for run in assemble(older)] == [2]
+
+
 def test_the_same_text_under_two_names_is_one_log() -> None:
     text = run(100, 1, end=ERROR)
     runs = assemble(

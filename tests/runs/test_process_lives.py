@@ -142,6 +142,16 @@ def test_what_a_thread_says_last_is_of_the_run_that_ends() -> None:
     assert second.run.started > first.ranks[0].last_time + 1000
 
 
+def test_who_shuts_down_is_not_the_process_that_starts_below() -> None:
+    said = "receive shutdown event and so quit from MasterDaemon run loop"
+    last = f"I0102 03:01:50.000006 140 tcp_store.cc:273] {said}\n"
+    flags = "======================= Modified FLAGS detected =======================\n"
+    text = WARNING + connects(100) + uncaught() + last + flags + connects(200, 30)
+    runs = runs_of({"log/workerlog.0": text})
+    told = [["shutdown" in event.text for _, event in run.ranks[0].events] for run in runs]
+    assert [*map(any, told)] == [True, False]
+
+
 def test_what_cannot_be_imported_made_no_steps_whatever_the_reason() -> None:
     reason = "ImportError: DLL load failed while importing core_avx: 页面文件太小，无法完成操作。"
     failed = no_module().replace("ModuleNotFoundError: No module named 'extras'", reason)

@@ -73,3 +73,14 @@ def test_steps_and_stamps_behind_the_prefix_of_a_wrapper() -> None:
     assert (facts.progress[-1].step, facts.progress[-1].total) == (50, 100)
     (told,) = facts.stamps
     assert (told.time, told.pid) == (1704067200.0, 77)
+
+
+def test_the_last_step_of_a_training_stands_above_those_of_the_evaluation_behind_it() -> None:
+    """Both are told by the same trainer, and only the first tell the epoch."""
+    trained = "[2022/01/02 03:04:05] [Train][Epoch {}/9][Iter: {}/80]lr: 0.1, loss: 1.5\n"
+    tested = "[2022/01/02 03:04:06] [Eval][Epoch 9][Iter: {}/60]loss: 1.5, top1: 0.5\n"
+    raw = "".join(trained.format(epoch, n) for epoch in range(1, 10) for n in range(80))
+    for evaluation in (2, 60):
+        told = facts_of((raw + "".join(map(tested.format, range(evaluation)))).encode())
+        steps = [(step.epoch, step.step) for step in told.progress if step.epoch]
+        assert steps[-1] == (9, 79)

@@ -164,8 +164,8 @@ def test_one_line_like_a_prefix_is_none_where_other_lines_follow() -> None:
     assert facts_of(raw, piece=20) == facts_of(raw)
 
 
-def test_what_was_asked_does_not_tell_how_the_next_step_is_read() -> None:
-    """The long line fits two counters; which is taken depends on the one that fitted before."""
+def test_what_was_read_before_does_not_tell_how_the_next_step_is_read() -> None:
+    """The long line fits two counters, the short one only the second of them."""
     both = b"global step %d, epoch: 1, batch: 99, loss: 0.5\n"
     other = b"epoch: 0 step: %d loss: 0.52\n"
     many = [both % step for step in range(30_000)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pdtriage.sources import find
 from pdtriage.sources.find.recognise import archive_by_name, recognise
 from tests.sources.builders import TRACEBACK
 
@@ -17,6 +20,8 @@ from tests.sources.builders import TRACEBACK
         ("WORKERLOG.3.LOG", "worker", 3),
         ("workerlog.0.2.gz", "worker", 0),
         ("workerlog.0-20240101", "worker", 0),
+        ("workerlog.n0.c3", "worker", 3),
+        ("workerlog.n1.c3.log.1.gz", "worker", 3),
         ("serverlog.1", "server", 1),
         ("heterlog.1", "heter", 1),
         ("coordinator.0", "coordinator", 0),
@@ -35,10 +40,20 @@ def test_names_that_settle_it(name: str, kind: str, index: int | None) -> None:
     assert (told.kind, told.index) == (kind, index)
 
 
+def test_logs_that_name_their_node_are_of_nodes_of_their_own(tmp_path: Path) -> None:
+    for name in ("n0.c0", "n0.c1", "n1.c0", "n1.c1"):
+        (tmp_path / f"workerlog.{name}").write_text("epoch: 1, step: 20, loss: 0.31\n")
+    found = [source.file for source in find([tmp_path]).sources]
+    assert [file.index for file in found] == [0, 1, 0, 1]
+    folders = [file.folder for file in found]
+    assert folders[0] == folders[1] != folders[2] == folders[3]
+
+
 @pytest.mark.parametrize(
     ("head", "kind"),
     [
         (b"environ({'A': 'b'})\n[{'name': 'x'}]", "pod"),
+        (b"[{'name': 'abcdef', 'rank': -1, 'endpoints': '10.0.0.1:1'}]", "pod"),
         (b"PADDLE_TRAINER_ENDPOINTS: \n1.2.3.4:6070", "endpoints"),
         (b"index,uuid,driver_version,name\n0,GPU-1,535\n", "gpu"),
         (b'{\n "PADDLE_TRAINER_ID": "0"}', "backup_env"),

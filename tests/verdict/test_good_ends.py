@@ -125,6 +125,10 @@ def test_who_leaves_in_good_order_after_half_an_hour_has_done_its_work() -> None
     assert judged(FIRST + DESTROYED.replace("10:30", "10:01")).verdict == "unknown"
 
 
+def test_the_last_words_of_another_process_are_not_those_of_one_that_starts_below() -> None:
+    assert judged(DESTROYED + FIRST.replace("10:00", "10:45") + SAVED).verdict == "unknown"
+
+
 @pytest.mark.parametrize(
     "other", [STEPS, summary(71, 60), DISK], ids=["in the midst", "stopped", "failed"]
 )

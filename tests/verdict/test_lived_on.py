@@ -140,6 +140,22 @@ def test_a_reader_that_dies_may_only_end_its_epoch_early() -> None:
     assert [c.partition(".")[0] for c in blamed(judged(broken + EVALUATED))] == ["data"]
 
 
+@pytest.mark.parametrize(("many", "blames"), [(2, True), (40, False)])
+def test_one_that_skips_sample_after_sample_lives(many: int, blames: bool) -> None:
+    """PaddleOCR prints the traceback of each picture that it leaves out."""
+    skipped = "".join(
+        f"[2023/01/15 10:00:00] ppocr ERROR: When parsing line word_{n}.jpg\tred\n"
+        ", error happened with msg: Traceback (most recent call last):\n"
+        '  File "/srv/ppocr/data/simple_dataset.py", line 148, in __getitem__\n'
+        '    raise Exception("{} does not exist!".format(img_path))\n'
+        f"Exception: /data/word_{n}.jpg does not exist!\n\n"
+        for n in range(many)
+    )
+    result = "[2023/01/15 10:05:00] ppocr INFO: metric eval ***************\n"
+    assert [*map(bool, blamed(judged(skipped)))] == [True]
+    assert bool(blamed(judged(skipped + result))) is blames
+
+
 @pytest.mark.parametrize(
     ("minute", "cleared"), [(20, True), (0, False)], ids=["minutes later", "in the same minute"]
 )

@@ -25,6 +25,8 @@ class NameFacts(NamedTuple):
     kind: FileKind | None = None
     """Set if the name settles it, whatever the content."""
     index: int | None = None  # type: ignore[assignment]
+    node: int | None = None
+    """Of several whose logs lie in one folder and name it."""
     promising: bool = False
     """Worth a look at the content."""
     captured: bool = False
@@ -51,10 +53,12 @@ def read_name(name: str, folder: str = "") -> NameFacts:
     stem, piece = without_rotation(stem)
     for pattern, kind, only_in in _NAMES:
         if (not only_in or ours) and (match := pattern.fullmatch(stem)):
-            index = match.groupdict().get("index")
-            return NameFacts(
-                stem, piece, kind, None if index is None else int(index), packed=packed
+            told = match.groupdict()
+            index, node = (
+                None if told.get(number) is None else int(told[number])
+                for number in ("index", "node")
             )
+            return NameFacts(stem, piece, kind, index, node, packed=packed)
     launched = LOG_OF_LAUNCH.fullmatch(stem)
     if launched and launched["job"] == UNNAMED_JOB:
         return as_worker_log(NameFacts(stem, piece, packed=packed))

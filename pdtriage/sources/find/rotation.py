@@ -71,7 +71,7 @@ _PIECE = (
     r"|[._-](?P<old>old|prev|bak|backup|orig|save))"
 )
 _OF_PROCESS = lazy_compile(
-    r"(?P<stem>(?:worker|server|heter|coordinator|env)(?:log)?[._-]\d{1,9}(?:\.(?:log|txt))?)"
+    r"(?P<stem>(?:worker|server|heter|coordinator|env)(?:log)?[._-](?:n\d{1,9}[._-]c)?\d{1,9}(?:\.(?:log|txt))?)"
     + _PIECE
     + r"(?:\.(?:log|txt))?",
     re.IGNORECASE | re.ASCII,

@@ -337,6 +337,8 @@ class _Search:
         size = None if told.packed else candidate.size
         if told.kind and KINDS[kind].folder and folder.rpartition("/")[2] == RECORD_FOLDER:
             folder = folder.rpartition("/")[0]
+        if told.node:
+            folder = join_display(folder, f"n{told.node}")
         file = LogFile(path, kind, folder or ".", told.index, rotation, size, candidate.modified)
         return Source(file, candidate.origin, candidate.layers, self.limits)
 
