@@ -45,6 +45,8 @@ class PeerEvent(NamedTuple):
     text: str = ""
     fields: Mapping[str, str] = {}
     frame: tuple[str, int, str] | None = None
+    ends_at: int = 0
+    """Where its process had ended with it."""
 
 
 class PeerExit(NamedTuple):
@@ -158,6 +160,7 @@ def _decode_event(item: Json) -> PeerEvent | None:
         count=count(item, "count") or 1,
         block=count(item, "block") or 0,
         final=item.get("final") is True,
+        ends_at=count(item, "ends_at") or 0,
         time=_moment(item, "time"),
         pid=count(item, "pid"),
         # On one line: what a peer says must not look like lines of our own.

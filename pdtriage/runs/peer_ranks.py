@@ -165,6 +165,7 @@ def _peer_event(file: str, event: Event) -> PeerEvent:
         count=event.count,
         block=event.block,
         final=event.final,
+        ends_at=event.ends_at,
         time=event.time,
         pid=event.pid,
         text=event.text[:LONGEST_TEXT],
@@ -220,6 +221,7 @@ def _event(told: PeerEvent, knowledge: Knowledge) -> Event | None:
         last_seen=told.last_seen,
         block=told.block,
         final=told.final,
+        ends_at=told.ends_at,
         says=signature.says,
     )
 

@@ -370,7 +370,7 @@ class _TracebackReader:
             return False
         last = self.done[-1]
         apart = last.raised is not None and line.number > last.raised.number
-        return (last.is_uncaught or (apart and not last.thread)) and not _is_nested(last, line)
+        return (last.is_uncaught or apart) and not _is_nested(last, line)
 
     def _start(self, line: Line) -> None:
         before = line.text[: line.text.index(HEADER)]
@@ -444,7 +444,8 @@ class _TracebackReader:
             return False
         if last.is_uncaught and says_it_cannot_begin(text):
             return False  # the next process
-        if text[:1].isspace() or not looks_like_log(text):
+        deep = text[:2].isspace() or text[:1] == "\t"  # some begin each line with one space
+        if deep or not looks_like_log(text):
             last.go_on(line)
             return True
         return False

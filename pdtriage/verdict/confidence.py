@@ -161,8 +161,10 @@ def _ended_with_it(suspect: Suspect, evidence: RunEvidence) -> bool:
 
 
 def _went_on_below(suspect: Suspect, found: Observation) -> bool:
-    """Whether it was caught, and its process said more or ended in another way."""
-    if not found.event.block or may_take_effect_later(found) or suspect.rank is None:
+    """Whether it was caught, or ended a mere thread, and its process said more or ended in
+    another way. Whoever reads data for others is waited for."""
+    is_awaited = may_take_effect_later(found) and found.category.startswith("data")
+    if not found.event.block or is_awaited or suspect.rank is None:
         return False
     rank, ending = suspect.rank, suspect.rank.exit
     if (

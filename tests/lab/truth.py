@@ -33,6 +33,10 @@ MERE_LINES = frozenset(
     }
 )
 """Faults whose words are no end by themselves: a living process may write such a line."""
+_TIMED = re.compile(rb"(?m)^[^\n]{0,60}(?:\b\d{1,2}:\d\d:\d\d\b|\b1\d{9}\b)")
+"""A line that tells the time."""
+TIMES = 7
+"""So many of them in a log show how long it was silent before it was stopped."""
 _TROUBLE = re.compile(
     rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
@@ -135,7 +139,8 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
         saw = trouble = False  # Paddle's launchers wait for trainers and do not ask how they ended.
     if job.earlier and job.moment == "import" and not fault.key:
         trouble = False  # The run before has said what is there.
-    if fault.family == "hang" and job.victims in HANDLED and not saw:
+    silence_shows = any(len(_TIMED.findall(text)) >= TIMES for text in texts.values())
+    if fault.family == "hang" and not saw and (job.victims in HANDLED or not silence_shows):
         # Nobody tells that it was stopped: it may have left by itself, and the others after it.
         trouble = False
     if job.kept_node is not None and not own:

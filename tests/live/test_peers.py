@@ -71,6 +71,24 @@ def test_the_other_node_names_the_same_culprit(engine: LiveEngine) -> None:
     assert cause.evidence[0].line == 18
 
 
+def test_an_exception_nobody_caught_is_that_on_the_other_node_too(engine: LiveEngine) -> None:
+    """Whoever prints it and aborts leaves a crash below it, which says nothing."""
+    knowledge = engine.engine.knowledge
+    raised = Event(
+        *("python.exception", "cause", "code.python", 18, 900, "ValueError: too many steps"),
+        first_line=12, last_line=18, block=1, ends_at=940,
+    )  # fmt: skip
+    abort = Event(
+        *("crash.sigabrt", "cause", "code.crash", 30, 990, "*** SIGABRT received by PID 7 ***"),
+        first_line=20, last_line=30, block=2, final=True, ends_at=1030,
+    )  # fmt: skip
+    there = run_of(rank(2, node=1, code=None), rank(3, raised, abort, node=1))
+    here = run_of(rank(0, code=None), rank(1, code=None))
+    joint = with_peers(here, record(message(there, knowledge)), knowledge)
+    causes = [Job([run], knowledge).report("last", "en").root_causes[0] for run in (there, joint)]
+    assert [cause.signature for cause in causes] == ["python.exception"] * 2
+
+
 def test_nobody_speaks_for_a_rank_whose_log_is_here(engine: LiveEngine) -> None:
     knowledge = engine.engine.knowledge
     liar = run_of(rank(0, CULPRIT, node=1), rank(1, CULPRIT, node=1))

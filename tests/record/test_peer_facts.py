@@ -24,6 +24,7 @@ EVENT = PeerEvent(
     *("workerlog.1", "data.errno5", 18, 900, 15, 19, 30, 3, 1, True, 5.5, 77, "OSError: 中文"),
     fields={"errno": "5"},
     frame=("train.py", 3, "read"),
+    ends_at=960,
 )
 RANK = PeerRank(
     *("worker", 3, 1, "10.0.0.2", "gpu:1", 20, (77, 78), PeerExit(0, 1, None, 6.5, True), 5.5),

@@ -484,3 +484,23 @@ def test_a_logger_that_was_given_it_line_by_line_stands_before_every_line() -> N
     (event,) = telling(facts_of(text))
     assert event.frame == Frame("/srv/train.py", 31, "main")
     assert event.text.endswith("ValueError: no rows")
+
+
+def test_what_is_caught_right_below_the_end_of_a_thread_is_another_matter() -> None:
+    head = "Traceback (most recent call last):\n"
+    frame = '  File "t.py", line 3, in push\n    send()\n'
+    text = (
+        f"Exception in thread pusher:\n{head}{frame}LookupError: gone\n{head}{frame}KeyError: 1\n"
+    )
+    blocks = {event.text: event.block for event in facts_of(text).events if event.block}
+    assert len(blocks) == len(set(blocks.values())) == 2
+
+
+def test_lines_that_begin_with_one_space_are_no_message() -> None:
+    step = " iteration        1/      22 | consumed samples: 4 | lm loss: 1.549662E+00 |\n"
+    raised = (
+        'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    g()\nKeyError: 1\n'
+    )
+    facts = facts_of(raised + 3 * step)
+    assert [event.last_line for event in facts.events if event.block] == [4]
+    assert [progress.step for progress in facts.progress] == [1, 1, 1]

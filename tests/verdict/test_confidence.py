@@ -7,7 +7,7 @@ import pytest
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import Cause
 
-from .builders import DISK, judged, waited
+from .builders import DISK, death, judged, recorded, waited
 
 PADDLE = "/opt/py/lib/python3.9/site-packages/paddle"
 POD_FAILED = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
@@ -163,3 +163,18 @@ def test_what_is_older_than_the_launch_is_not_proven() -> None:
     text = "2024-01-02 03:04:05,000 step 1 loss 0.5\n" + FULL
     assert judged(text, console=console.format("04", "04")).causes[0].confidence == "proven"
     assert judged(text, console=console.format("14", "14")).causes[0].confidence != "proven"
+
+
+@pytest.mark.parametrize(
+    ("behind", "code", "confidence"),
+    [("", 1, "proven"), ("", 3, "likely"), ("one more batch, and another\n", 1, "likely")],
+    ids=["its last word", "another code", "more was said"],
+)
+def test_a_thread_that_died_need_not_have_ended_its_process(
+    behind: str, code: int, confidence: str
+) -> None:
+    died = raised("threading.py in run", "t.py in push", error="LookupError: no gateway")
+    text = f"ready\nException in thread pusher:\n{died}{behind}"
+    deaths = (death(0, 0, code, None), death(1, 1, None, 15)._replace(stopped=True))
+    found = judged(text, "ready\n", records=[recorded(*deaths)])
+    assert (found.causes[0].rank, found.causes[0].confidence) == (0, confidence)
