@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ..builders import STEPS, judged, lost, summary
+from ..builders import ERROR, STEPS, judged, judged_files, lost, summary
+from .stories import ENDED_WELL
 
 LAUNCHER = 50
 GIVES_UP = "rank 1 gives up: ZeroDivisionError: division by zero\n"
@@ -62,3 +63,18 @@ def test_who_alone_says_nothing_of_its_workers_had_ended_before() -> None:
     ]
     # of two either may be the one
     assert [cause.rank for cause in judged(*texts[:2]).causes] == [0]
+
+
+def test_a_server_that_a_trainer_lost_is_missed_although_the_launcher_ended_with_0() -> None:
+    """Paddle's launcher counts that trainers ended, not how."""
+    closed = "ConnectionError: server 10.0.0.1:7001 closed the connection"
+    texts = {
+        "console.log": ENDED_WELL,
+        "log/serverlog.0": "ready\n",
+        "log/serverlog.1": "ready\n",
+        "log/workerlog.0": STEPS + ERROR.replace("KeyError: 1", closed),
+    }
+    found = judged_files(texts)
+    assert [(cause.role, cause.rank) for cause in found.causes] == [("server", 0)]
+    assert found.verdict == "failed"
+    assert judged_files(texts | {"log/workerlog.0": STEPS}).verdict == "succeeded"
