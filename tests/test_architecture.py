@@ -76,6 +76,17 @@ def test_a_room_imports_only_rooms_below_it() -> None:
     assert not upward
 
 
+def test_rooms_take_nothing_from_the_package_but_its_version() -> None:
+    """What it offers to others comes from rooms that may be above."""
+    own = {"__version__", "__file__"}
+    for path in PACKAGE.glob("*/**/*.py"):
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ImportFrom) and node.module == "pdtriage":
+                assert {alias.name for alias in node.names} <= own, path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert node.value.id != "pdtriage" or node.attr in own, path
+
+
 def test_no_class_has_the_name_of_another() -> None:
     classes = [node.name for node in _definitions() if isinstance(node, ast.ClassDef)]
     public = [name for name in classes if not name.startswith("_")]
@@ -221,6 +232,8 @@ def _rooms_imported(path: Path) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = re.findall(r"^pdtriage\.\w+(?=[.:]|$)", node.value)  # for `import_module`
         else:
             continue
         for name in names:
