@@ -177,8 +177,10 @@ class _Lives:
 
     def _is_another_end(self, item: Event, end: Event) -> bool:
         """A process raises to its main program once, unless that tries again what it needs before
-        the first step; a signal may hit it on its way out."""
+        the first step; a signal may hit it on its way out, and it raises nothing after that."""
         if "signal" not in item.fields:
+            if "signal" in end.fields and end.pid in self._pids:
+                return True
             tries = self._opened and self._reached < (0, 0)
             return not tries or self._ends_before_it_opens(item)
         known = self._pids | ({end.pid} if end.pid is not None else set())

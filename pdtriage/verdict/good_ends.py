@@ -16,6 +16,7 @@ LONG_LIFE = 600.0
 SHORT = 60.0
 """Seconds that may be left at the last step, where nothing tells how often steps are told."""
 _SAYS_MORE = lazy_compile(r"\w")
+_SAYS_ERROR = lazy_compile(r"^(?:fatal )?[Ee]rror\s?: ")
 _SAYS_FATAL = lazy_compile(r"^[^\"'(]{0,60}?\b(?:CRITICAL|FATAL|critical|fatal)\b")
 
 
@@ -158,11 +159,15 @@ def _is_the_last(told: re.Match[str], rank: Rank) -> bool:
 
 def ends_on_a_fatal_word(rank: Rank) -> bool:
     """Whether the last line of a log is of the level that programs keep for their own end."""
-    last = rank.tail[-1] if rank.tail and not rank.mixed else ""
-    return bool(_SAYS_FATAL.match(last))
+    return bool(_SAYS_FATAL.match(_last_line_of(rank)))
+
+
+def _last_line_of(rank: Rank) -> str:
+    return rank.tail[-1] if rank.tail and not rank.mixed else ""
 
 
 def _may_have_ended(reading: RankReading) -> bool:
     """Whether a rank says nothing of how far it came or what went wrong, and nobody saw it end."""
     rank = reading.rank
-    return not (rank.exit or rank.progress or ends_on_a_fatal_word(rank))
+    bad = ends_on_a_fatal_word(rank) or _SAYS_ERROR.match(_last_line_of(rank))
+    return not (rank.exit or rank.progress or bad)

@@ -336,3 +336,11 @@ def test_the_words_of_a_bus_error_begin_no_run() -> None:
     told = told.replace("SIGABRT", "SIGBUS")
     assert words in told
     assert len(runs_of({"log/workerlog.0": connects(60) + caught + STEPS + told})) == 1
+
+
+def test_a_process_that_was_stopped_raises_nothing_after_that() -> None:
+    """What stands below is of the next one, which died before it said anything else."""
+    raised = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n    g()\n'
+    text = connects(60) + "ready\n" + signal(60) + raised + "OSError: libops.so: cannot open\n"
+    runs = runs_of({"log/workerlog.0": text})
+    assert len(runs) == 2

@@ -167,13 +167,24 @@ def test_a_crash_on_the_way_out_says_what_had_been_reached() -> None:
     assert judged(DONE + STEPS + crash, QUIET).notes == ()
 
 
-@pytest.mark.parametrize("level", ["INFO", "CRITICAL"])
-def test_who_ends_on_a_fatal_word_did_not_finish_with_the_others(
-    tmp_path: Path, level: str
+LOGURU = "2026-11-18 04:00:00.123 | {level} | train:87 - the plan has no stages\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "is_bad"),
+    [
+        (LOGURU.format(level="INFO"), False),
+        (LOGURU.format(level="CRITICAL"), True),
+        ("Error: Invalid value for '--depth': 'deep' is not a valid integer.\n", True),
+        ("Error rate: 0.1\n", False),
+    ],
+)
+def test_who_ends_on_an_error_did_not_finish_with_the_others(
+    tmp_path: Path, last: str, is_bad: bool
 ) -> None:
-    text = f"Start\n2026-11-18 04:00:00.123 | {level} | train:87 - the plan has no stages\n"
+    text = f"Start\n{last}"
     folder = written(tmp_path, workerlog_0=text, workerlog_1=STEPS + DONE)
     report = pdtriage.analyze(folder)
     ranks = [cause.rank for cause in report.root_causes]
-    expected = ("failed", [0]) if level == "CRITICAL" else ("succeeded", [])
+    expected = ("failed", [0]) if is_bad else ("succeeded", [])
     assert (report.verdict, ranks) == expected
