@@ -82,7 +82,8 @@ class HangMonitor:
         last = self.standstill
         if last is None or last.still is None:
             return None
-        return last._replace(still=last.still + max(0.0, time.time() - last.time))
+        now = max(time.time(), last.time)
+        return last._replace(time=now, still=round(last.still + now - last.time, 1))
 
     def _run(self) -> None:
         while not self._leaving:

@@ -38,9 +38,10 @@ class ProcessStack(NamedTuple):
 
 
 class Standstill(NamedTuple):
-    """The stacks of a job at one moment, and why somebody wanted them."""
+    """The stacks of a job that stood still, and why somebody wanted them."""
 
     time: float
+    """When that was last looked at; of one hang the stacks may have been taken before."""
     reason: StacksReason
     still: float | None = None
     """Seconds since anything had moved; None where nobody measured."""

@@ -52,7 +52,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
                 )
             )
     moments.extend(_ends_of_launchers(facts))
-    moments = _with_the_culprit(list(dict.fromkeys(moments)), judgement, culprits)
+    moments = _with_the_culprit(list(dict.fromkeys(moments)), facts, judgement, culprits)
     first = {who for cause in judgement.causes[:1] for who in _blamed_by(cause)}
     return _telling(_cause_first(_by_time(moments, guilty), first), guilty)
 
@@ -89,14 +89,18 @@ def _corrected(moments: Iterable[Moment], offset: float) -> Iterator[Moment]:
 
 
 def _with_the_culprit(
-    moments: list[Moment], judgement: Judgement, culprits: Iterable[int]
+    moments: list[Moment], facts: RunFacts, judgement: Judgement, culprits: Iterable[int]
 ) -> list[Moment]:
-    """The moments with the end of a culprit that ended without a word: not before its last line."""
+    """The moments with what a culprit without a word did: its end, not before its last line; or
+    that it stood still, since nothing moved any more."""
+    still = facts.standstill if judgement.verdict == "hung" else None
     for place in culprits:
         rank = judgement.readings[place].rank
-        if not any((m.role, m.rank) == (rank.role, rank.rank) for m in moments):
+        kinds = {m.kind for m in moments if (m.role, m.rank) == (rank.role, rank.rank)}
+        if not kinds or (judgement.verdict == "hung" and "error" not in kinds):
+            since = still.time - still.still if still and still.still else rank.last_time
             title = judgement.causes[0].title
-            moments.append(Moment(rank.last_time, rank.rank, "error", title, rank.role, True))
+            moments.append(Moment(since, rank.rank, "error", title, rank.role, True))
             break
     return moments
 
@@ -203,7 +207,8 @@ def _not_before(time: float, moment: Moment) -> Moment:
 
 
 def _is_effect(moment: Moment, guilty: set[Who]) -> bool:
-    return moment.kind in _FALLS and (moment.role, moment.rank) not in guilty
+    who = moment.role, moment.rank
+    return moment.kind in _FALLS and moment.role != "launcher" and who not in guilty
 
 
 _FALLS = ("symptom", "signal", "exit")

@@ -69,6 +69,11 @@ def test_ctrl_c_on_a_job_that_stood_still_is_hung_with_the_culprit_and_its_stack
     assert frame is not None
     assert (Path(frame.file).name, frame.line, frame.function) == ("train.py", 5, "read_sample")
     assert any("told to stop by SIGINT" in note.en for note in report.notes)
+    began, *more = report.timeline
+    still = next(m for m in more if (m.rank, m.kind) == (1, "error"))
+    stop = next(m for m in more if m.text.en == "told to stop by SIGINT")
+    assert None not in (began.t, still.t, stop.t)
+    assert (began.t or 0) < (still.t or 0) < (stop.t or 0) - 3
     for name in ("text", "markdown", "html"):
         assert "read_sample" in as_text(report, name), name
     told = json.loads(as_text(report, "json"))["stacks"]
