@@ -79,8 +79,8 @@ class Alerts:
             if name not in alerted:
                 alerted.add(name)
                 alerts.append(_alert_of_peer(peer, rank, error))
-        if alerts or not peer.facts.failed:
-            return alerts[:MOST_RANKS]
+        if alerts or not peer.facts.failed or self.only is not None:
+            return alerts[:MOST_RANKS]  # who breaks while this node stops breaks for that
         return [_failed(peer, {rank.rank for rank in ranks})]
 
     def _in_log(self, log: FollowedLog, moment: float, over: bool) -> list[Text]:

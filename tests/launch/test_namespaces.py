@@ -183,6 +183,22 @@ def test_a_node_whose_network_is_hidden_is_told_that_it_cannot_be_reached(nodes:
         hiding.wait()
 
 
+def test_a_host_whose_name_is_a_loopback_address_is_called_by_another(nodes: Nodes) -> None:
+    ip("-n", nodes.names[0], "route", "add", "default", "dev", nodes.devices[0])
+    launch = [sys.executable, "-m", "pdtriage.launch", "--ips=203.0.113.1,203.0.113.2", "act.py"]
+    shell = ("unshare", "--uts", "sh", "-c", 'hostname localhost; exec "$@"', "sh")
+    done = subprocess.run(
+        ["ip", "netns", "exec", nodes.names[0], *shell, *launch],
+        cwd=SCRIPTS,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"This host ({ADDRESSES[0]}) is not in --ips" in done.stderr
+
+
 @pytest.mark.parametrize("paddles", [0, 1])
 def test_who_meets_paddles_own_launcher_with_a_secret_is_told_why_that_cannot_be(
     nodes: Nodes, paddles: int

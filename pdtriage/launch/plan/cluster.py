@@ -8,6 +8,7 @@ from typing import Literal
 
 from pdtriage.launch.options.flags import DEFAULT_START_PORT, LaunchFlags
 from pdtriage.launch.plan.addresses import (
+    address_towards,
     free_ports,
     is_local,
     is_loopback,
@@ -298,7 +299,9 @@ def own_rank(flags: LaunchFlags, nodes: tuple[str, ...], named: str = "--ips") -
     if len(here) == 1 and nodes.count(here[0]) == 1:
         return nodes.index(here[0])
     if not here:
-        raise _not_listed(own, nodes, named)
+        # Many hosts resolve their own name to a loopback address, which no list can hold.
+        outward = address_towards(None) if is_loopback(own) else None
+        raise _not_listed(outward or own, nodes, named)
     raise UserError(
         Text(
             f"Several entries of {named} are this machine: {', '.join(here)}.",
