@@ -10,11 +10,14 @@ path or URL itself, and a file that only the driver can see is read by the drive
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from types import FrameType
 from typing import Any, Literal
 
 import pdtriage
@@ -60,8 +63,13 @@ def read_on_ray(
     if not sources:
         return
     ray = _ray()
-    with _session(ray, address):
-        yield from _Run(ray, sources, engine, tick).answers()
+    with _session(ray, address), _lasting_ctrl_c() as heed_ctrl_c:
+
+        def on_beat(done: int, whole: int) -> None:
+            heed_ctrl_c()
+            tick(done, whole)
+
+        yield from _Run(ray, sources, engine, on_beat).answers()
 
 
 class _Run:
@@ -264,6 +272,35 @@ def _session(ray: Any, address: str | None) -> Iterator[None]:
             yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _lasting_ctrl_c() -> Iterator[Callable[[], None]]:
+    """Gives what raises KeyboardInterrupt once more where a Ctrl-C had come and was swallowed.
+
+    Python drops an exception that a signal raises inside a callback or a destructor, and Ray's
+    client has many of both.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    came = False
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        before(number, frame)
+
+    def heed() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield heed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _check_reachable(address: str) -> None:

@@ -170,6 +170,31 @@ def ctrl_c(cluster: Cluster) -> dict[str, Any]:
 
 
 @story
+def ctrl_c_in_a_callback(cluster: Cluster) -> dict[str, Any]:
+    """It comes while a destructor runs, where Python drops what a signal raises."""
+    first = (
+        "import gc, ray, signal\n"
+        "class Ends:\n"
+        "    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
+        "genuine = ray.wait\n"
+        "def wait(*words, **named):\n"
+        "    ray.wait = genuine\n"
+        "    Ends()\n"
+        "    return genuine(*words, **named)\n"
+        "ray.wait = wait"
+    )
+    with serving(slow_web(200, 0.1)) as web:
+        process = begun(web, cluster, first=first)
+        out, err = process.communicate(timeout=180)
+    return {
+        "code": process.returncode,
+        "out": out.decode(),
+        "swallowed": "Exception ignored in" in err.decode(),
+        "sent": len(web.sent),
+    }
+
+
+@story
 def a_node_is_lost(cluster: Cluster) -> dict[str, Any]:
     """Last: the cluster is smaller afterwards."""
     victim = next(node for node in cluster.list_all_nodes() if not node.head)

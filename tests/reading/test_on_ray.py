@@ -95,6 +95,13 @@ def test_ctrl_c_ends_the_work_on_the_nodes(outcome: dict[str, Any]) -> None:
     assert told["sent_later"] == told["sent"] < 100
 
 
+def test_a_ctrl_c_that_python_dropped_counts(outcome: dict[str, Any]) -> None:
+    told = outcome["ctrl_c_in_a_callback"]
+    assert told["swallowed"]
+    assert (told["code"], told["out"]) == (130, "")
+    assert told["sent"] < 150
+
+
 def test_a_lost_node_changes_nothing_but_the_time(outcome: dict[str, Any]) -> None:
     told = outcome["a_node_is_lost"]
     assert told["same"], "byte for byte, whatever Ray has to say about it"
