@@ -196,7 +196,8 @@ def test_a_host_whose_name_is_a_loopback_address_is_called_by_another(nodes: Nod
     ]
     shell = ("unshare", "--uts", "sh", "-c", 'hostname localhost; exec "$@"', "sh")
     done = subprocess.run(
-        ["ip", "netns", "exec", nodes.names[0], *shell, *launch],
+        ["ip", "netns", "exec", nodes.names[0], *shell, *launch, "act.py"],
+        cwd=SCRIPTS,
         env=clean_environment(),
         capture_output=True,
         text=True,
