@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pdtriage.knowledge import load_knowledge
+from pdtriage.model import Event, LogFile
+from pdtriage.scan import Engine, scan
 
 SETS = ("a", "b", "c", "d")
 QUIET = tuple(f"quiet-{name}" for name in SETS)
@@ -388,19 +390,31 @@ def _counters(step: int, began: int) -> dict[bytes, object]:
 
 
 def _alarms(*, with_samples: bool) -> list[bytes]:
-    """Lines that resemble those of signatures that can be named, or are such lines, too."""
+    """Lines that resemble those of signatures that can be named, or are such lines, too.
+
+    What one signature does not claim another one may: a process that lives on writes no such line.
+    """
+    knowledge = load_knowledge()
     lines = [
         line.strip()
-        for signature in load_knowledge().signatures.values()
+        for signature in knowledge.signatures.values()
         if signature.role in ALARMING_ROLES
         for sample in (*(signature.samples if with_samples else ()), *signature.misses)
         for line in sample.splitlines()[:1]
     ]
+    lines = [line for line in lines if line and "%" not in line]
+    if with_samples:
+        return [line.encode() for line in lines]
+    engine = Engine(knowledge)
     return [
         line.encode()
         for line in lines
-        if line and "%" not in line and (with_samples or not OF_ANOTHER_JOB.search(line))
+        if not OF_ANOTHER_JOB.search(line) and not _events_of(line.encode(), engine)
     ]
+
+
+def _events_of(line: bytes, engine: Engine) -> tuple[Event, ...]:
+    return scan(LogFile("-", "worker", "", len(line)), [line], engine).events
 
 
 if __name__ == "__main__":
