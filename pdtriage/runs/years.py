@@ -25,8 +25,9 @@ def with_years(logs: Sequence[FileFacts]) -> Sequence[FileFacts]:
     for facts in logs:
         if not facts.undated:
             dated.setdefault(facts.file.folder, []).extend(_times_in(facts))
+    spans = {folder: (min(times), max(times)) for folder, times in dated.items() if times}
     return [
-        _in_years_of(facts, dated.get(facts.file.folder, ())) if facts.undated else facts
+        _in_years_of(facts, spans.get(facts.file.folder)) if facts.undated else facts
         for facts in logs
     ]
 
@@ -36,11 +37,12 @@ def _times_in(facts: FileFacts) -> list[float]:
     return [*(stamp.time for stamp in facts.stamps), *steps]
 
 
-def _in_years_of(facts: FileFacts, others: Sequence[float]) -> FileFacts:
+def _in_years_of(facts: FileFacts, others: tuple[float, float] | None) -> FileFacts:
+    """`others` are the first and the last time that logs beside it tell."""
     ended, modified = max(_times_in(facts), default=None), facts.file.modified
-    if ended is None or not others or (modified and abs(modified - ended) <= FRESH):
+    if ended is None or others is None or (modified and abs(modified - ended) <= FRESH):
         return facts
-    first, last = min(others), max(others)
+    first, last = others
 
     def distance(years: int) -> float:
         moment = _moved(ended, years)
