@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from pdtriage.model import Echo, Event, FileFacts, Progress, Stamp
@@ -42,8 +42,8 @@ def starts_after_ends(facts: FileFacts) -> list[Sign]:
 
 def may_hold_several(facts: FileFacts) -> bool:
     """Whether anything that may be another process stands behind the end of one."""
-    ends = [event.ends_at for event in facts.events if event.ends_at]
-    if ends and (min(ends) <= facts.last_offset or facts.progress):
+    ends = [event for event in facts.events if event.ends_at]
+    if ends and (min(e.ends_at for e in ends) <= facts.last_offset or _may_begin(facts, ends)):
         return True
     done = False
     for event in facts.events:
@@ -51,6 +51,19 @@ def may_hold_several(facts: FileFacts) -> bool:
             return True
         done = done or "training-done" in event.says
     return False
+
+
+def _may_begin(facts: FileFacts, ends: Sequence[Event]) -> bool:
+    """Whether a process may have begun in a log of which nothing stands behind an end: what ends
+    there made no step, as another one did, or a start is told again."""
+    if not facts.progress:
+        return False
+    starts = [event for event in _by_themselves(facts) if "process-starts" in event.says]
+    by_signature = {event.signature: event.pid for event in starts}
+    if any(event.pid != by_signature[event.signature] for event in starts):
+        return True
+    first_step = facts.progress[0].offset
+    return any(e.offset > first_step for e in starts) or any(map(_may_be_stillborn, ends))
 
 
 def restarts(facts: FileFacts) -> list[Echo]:
@@ -218,14 +231,7 @@ class _Lives:
 
     def _is_stillborn(self, item: Event) -> bool:
         """Whether a program ended before it did anything, while the process here has made steps."""
-        if not item.ends_at or "signal" in item.fields or self._reached < (0, 0):
-            return False
-        if item.category in BY_SIGNAL:  # of this process, or of a child that it waited for
-            return False
-        frame = item.frame
-        raised = item.category == "code.import" or item.text.startswith(IMPORT_ERRORS)
-        imports = raised and frame and frame.function == "<module>"
-        return "process-ends" in item.says or bool(imports) or _is_uncompiled(item)
+        return bool(item.ends_at) and self._reached >= (0, 0) and _may_be_stillborn(item)
 
     def _ends_before_it_opens(self, item: Event) -> bool:
         """Whether a process may end so before it has said what this one said when it began."""
@@ -279,6 +285,17 @@ class _Lives:
         if "signal" not in end.fields or end.pid is None or not self._pids:
             return False
         return end.pid not in self._pids and end.pid > min(self._pids)
+
+
+def _may_be_stillborn(end: Event) -> bool:
+    """Whether it may have ended a process before that did anything."""
+    if "signal" in end.fields:
+        return False
+    if end.category in BY_SIGNAL:  # of this process, or of a child that it waited for
+        return False
+    raised = end.category == "code.import" or end.text.startswith(IMPORT_ERRORS)
+    imports = raised and end.frame and end.frame.function == "<module>"
+    return "process-ends" in end.says or bool(imports) or _is_uncompiled(end)
 
 
 def _may_be_caught(end: Event, item: _Item) -> bool:

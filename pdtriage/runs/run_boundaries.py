@@ -18,7 +18,7 @@ from pdtriage.runs.boundary_signs import (
 )
 from pdtriage.runs.folders import Log, launch_of_piece
 from pdtriage.runs.process_lives import may_hold_several
-from pdtriage.scan.clock import Times, span_of
+from pdtriage.scan.clock import ALMOST_A_YEAR, Times, span_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 ENOUGH = 3
@@ -296,7 +296,9 @@ def _stamped_by_one_run(facts: FileFacts) -> _Stamped | None:
     for event in facts.events:
         if event.time is not None and not is_by_unix_time(event):
             first, last = min(first, event.time), max(last, event.time)
-    return span_of([first, last] if first <= last else ()), () if writer is None else (writer,)
+    if last - first > ALMOST_A_YEAR:
+        return None  # what is between them tells which of the two is of another year
+    return (first, last) if first <= last else (), () if writer is None else (writer,)
 
 
 def _one_writer(stamps: Sequence[Stamp]) -> tuple[float, float, int | None] | None:
