@@ -174,6 +174,7 @@ class Lines:
         self._places = [numbered_at]  # where the number is remembered, rising, and the numbers
         self._numbers = [number]
         self._prefix = prefix
+        self._known: dict[int, Line] = {}  # by where they begin
 
     def number_end(self, breaks: int | None = None) -> None:
         """Remember the number there at once; a copy for counting is spared where all is counted.
@@ -226,36 +227,48 @@ class Lines:
 
     def at(self, position: int, exact: bool = False) -> Line:
         """The line around a position; `exact` keeps what a progress bar overwrote there."""
-        buffer = self.buffer
-        start = buffer.rfind(b"\n", 0, position) + 1
-        end = buffer.find(b"\n", position)
-        raw = buffer[start:] if end < 0 else buffer[start:end]
-        return self.line(
-            self.number_at(start), start, visible_part(raw, position - start if exact else None)
-        )
+        start = self.start_of(position)
+        known = self._known.get(start)
+        if known is not None:
+            return known
+        raw = self.buffer[start : self.end_of(position)]
+        return self._line(self.number_at(start), start, raw, position - start if exact else None)
 
     def onward(self, position: int) -> Iterator[Line]:
         """Lines from the one around `position` on."""
-        buffer, start = self.buffer, self.start_of(position)
+        buffer, known, start = self.buffer, self._known, self.start_of(position)
         size, number = len(buffer), self.number_at(start) if start < len(buffer) else 0
         while start < size:
             end = buffer.find(b"\n", start)
             end = size if end < 0 else end
-            raw = visible_part(buffer[start : min(end, start + 64 * LONGEST)])
-            yield self.line(number, start, raw)
+            line = known.get(start)
+            if line is None:
+                line = self._line(number, start, buffer[start : min(end, start + 64 * LONGEST)])
+            yield line
             start, number = end + 1, number + 1
 
     def back(self, position: int, most: int) -> Iterator[Line]:
         """Up to `most` lines before the one around `position`, nearest first."""
-        buffer, start = self.buffer, self.start_of(position)
+        buffer, known, start = self.buffer, self._known, self.start_of(position)
         number = self.number_at(start) if start and most else 0
         for _ in range(most):
             if start == 0:
                 return
             previous = buffer.rfind(b"\n", 0, start - 1) + 1
             number -= 1
-            yield self.line(number, previous, visible_part(buffer[previous : start - 1]))
+            line = known.get(previous)
+            if line is None:
+                line = self._line(number, previous, buffer[previous : start - 1])
+            yield line
             start = previous
+
+    def _line(self, number: int, start: int, raw: bytes, at: int | None = None) -> Line:
+        """One that looks the same whatever part of it is asked for is remembered: what stands
+        around an error is read by its block, for its time and as its context."""
+        line = self.line(number, start, visible_part(raw, at))
+        if len(raw) <= LONGEST and CR not in raw:
+            self._known[start] = line
+        return line
 
     def line(self, number: int, start: int, raw: bytes) -> Line:
         """The line of which `raw` is the visible part."""
