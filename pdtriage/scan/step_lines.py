@@ -73,13 +73,15 @@ class StepLineDetector:
                 continue
             at = lengths[place] + place
             raw = buffer[at : lengths[place + 1] + place]
-            parts = _parts(raw, alike[place], shapes) if kind is TORN else [(raw, kind)]
-            for part, own in parts:
-                line = (number + place, at if place else start, part, own)
-                if own.is_glog:
-                    glog.append(line)
-                if own.fits:
-                    counters.append(line)
+            line = number + place, at if place else start
+            if kind is TORN:  # a bar that was drawn hundreds of times
+                parts = _parts(raw, alike[place], shapes)
+                glog += [(*line, part, own) for part, own in parts if own.is_glog]
+                counters += [(*line, part, own) for part, own in parts if own.fits]
+            elif kind.fits:
+                counters.append((*line, raw, kind))
+            if kind.is_glog:
+                glog.append((*line, raw, kind))
             if first_only and counters:
                 break
         return StepLines(counters, glog)
