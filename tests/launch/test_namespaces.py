@@ -185,18 +185,13 @@ def test_a_node_whose_network_is_hidden_is_told_that_it_cannot_be_reached(nodes:
 
 def test_a_host_whose_name_is_a_loopback_address_is_called_by_another(nodes: Nodes) -> None:
     ip("-n", nodes.names[0], "route", "add", "default", "dev", nodes.devices[0])
-    logs = f"--log_dir={nodes.folder}"
-    launch = [
-        sys.executable,
-        "-m",
-        "pdtriage.launch",
-        logs,
-        "--ips=203.0.113.1,203.0.113.2",
-        "a.py",
-    ]
+    flags = (f"--log_dir={nodes.folder}", "--ips=203.0.113.1,203.0.113.2", "act.py")
     shell = ("unshare", "--uts", "sh", "-c", 'hostname localhost; exec "$@"', "sh")
     done = subprocess.run(
-        ["ip", "netns", "exec", nodes.names[0], *shell, *launch, "act.py"],
+        [
+            *("ip", "netns", "exec", nodes.names[0], *shell),
+            *(sys.executable, "-m", "pdtriage.launch", *flags),
+        ],
         cwd=SCRIPTS,
         env=clean_environment(),
         capture_output=True,
