@@ -74,6 +74,10 @@ ELSEWHERE = Text(
     "all ranks gave up waiting for each other, and it waited in another place than the rest",
     "所有 rank 都因互相等待而超时，只有它等待的位置与其他 rank 不同",
 )
+SENT_TO_ALL_OTHERS = Text(
+    "all the others expected the same and got the same other size: it is the odd one",
+    "其他 rank 的预期都相同，收到的大小也都同样不符：它是不一致的那个",
+)
 IN_TWO_PLACES = Text(
     "both ranks waited for the other one, each in another place of the program",
     "两个 rank 互相等待，但停在程序的不同位置",

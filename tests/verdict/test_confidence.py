@@ -152,6 +152,11 @@ def test_of_three_that_disagree_the_one_that_complains_need_not_be_the_odd_one()
     assert cause_of(complains, quiet, quiet).confidence == "guess"
     assert cause_of(complains, complains, complains).confidence == "guess"
     assert cause_of(complains, quiet).confidence != "guess"
+    # but where all others were sent the same, it is the one that sent it
+    odd = [(c.rank, c.category, c.confidence) for c in judged(complains, quiet, complains).causes]
+    assert odd == [(1, "config.rank", "guess")]
+    other = complains.replace("512 vs", "128 vs")
+    assert cause_of(complains, quiet, other).rank != 1
 
 
 def test_what_is_older_than_the_launch_is_not_proven() -> None:

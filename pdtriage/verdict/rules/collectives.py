@@ -1,4 +1,4 @@
-"""Who did not come to a collective, by what the watchdogs of the others say of it."""
+"""Who did not come to a collective, or came with something else, by what the others say of it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,22 @@ def did_not_arrive(evidence: RunEvidence) -> list[Suspect]:
         if suspects:
             return suspects
     return []
+
+
+def with_the_odd_one(strong: Sequence[Suspect], evidence: RunEvidence) -> list[Suspect]:
+    """Where all ranks but one complain of the very same about what they got: that one sent it."""
+    workers = [r for r in evidence.readings if r.rank.role == "worker"]
+    found = [s.found for s in strong if s.found is not None and s.found.says("between-ranks")]
+    complaining = {s.rank.key for s in strong if s.rank}
+    silent = [r for r in workers if r.rank.key not in complaining]
+    alike = {(f.signature.id, tuple(sorted(f.event.fields.items()))) for f in found}
+    if len(found) != len(strong) or len(complaining) < 2 or len(silent) != 1 or len(alike) != 1:
+        return [*strong]
+    if found[0].category != "config.rank" or evidence.others_are_missing:
+        return [*strong]
+    why, position = wording.SENT_TO_ALL_OTHERS, silent[0].position
+    signature, rank = found[0].signature.id, silent[0].rank
+    return [silent_suspect(signature, "config.rank", rank, found[:2], why, position=position)]
 
 
 def _behind(waiting: Sequence[_Overdue]) -> list[Suspect]:

@@ -11,6 +11,7 @@ from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.good_ends import ends_on_a_fatal_word
 from pdtriage.verdict.life import may_take_effect_later, steps_after
 from pdtriage.verdict.rank_reading import Observation, RankReading, has_words_behind_steps
+from pdtriage.verdict.rules.collectives import with_the_odd_one
 from pdtriage.verdict.rules.deaths import (
     BARE_EXCEPTION,
     SILENT,
@@ -49,6 +50,7 @@ def own_causes(evidence: RunEvidence) -> list[Suspect]:
         return []
     strong = _without_bystanders(_without_good_exits(strong, evidence), evidence)
     strong = [suspect for suspect in strong if not _is_hearsay_only(suspect, evidence)]
+    strong = with_the_odd_one(strong, evidence)
     killed = killed_for_memory(evidence)
     named = {suspect.rank.key for suspect in killed if suspect.rank}
     strong = [s for s in strong if not (s.rank and s.rank.key in named)]
@@ -88,15 +90,18 @@ def _without_bystanders(strong: list[Suspect], evidence: RunEvidence) -> list[Su
     return [
         suspect
         for suspect in strong
-        if not (was_stopped(suspect) and suspect.found and _is_over(suspect.found, uncaught))
+        if not (was_stopped(suspect) and _is_over(suspect, uncaught))
     ]
 
 
-def _is_over(found: Observation, uncaught: bool) -> bool:
+def _is_over(suspect: Suspect, uncaught: bool) -> bool:
     """`uncaught` says that another one ended by an exception that nobody caught."""
-    if _was_caught(found):
-        return True
-    return uncaught and "thread" in found.event.fields and not found.category.startswith("data")
+    found = suspect.found
+    if found is None or _was_caught(found):
+        return found is not None
+    said = [f for f in (found, *suspect.support) if f.signature is found.signature]
+    in_thread = any("thread" in f.event.fields for f in said)
+    return uncaught and in_thread and not found.category.startswith("data")
 
 
 def _is_hearsay_only(suspect: Suspect, evidence: RunEvidence) -> bool:

@@ -143,6 +143,19 @@ def test_who_was_stopped_alive_is_not_named_beside_who_failed() -> None:
     assert [(cause.category, cause.ranks) for cause in found.causes] == [("storage.disk", (0,))]
 
 
+def test_a_reader_whose_blocks_are_taken_away_while_it_is_stopped_is_no_second_cause() -> None:
+    """It says so twice: in a line of its own, and as the exception of its thread."""
+    gone = "(Unavailable) File descriptor /paddle_2411_0_1988587207 open failed, unable in read"
+    reader = (
+        f"[ERROR] dataloader_iter.py:745 - DataLoader reader thread failed({gone}-write mode\n"
+        "Exception in thread Thread-1 (_thread_loop):\n"
+        + ERROR.replace("KeyError: 1", f"RuntimeError: {gone}-write mode")
+        + stopped(61, 77)
+    )
+    found = judged(STEPS + ERROR.replace("in f", "in <module>"), STEPS + reader)
+    assert [(cause.category, cause.ranks) for cause in found.causes] == [("code.python", (0,))]
+
+
 def test_who_ended_with_0_did_not_die_of_what_it_printed() -> None:
     deaths = (death(0, 0, 0, None), death(1, 1, 2, None))
     found = judged(STEPS + ERROR, STEPS, records=[recorded(*deaths)])
