@@ -360,11 +360,16 @@ def _before_interruption(found: list[Observation]) -> list[Observation]:
 
 
 def _is_of_a_handler(cause: Observation, hints: Sequence[Observation]) -> bool:
-    """Whether an error was raised, without a word of its own, while another one was handled."""
+    """Whether an error was raised, without a word of its own, while another one was handled.
+
+    One that a thread raised is its own, though another thread speaks in the midst of it.
+    """
     own = cause.event
-    return cause.signature.generic and any(
-        own.block and hint.event.block == own.block and hint.where < cause.where for hint in hints
-    )
+    above = [hint.event for hint in hints if hint.where < cause.where]
+    handled = [hint for hint in above if own.block and hint.block == own.block]
+    if "thread" in own.fields and any("thread" not in hint.fields for hint in handled):
+        return False
+    return cause.signature.generic and bool(handled)
 
 
 def _signs_of_life(rest: Rest) -> list[int]:

@@ -280,3 +280,21 @@ def test_the_words_a_logger_was_given_with_an_exception(logged: str, blames: lis
 def test_a_column_that_is_called_after_nan_is_no_loss() -> None:
     text = "".join(f"iter {n}: loss nan_count=0 grad 0.5\n" for n in range(9))
     assert blamed(judged(text, STEPS)) == []
+
+
+def test_a_thread_that_speaks_in_the_midst_of_another_one_says_what_ended_both() -> None:
+    reader = "/opt/py/lib/python3.9/site-packages/paddle/io/dataloader/dataloader_iter.py"
+    torn = (
+        "Exception in thread Thread-3:\nTraceback (most recent call last):\n"
+        f'  File "{reader}", line 285, in _thread_loop\n'
+        "Traceback (most recent call last):\n"
+        '  File "/srv/train.py", line 285, in <module>\n    main()\n'
+        f'  File "{reader}", line 301, in __next__\n    self._reader.read_next_list()[0]\n'
+        "SystemError: (Fatal) Blocking queue is killed because the data reader raises an exception."
+        "\n  [Hint: Expected killed_ != true, but received killed_:1 == true:1.] (at /p/q.h:179)\n"
+        "\n    raise e\n"
+        f'  File "{reader}", line 270, in _thread_loop\n    tmp.set(slot, place)\n'
+        "ValueError: (InvalidArgument) Sample 7 holds nothing. (at /paddle/pybind/x.h:569)\n"
+    )
+    (cause,) = judged(torn).causes
+    assert cause.signature == "op.enforce"
