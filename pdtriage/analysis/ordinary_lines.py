@@ -6,7 +6,6 @@ before, or the same kind over and over, lives.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -127,7 +126,7 @@ def ordinary_below(
     uneasy = {
         shapes[number]
         for number, text in lines
-        if shapes.get(number) in living and any(re.search(form.pattern, text) for form in troubles)
+        if shapes.get(number) in living and any(form.search(text) for form in troubles)
     }
     return [
         number

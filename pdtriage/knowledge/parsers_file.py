@@ -153,13 +153,15 @@ def _version(module: str) -> bytes:
 
 
 def _try_to_compile(pattern: str | None, where: str, plain: bool = False) -> None:
-    """Refuses what does not compile; prefixes and last lines are `plain`, for `re`."""
+    """Refuses what does not compile; what is `plain` is understood by `re`, too."""
     import regex
 
     if pattern is None:
         return
     try:
-        re.compile(pattern) if plain else regex.compile(pattern)
+        regex.compile(pattern)
+        if plain:
+            re.compile(pattern)
     except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
         raise UserError(
             Text(f"{where} does not compile: {error}", f"{where} 无法编译：{error}")

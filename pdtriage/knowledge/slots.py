@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from pdtriage.knowledge.signature import Signature
 from pdtriage.model import Text
-from pdtriage.support.lazy_regex import lazy_compile
+from pdtriage.support.lazy_regex import lazy_compile, limited_compile
 from pdtriage.support.text_width import columns
 
 ALWAYS = ("rank", "host", "code", "message")
@@ -24,7 +24,6 @@ TITLE_COLUMNS = 70
 _LONGEST = 300
 _LEAST_QUOTE = 24
 """Columns below which what is left of a message says nothing."""
-_SECONDS = 0.2
 _SLOT = lazy_compile(r"\{([a-z_]+)\}")
 _COMMAND = lazy_compile(r"(`[^`]*`)")
 _PATH = lazy_compile(r"(?<![\w.])/[^\s'\"]+")
@@ -117,12 +116,7 @@ def general_steps(signature: Signature) -> tuple[Text, ...]:
 
 
 def _groups(pattern: str, message: str) -> dict[str, str] | None:
-    import regex  # only where a report is written
-
-    try:
-        found = regex.search(pattern, message[:2000], timeout=_SECONDS)
-    except TimeoutError:  # somebody's own pattern ran away: the general advice has to do
-        return None
+    found = limited_compile(pattern).search(message[:2000])
     return {n: v for n, v in found.groupdict().items() if v is not None} if found else None
 
 

@@ -39,7 +39,8 @@ _CONTROL_SEQUENCE = re.compile(
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
     r"|\x1b[@-Z\\-_]"
 )
-_OWN_RANK = re.compile(r"\[rank ?(\d{1,7})\]: ?")
+RANK_DIGITS = 7
+_OWN_RANK = re.compile(rf"\[rank ?(\d{{1,{RANK_DIGITS}}})\]: ?")
 """Before the lines of an exception only, so that no file is seen to have it as its prefix."""
 _DATE = re.compile(rb"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [A-Z]{3,4})? \d{4}")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -308,9 +309,9 @@ class Prefixes:
     """The line prefixes of wrappers that are known, by the [[prefix]] tables."""
 
     def __init__(self, formats: Sequence[Format]) -> None:
-        self._patterns = [form.pattern for form in formats]
-        self._any = _join(self._patterns)
-        self._bare = Shapes(self._patterns, self._has_none)
+        self._formats = formats
+        self._any = _join(formats)
+        self._bare = Shapes([form.pattern for form in formats], self._has_none)
 
     def of_log(self, text: bytes) -> Prefix | None:
         return self._of(text, 1 << 14, LOOKED_AT)
@@ -335,7 +336,7 @@ class Prefixes:
         raws = [raw for raw in text[:head].split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = max(len(raws) // 5, min(len(raws) // 2, OWN_WORDS))
         lines = [readable_line(visible_part(raw)) for raw in raws]
-        for pattern in map(re.compile, self._patterns if lines else ()):
+        for pattern in [form.compiled() for form in self._formats] if lines else ():
             if sum(not pattern.match(line) for line in lines) <= may_miss:
                 return Prefix(pattern)
         return None
@@ -371,7 +372,7 @@ class Prefix:
             return text, None, ""
         told = found.groupdict()
         rank = told.get("rank")
-        number = int(rank) if rank and rank.isdecimal() else None
+        number = int(rank) if rank and rank.isdecimal() and len(rank) <= RANK_DIGITS else None
         return text[found.end() :], number, told.get("time") or ""
 
 
@@ -379,9 +380,12 @@ def _of_rank(number: int, start: int, text: str, own: re.Match[str]) -> Line:
     return Line(number, start, text[own.end() :], int(own[1]))
 
 
-def _join(patterns: Sequence[str]) -> re.Pattern[str] | None:
-    """One pattern for all; None where they cannot stand side by side."""
-    unnamed = [re.sub(r"\(\?P<\w+>", "(?:", pattern) for pattern in patterns]
+def _join(formats: Sequence[Format]) -> re.Pattern[str] | None:
+    """One pattern for all; None where they cannot stand side by side, or where one is of others and
+    may run away."""
+    if not all(form.shipped for form in formats):
+        return None
+    unnamed = [re.sub(r"\(\?P<\w+>", "(?:", form.pattern) for form in formats]
     try:
         return re.compile("|".join(f"(?:{pattern})" for pattern in unnamed))
     except re.error:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from pdtriage.knowledge.signature import Format
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.multi_pattern import PATTERN_SECONDS
+from pdtriage.support.lazy_regex import limited_compile
 
 Groups = tuple[str | None, ...]
 """What the named groups of a match hold, in the order they were asked for; those that hold nothing
@@ -160,15 +160,10 @@ def _quick_search(pattern: str, names: Sequence[str]) -> _Find:
 
 
 def _limited_search(pattern: str, _names: Sequence[str]) -> _Find:
-    import regex  # only for parsers of others
-
-    find = regex.compile(pattern).search
+    find = limited_compile(pattern).search
 
     def search(text: str) -> _Match | None:
-        try:
-            found = find(text, timeout=PATTERN_SECONDS)
-        except TimeoutError:
-            return None
+        found = find(text)
         return _ForeignMatch(found, found.groupdict()) if found else None
 
     return search

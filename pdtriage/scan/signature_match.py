@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from pdtriage.knowledge import Format, Knowledge, Signature
 from pdtriage.model import Event, FileKind, Frame
@@ -16,10 +15,7 @@ from pdtriage.scan.lines import Line, Lines, shorten
 from pdtriage.scan.traceback_lines import is_quoted_source
 from pdtriage.scan.tracebacks import Traceback, is_ignored, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.multi_pattern import PATTERN_SECONDS
-
-if TYPE_CHECKING:
-    import regex
+from pdtriage.support.lazy_regex import limited_compile
 
 COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400
@@ -53,7 +49,7 @@ class SignatureMatcher:
     """Applies the signatures to candidate lines of one kind of file."""
 
     def __init__(self, knowledge: Knowledge, kind: FileKind) -> None:
-        self._patterns: dict[str, regex.Pattern[str]] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
         self._recoveries = knowledge.recoveries
         self._by_literal: dict[str, list[Signature]] = {}
         self._by_literals: dict[frozenset[str], list[Signature]] = {}
@@ -205,20 +201,11 @@ class SignatureMatcher:
     def _fits_stack(self, signature: Signature, stack: str) -> bool:
         return signature.stack is None or self._search(signature.stack, stack) is not None
 
-    def _search(self, pattern: str, text: str) -> regex.Match[str] | None:
+    def _search(self, pattern: str, text: str) -> re.Match[str] | None:
         compiled = self._patterns.get(pattern)
         if compiled is None:
-            compiled = self._patterns[pattern] = _compile(pattern)
-        try:
-            return compiled.search(text, timeout=PATTERN_SECONDS)
-        except TimeoutError:
-            return None
-
-
-def _compile(pattern: str) -> regex.Pattern[str]:
-    import regex  # of thousands of logs few need it, and who only hands them out never does
-
-    return regex.compile(pattern)
+            compiled = self._patterns[pattern] = limited_compile(pattern)
+        return compiled.search(text)
 
 
 def _tone_down(signature: Signature, lines: Lines, line: Line, block: Block | None) -> Signature:
@@ -282,7 +269,7 @@ def _where_overcome(event: Event, lines: Lines, block: Block | None, ways: Ways)
     below = event.after[:1] if event.frame and event.ends_at else ()
     above = [] if event.ends_at else lines.back(block.begin, 1)
     said = [*below, *(line.text for line in above if _LOGGED.search(line.text))]
-    if not any(re.search(way.pattern, words) for way in ways for words in said):
+    if not any(way.search(words) for way in ways for words in said):
         return event
     return event._replace(ends_at=0, final=False, fields={**event.fields, "overcome": said[0]})
 

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from pdtriage.support import cache
+from pdtriage.support.lazy_regex import PATTERN_SECONDS
 
 if TYPE_CHECKING:
     import regex
 
 EngineName = Literal["hyperscan", "re2", "python"]
 ENVIRONMENT_VARIABLE = "PDTRIAGE_SCANNER"
-PATTERN_SECONDS = 0.25
-"""Time limit of one exact match; a hostile line costs at most this, then counts as no match."""
 MOST_MEMORY = 256 << 20
 """For re2's automaton of some two thousand literals."""
 

@@ -85,9 +85,7 @@ def _tells_its_end(reading: RankReading, finishes: Sequence[Format]) -> bool:
     lines = rank.last_lines or tuple((rank.last_offset, line) for line in rank.tail[-1:])
     last_step = rank.progress[-1].offset if rank.progress else 0
     return any(
-        offset >= last_step and re.search(form.pattern, line)
-        for offset, line in lines
-        for form in finishes
+        offset >= last_step and form.search(line) for offset, line in lines for form in finishes
     )
 
 
@@ -124,12 +122,12 @@ def _came_to_the_last_steps(reading: RankReading, remainders: Sequence[Format]) 
     after = [f.event.offset for f in reading.milestones if f.event.line > step.line]
     followed = bool(after and rank.last_lines) and after[-1] >= rank.last_lines[0][0]
     for form in remainders:
-        if told := re.search(form.pattern, line):
+        if told := form.search(line):
             return followed and _is_the_last(told, rank)
     last = rank.progress[-1]
     for heading in reversed(above if last.step == last.total else ()):
         for form in remainders:
-            told = re.search(form.pattern, heading)
+            told = form.search(heading)
             if told and not _SAYS_MORE.search(heading[: told.start()] + heading[told.end() :]):
                 return _is_the_last(told, rank)
     return False

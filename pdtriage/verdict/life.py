@@ -10,7 +10,6 @@ also by minutes of further lines and by steps of a rank that waits for this one.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -141,7 +140,7 @@ def _goes_on_by_its_words(found: Observation, rest: Rest) -> bool:
 @lru_cache(maxsize=4096)
 def _says_one_of(words: str, forms: Sequence[Format]) -> bool:
     """Remembered: each error is asked several times, and thousands of victims say the same."""
-    return any(re.search(form.pattern, words) for form in forms)
+    return any(form.search(words) for form in forms)
 
 
 def _has_ended_otherwise(found: Observation, rest: Rest) -> bool:
@@ -241,7 +240,7 @@ def _came_to_its_end(found: Observation, rest: Rest) -> bool:
 def tells_its_end(rank: Rank, finishes: Sequence[Format]) -> bool:
     """Whether the last line of a log says that training is done."""
     last = rank.tail[-1] if rank.tail and not rank.mixed else ""
-    return bool(last) and any(re.search(form.pattern, last) for form in finishes)
+    return bool(last) and any(form.search(last) for form in finishes)
 
 
 def _wrote_on(

@@ -31,6 +31,17 @@ except ImportError:  # Python 3.10
 PACKAGE = Path(pdtriage.__file__).parent
 PROGRAMS = {"__main__", "train"}
 USUAL = ("AaAa", "a.b.C: d", "/a/b-c.py", "key = 'a b'", "2026-01-02 03:04:05,678 [a] b")
+SIGNATURE = """
+[[signature]]
+id = "theirs.frob"
+category = "code.python"
+role = "cause"
+title = { en = "Frob", zh = "故障" }
+literals = ["frob"]
+pattern = "frob (?!AWAY)"
+advice = [{ en = "Mend it.", zh = "修复。" }]
+cases = [{ pattern = "AWAY", advice = [{ en = "Mend it.", zh = "修复。" }] }]
+"""
 RUNAWAYS = (r"^[A-Z][a-z0-9]+(?:[A-Z]\w*)+$", r"^(?:\s*\w+\s*)+$", r"(?:a|aa)+$", r"\w*\d\w*\d\w*:")
 
 
@@ -131,3 +142,25 @@ def test_a_traceback_above_a_line_of_base64_keeps_nobody_busy(tmp_path: Path) ->
     log.write_text(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{line}\n')
     command = [sys.executable, "-m", "pdtriage", "analyze", str(log), "--exit-zero"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+
+def test_a_pattern_of_others_that_runs_away_keeps_nobody_busy(tmp_path: Path) -> None:
+    """Whatever it is for: the log holds lines for all of them, at its ends and around an error."""
+    away, line = "(?:a|aa)+$", "a" * 90 + "!"
+    tables = ("prefix", "clock", "counter", "finish", "remainder", "recovery", "trouble")
+    parsers = tmp_path / "theirs.toml"
+    parsers.write_text(
+        "".join(f"[[{table}]]\nid = '{table}'\npattern = '^{away}'\n" for table in tables)
+        + SIGNATURE.replace("AWAY", away)
+    )
+    steps = "".join(f"step {step}/100 loss 0.5\n" for step in range(1, 101))
+    log = tmp_path / "workerlog.0"
+    log.write_text(
+        f"{line}\n" * 30
+        + f'{steps}Traceback (most recent call last):\n  File "a.py", line 1, in f\n    {line}\n'
+        + f"ValueError: {line}\n{line}\nfrob {line}\n"
+        + f"{line}\n" * 30
+        + f"Epoch 3/3 {line}\n{steps}{line}\n"
+    )
+    command = [sys.executable, "-m", "pdtriage", "analyze", str(log), "--exit-zero"]
+    subprocess.run([*command, "--parsers", parsers], check=True, capture_output=True, timeout=100)

@@ -18,7 +18,7 @@ from pdtriage.knowledge.signature import Format, Knowledge, Signature
 from pdtriage.knowledge.slots import ALWAYS, OF_A_DEATH, TITLE_COLUMNS, slots_in
 from pdtriage.model import Event, FileFacts, FileKind, LogFile, Text
 from pdtriage.scan import Engine, scan
-from pdtriage.support.multi_pattern import PATTERN_SECONDS
+from pdtriage.support.lazy_regex import PATTERN_SECONDS
 from pdtriage.support.text_width import columns
 
 if sys.version_info >= (3, 11):
@@ -226,7 +226,8 @@ def _unknown_targets(signature: Signature, knowledge: Knowledge) -> Iterator[Pro
 
 
 def _runaway(signature: Signature) -> Iterator[Problem]:
-    for pattern in filter(None, (signature.pattern, signature.stack)):
+    cases = [case.pattern for case in signature.cases]
+    for pattern in filter(None, (signature.pattern, signature.stack, *cases)):
         hostile = runs_away(
             pattern, [*signature.literals[:1], *(sample[:400] for sample in signature.samples[:2])]
         )

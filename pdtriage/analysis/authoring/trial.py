@@ -11,7 +11,7 @@ import regex
 
 from pdtriage.scan.lines import LONGEST
 from pdtriage.support.fast_namedtuple import NamedTuple
-from pdtriage.support.multi_pattern import PATTERN_SECONDS
+from pdtriage.support.lazy_regex import PATTERN_SECONDS
 
 FILLERS = (" ", "a", "1", "/", "a ", "1,", "a/", "a.", "[a", "'a'", ": ", "-_", "A", "Aa", "中")
 SHRINK = 32
