@@ -10,6 +10,7 @@ from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.life import last_line_about, may_take_effect_later
 from pdtriage.verdict.rank_reading import NEAR, Observation, passage
+from pdtriage.verdict.rules.deaths import is_one_of_unseen
 from pdtriage.verdict.rules.kernel_log import OOM_KILL
 from pdtriage.verdict.suspects import Suspect
 
@@ -124,6 +125,8 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
         return "proven"
     if suspect.found is not None and suspect.found.event.role == "cause":
         return "likely"
+    if suspect.rank and is_one_of_unseen(suspect.rank, evidence.readings):
+        return "guess"
     watched = any(found.says("own-verdict") for found in suspect.support)
     died_first = suspect.order == 0 or suspect.first_to_fail or suspect.frame is not None
     if watched or suspect.accusers or died_first or suspect.signature == OOM_KILL:

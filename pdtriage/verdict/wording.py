@@ -13,6 +13,10 @@ MOST_HOSTS = 4
 MOST_SPANS = 16
 """A longer list of ranks says less than how many there are."""
 DIED_FIRST = Text("the launcher saw it die first", "启动器看到它最先退出")
+STATUS_UNSEEN = Text(
+    "nobody saw its exit status, nor that of another process: that one may have failed",
+    "没有看到它的退出状态，也没有看到另一个进程的：失败的也可能是后者",
+)
 FAILED_FIRST = Text("the launcher saw nobody fail before it", "启动器未看到有进程在它之前失败")
 ONLY_PROCESS = Text("it is the only process of the job", "任务只有这一个进程")
 ONLY_LOG = Text("its log is the only one here", "此处只有它的日志")

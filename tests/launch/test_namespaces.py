@@ -228,6 +228,7 @@ def test_who_meets_paddles_own_launcher_with_a_secret_is_told_why_that_cannot_be
         assert around.code == 2, around.err
         assert "has a secret, and Paddle's own launcher knows none" in around.err
     finally:
+        ours.process.terminate()
+        other.process.kill()  # Paddle's launcher may say that it terminates and wait on
         for launch in (ours, other):
-            launch.process.terminate()
             launch.finish(60)

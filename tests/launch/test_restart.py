@@ -278,7 +278,7 @@ def test_paddles_restarts_are_attempts_of_one_record(launcher: Launcher) -> None
 
 
 def test_paddle_goes_on_although_it_is_the_same_failure(launcher: Launcher) -> None:
-    run = under_paddle(launcher, "1=exit:3")
+    run = under_paddle(launcher, "1=exit:3", AGAIN_OTHERS="sleep")
     # 1 where Paddle's launcher collected it, on a busy machine, before anybody else saw its code.
     assert run.code in (3, 1), run.err
     report = analyze(run.log_dir)

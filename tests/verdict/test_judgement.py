@@ -244,6 +244,16 @@ def test_an_end_whose_status_nobody_saw_says_less_than_an_error_code() -> None:
     assert [cause.rank for cause in complains.causes] == [0]
 
 
+def test_who_ended_first_of_several_whose_status_nobody_saw_is_a_guess() -> None:
+    deaths = (death(0, 0, None, None), death(1, 1, None, None))
+    (cause,) = judged(STEPS, STEPS, records=[recorded(*deaths)]).causes
+    assert (cause.rank, cause.confidence) == (0, "guess")
+    assert "nobody saw its exit status" in cause.why[-1].en
+    stopped = (deaths[0], deaths[1]._replace(stopped=True))
+    (cause,) = judged(STEPS, STEPS, records=[recorded(*stopped)]).causes
+    assert (cause.rank, cause.confidence) == (0, "likely")
+
+
 @pytest.mark.parametrize("log", ["log/workerlog.0", "log/workerlog.1", "console.log"])
 def test_the_only_log_here_need_not_be_of_the_only_process(log: str) -> None:
     (cause,) = judge(runs_of({log: STEPS + ERROR})[-1], engine().knowledge).causes

@@ -72,7 +72,16 @@ def first_to_die(readings: Sequence[RankReading]) -> Suspect | None:
         # no launcher had sent it anything by then
         program = first.stopped.event.fields.get(SENDER_PROGRAM, "")
         suspect = suspect.because(wording.outsider(first.sender, program))
-    return suspect.because(wording.DIED_FIRST if suspect.order == 0 else wording.FAILED_FIRST)
+    suspect = suspect.because(wording.DIED_FIRST if suspect.order == 0 else wording.FAILED_FIRST)
+    is_unsure = is_one_of_unseen(first.rank, readings)
+    return suspect.because(wording.STATUS_UNSEEN) if is_unsure else suspect
+
+
+def is_one_of_unseen(rank: Rank, readings: Sequence[RankReading]) -> bool:
+    """Nobody saw how it ended, nor how another one did: which of them failed is not known."""
+    ended = [r for r in readings if r.rank.exit and not r.rank.exit.stopped]
+    unseen = [reading.rank.key for reading in ended if not _has_status(reading)]
+    return len(unseen) > 1 and rank.key in unseen
 
 
 def _first_death_of(node: list[RankReading], readings: Sequence[RankReading]) -> RankReading | None:

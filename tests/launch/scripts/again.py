@@ -2,7 +2,8 @@
 
 exit:CODE  kill  sleep  steps:N (prints N steps, then exits with 3).
 AGAIN_LINGER=SECONDS in the environment: before any of it, so that a busy watcher sees it alive.
-The last word counts for all further attempts; ranks that are not named exit with 0.
+The last word counts for all further attempts; ranks that are not named do what AGAIN_OTHERS says,
+or exit with 0.
 """
 
 import os
@@ -13,7 +14,7 @@ import time
 rank = os.environ["PADDLE_TRAINER_ID"]
 attempt = int(os.environ.get("PDTRIAGE_ATTEMPT", "0"))
 actions = dict(word.split("=", 1) for word in sys.argv[1:])
-script = actions.get(rank, "exit:0").split(",")
+script = actions.get(rank, os.environ.get("AGAIN_OTHERS", "exit:0")).split(",")
 what, _, detail = script[min(attempt, len(script) - 1)].partition(":")
 print(f"rank {rank} attempt {attempt} {os.environ['PADDLE_CURRENT_ENDPOINT']}", flush=True)
 time.sleep(float(os.environ.get("AGAIN_LINGER", "0")))
