@@ -43,6 +43,8 @@ CREATE TABLE used (
   PRIMARY KEY (key, host, device)
 );
 """
+_STATEMENTS = "SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+"""Views and triggers, which run when they are looked at; none is ours."""
 
 
 class History:
@@ -85,17 +87,16 @@ class History:
             db = self._connection
             causes, used = _by_key(db, "causes", ", position"), _by_key(db, "used", "")
             rows = db.execute("SELECT * FROM runs ORDER BY started, place, run").fetchall()
-        return [
-            RunEntry._make(
+            entries = [
                 (
                     *row[:-1],
-                    tuple(_cause(one) for one in causes.get(row[0], ())),
-                    tuple((host, device) for _, host, device in used.get(row[0], ())),
-                    tuple(json.loads(row[-1])),
+                    [_cause(one) for one in causes.get(row[0], ())],
+                    [one[1:] for one in used.get(row[0], ())],
+                    json.loads(row[-1]),
                 )
-            )
-            for row in rows
-        ]
+                for row in rows
+            ]
+            return _typed(entries)
 
 
 @contextlib.contextmanager
@@ -176,6 +177,8 @@ def _prepare(path: str, connection: sqlite3.Connection, create: bool) -> None:
         if version != VERSION:
             newer = Text("another version of pdtriage wrote it", "它由另一版本的 pdtriage 写成")
             raise _unusable(path, newer)
+        if connection.execute(_STATEMENTS).fetchone():
+            raise _unusable(path, Text("somebody has added to it", "有人在其中添加了别的内容"))
         (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise _unusable(path, Text("it is damaged", "它已损坏"))
@@ -230,8 +233,18 @@ def _by_key(db: sqlite3.Connection, table: str, order: str) -> dict[str, list[tu
     return rows
 
 
-def _cause(row: Sequence[Any]) -> CauseEntry:
+def _cause(row: Sequence[Any]) -> list[Any]:
     values = list(row[2:])
     at = CauseEntry._fields.index("title")
-    values[at : at + 2] = [Text(*values[at : at + 2])]
-    return CauseEntry(*values)
+    values[at : at + 2] = [values[at : at + 2]]
+    return values
+
+
+def _typed(entries: list[Any]) -> list[RunEntry]:
+    """SQLite keeps anything in any column, and a shared file is anybody's."""
+    import msgspec  # only those who look into a history need it
+
+    try:
+        return msgspec.convert(entries, list[RunEntry])
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None

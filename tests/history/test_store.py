@@ -83,11 +83,26 @@ def of_another_version(path: Path) -> None:
     db.close()
 
 
+def with_a_view_that_never_ends(path: Path) -> None:
+    with open_history(str(path), create=True):
+        pass
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE runs")
+        db.execute(
+            "CREATE VIEW runs AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+            "SELECT x FROM n"
+        )
+    db.close()
+
+
 def no_database(path: Path) -> None:
     path.write_bytes(b"dear diary\n" * 1000)
 
 
-@pytest.mark.parametrize("make", [damaged, of_something_else, of_another_version, no_database])
+@pytest.mark.parametrize(
+    "make",
+    [damaged, of_something_else, of_another_version, with_a_view_that_never_ends, no_database],
+)
 def test_what_cannot_be_used_is_told_and_left_as_it_is(
     pdtriage: Command, failed_job: Path, tmp_path: Path, make: object
 ) -> None:
@@ -105,6 +120,28 @@ def test_what_cannot_be_used_is_told_and_left_as_it_is(
     assert pdtriage("history", "list", "--history", path).code == 2
     assert path.read_bytes() == before
     assert sorted(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("last_step", "many"), ("ended", b"\xff"), ("changes", "[1]")],
+)
+def test_a_row_of_other_types_is_told(
+    pdtriage: Command, failed_job: Path, tmp_path: Path, column: str, value: object
+) -> None:
+    path = tmp_path / "h.db"
+    with open_history(str(path), create=True) as history:
+        history.add(run(1, cause()))
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE runs SET {column} = ?", [value])
+    db.close()
+    refused = pdtriage("history", "list", "--history", path)
+    assert refused.code == 2
+    assert "it is damaged" in refused.err
+    warned = pdtriage("analyze", failed_job, PDTRIAGE_HISTORY=str(path))
+    assert warned.code == 1
+    assert "FAILED: rank 1" in warned.out
+    assert "it is damaged" in warned.err
 
 
 def test_places_that_cannot_be_one(tmp_path: Path) -> None:
