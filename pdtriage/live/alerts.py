@@ -150,8 +150,11 @@ def _name_and_host(log: FollowedLog) -> Text:
 
 
 def _alert(who: Text, error: Observation, where: str) -> Text:
-    title = error.title
-    return Text(f"{who.en}: {title.en}, {where}", f"{who.zh}：{title.zh}，{where}")
+    from pdtriage.masking.secrets import masked_text
+
+    title, where = error.title, masked_text(where)[0]
+    en, zh = masked_text(title.en)[0], masked_text(title.zh)[0]
+    return Text(f"{who.en}: {en}, {where}", f"{who.zh}：{zh}，{where}")
 
 
 def _alert_of_peer(peer: PeerRecord, rank: Rank, error: Observation) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pdtriage.masking.substitution import MASK, Mask, Rule, Substitute, mask_groups
-from pdtriage.masking.value import is_code, is_drawn, is_number, is_path, is_placeholder
+from pdtriage.masking.value import is_code, is_drawn, is_number, is_path, is_placeholder, is_prose
 from pdtriage.support.lazy_regex import lazy_compile
 
 _BETWEEN = r"[^\n|;]{0,200}?(?<=[\s'\"])"
@@ -28,6 +28,8 @@ def _after(tools: str, options: str, *, attached: bool = False, value: str = _VA
 
 def _is_word_of_a_command(found: re.Match[str]) -> bool:
     secret = found["secret"]
+    if is_prose(secret) and found.string[found.end() : found.end() + 2].lstrip().isalpha():
+        return False  # of the option, not its value
     return not (is_placeholder(secret) or secret.startswith(("-", "$")) or is_code(secret))
 
 
@@ -39,7 +41,9 @@ def _is_drawn_word(found: re.Match[str]) -> bool:
     return is_drawn(found["secret"])
 
 
-_MYSQL = r"(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb(?:-dump)?|mycli|7za?|rar)"
+_MYSQL = (
+    r"(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb(?:-dump)?|mycli|7z[ar]?|(?:un)?rar)"
+)
 _MYSQL_ATTACHED = lazy_compile(rf"\b{_MYSQL}\b{_BETWEEN}-p(?P<secret>[^\s'\"]+)")
 _MYSQL_QUOTED = lazy_compile(rf"\b{_MYSQL}\b{_BETWEEN}-p['\"](?P<secret>[^'\"\s,]+)(?=['\"])")
 _MYSQL_APART = lazy_compile(
@@ -92,7 +96,7 @@ _LFTP = r"""['"]?[^\s,'"]{1,100},(?P<secret>[^\s'"]+)"""
 _CALL = lazy_compile(
     r"""\b(?P<callable>(?:\w{1,40}\.){0,3}(?:Auth|AuthV[24]|StsAuth|ProviderAuthV?4?|BceCredentials|"""
     r"""HTTP(?:Basic|Digest|Proxy)Auth|BasicAuth|Credentials?|AcsClient|Minio|TosClientV2|ObsClient|"""
-    r"""Aip[A-Z]\w{0,30}|StaticCredential\w{0,20}|basic_auth|auth\s{0,2}=\s{0,2}))"""
+    r"""Aip[A-Z]\w{0,30}|StaticCredential\w{0,20}|basic_auth|(?:\w{1,20}_)?auth\s{0,2}=\s{0,2}))"""
     r"""\((?P<arguments>[^()\n]{1,600})"""
 )
 _LOGIN = lazy_compile(
@@ -154,6 +158,10 @@ _FILE_SYSTEM = lazy_compile(  # client.init('afs://…', user, password)
     r"""\(['"](?:afs|hdfs)://[^'"\n]{1,200}['"],\s{0,8}['"][^'"\n]{1,100}['"],\s{0,8}"""
     r"""['"](?P<secret>[^'"\n]+)(?=['"])"""
 )
+_FILE_SYSTEM_LOGIN = lazy_compile(  # dataset.set_hdfs_config('afs://…', 'user,password')
+    r"""(?:\(['"](?:afs|hdfs)://[^'"\n]{1,200}['"]|\bset_hdfs_config\([^'"\n]{1,80}),\s{0,8}"""
+    r"""['"][\w.@/-]{1,80},(?P<secret>[^'"\n]{3,})(?=['"])"""
+)
 _UGI_OPTION = lazy_compile(
     rf"""(?<![\w-])--?[\w.-]{{0,40}}ugi{_THEN}['"]?[\w.@/-]{{1,80}},(?P<secret>[^\s'",]{{3,}})"""
 )
@@ -196,7 +204,7 @@ COMMANDS: tuple[Rule, ...] = (
     (("swanlab",), _after(r"swanlab[ \t]{1,8}login", "-k|--api-key|-a")),
     (
         ("ossutil", "obsutil", "coscmd", "bcecmd"),
-        _after(r"(?:ossutil64|ossutil|obsutil|coscmd|bcecmd)[ \t]{1,8}config", "-k|-s"),
+        _after(r"ossutil(?:64)?|(?:obsutil|coscmd|bcecmd)[ \t]{1,8}config", "-k|-s"),
     ),
     (
         ("ossutil", "obsutil", "coscmd", "bcecmd"),
@@ -204,6 +212,10 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     (("openssl",), _after(r"openssl[ \t]{1,8}enc", "-k")),
     (("afs://", "hdfs://"), mask_groups(_FILE_SYSTEM, _is_word_of_a_command)),
+    (
+        ("afs://", "hdfs://", "set_hdfs_config"),
+        mask_groups(_FILE_SYSTEM_LOGIN, _is_word_of_a_command),
+    ),
     (("ugi",), mask_groups(_UGI_OPTION, _is_word_of_a_command)),
     (("expect",), mask_groups(_EXPECT, _is_word_of_a_command)),
     (("echo",), mask_groups(_PIPED, _is_word_of_a_command)),

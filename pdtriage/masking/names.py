@@ -21,7 +21,7 @@ from pdtriage.support.lazy_regex import lazy_compile
 
 SECRET_NAME = (
     r"(?:pass(?:word|wd|phrase)|pwd|secret(?:[_.-]?(?:access)?[_.-]?key)?|secret[_-]?id|token|bduss|"
-    r"(?:api|access|account|auth|private|encryption|signing)[_-]?key(?:[_-]?(?:id|secret))?|"
+    r"(?:api|access|account|auth|private|encryption|signing|license)[_-]?key(?:[_-]?(?:id|secret))?|"
     r"credentials?|(?<![a-z])(?:ak|sk))"
 )
 _SECRET_ENDS: tuple[str, ...] = (  # in small letters, what each of these ends with
@@ -56,6 +56,11 @@ _NAME_AND_VALUE = lazy_compile(  # as Kubernetes and Hadoop list them
 )
 _ELEMENT = lazy_compile(
     rf"(?P<keep><(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})>\s*)(?P<quote>)(?P<secret>[^<\s][^<\n]*)(?=</)",
+    re.I,
+)
+_CELL = lazy_compile(  # of a table, as configurations are printed
+    rf"""(?P<keep>[|│┃][ \t]{{0,40}}(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})[ \t]{{0,100}}[|│┃]"""
+    r"""[ \t]{0,40}(?P<quote>['"]?))(?P<secret>[^\s|│┃'"]+)""",
     re.I,
 )
 _KEY_NAME = lazy_compile(
@@ -242,6 +247,7 @@ NAMES: tuple[Rule, ...] = (
     (("(",), _where_paired(_SECRET_ENDS, mask_groups(_PAIRED, _is_named))),
     (("value",), mask_groups(_NAME_AND_VALUE, _is_named)),
     (("</",), mask_groups(_ELEMENT, _is_named)),
+    (("|", "│", "┃"), mask_groups(_CELL, _is_named)),
     (("-",), _where_flagged(_FLAG_ENDS, mask_groups(_FLAG, _is_flagged))),
     (("=", ":", "：", "为", "是"), _where_assigned(_KEY_ENDS, mask_groups(_KEY_NAME, _is_key))),
     (("environ", "putenv", "setenv", "getenv"), mask_groups(_SUBSCRIPT, _is_variable)),

@@ -35,7 +35,8 @@ _NUMBER = lazy_compile(r"-?[0-9.]+%?\Z")
 _CODE = lazy_compile(
     r"(?:(?:self|args|cls|cfg|config|conf|opts?|options|settings|os|kwargs|flags|params|hparams|"
     r"environ|getpass|json|yaml|base64|hashlib|request|ctx)[.\[(]"
-    r"|(?:get|load|read|fetch|decrypt|input|str|bytes|quote|prompt|ask)\w{0,40}\()",
+    r"|(?:get|load|read|fetch|decrypt|input|str|bytes|quote|prompt|ask)\w{0,40}\("
+    r"|[a-z_]\w{0,40}(?:\.[a-z_]\w{0,40}){1,4}\(|(?:raise|return|pass|yield|assert|await)\b)",
     re.I,
 )
 _PROSE = frozenset(

@@ -146,6 +146,22 @@ def test_a_cause_is_announced_while_the_job_still_runs(desk: Desk) -> None:
     assert run.said.count("rank 1 on") == 1
 
 
+def test_an_announcement_masks_secrets(desk: Desk) -> None:
+    secret = "Zk7x29LmQ4vR8s"
+    desk.script(
+        f"""
+        time.sleep(1.5)  # until somebody listens
+        if rank == 1:
+            raise RuntimeError("request refused: password={secret}")
+        time.sleep(30)
+        """
+    )
+    run = desk.launch()
+    assert "password=***" in run.await_line("rank 1 on")
+    assert run.finish().code == 1
+    assert secret not in run.said
+
+
 def test_a_survived_error_is_not_announced(desk: Desk) -> None:
     desk.script(
         """

@@ -131,6 +131,8 @@ ASSIGNED = [
     "<name>{n}</name><value>{v}</value>",
     "os.environ['{n}'] = '{v}'",
     "f(a=1,{n}={v},b=2)",
+    "| {n}        | {v}    |",
+    "│ {n} │ {v} │",
 ]
 
 PLACES: dict[str, tuple[list[str], Value]] = {
@@ -217,6 +219,8 @@ PLACES: dict[str, tuple[list[str], Value]] = {
             "['dump.py', '--hadoop_ugi', 'alice,{v}']",
             "client.init('afs://h:9902', 'alice', '{v}', './client.conf')",
             'wrapper.init("hdfs://h:9000", "alice", "{v}", "")',
+            'dataset.set_hdfs_config("afs://h:9902", "alice,{v}")',
+            "dataset.set_hdfs_config(args.fs_name, 'alice,{v}')",
         ],
         _password,
     ),
@@ -376,6 +380,7 @@ PLACES: dict[str, tuple[list[str], Value]] = {
     "login-calls": (
         [
             "requests.get(u, auth=('bob', '{v}'))",
+            "Elasticsearch(hosts, basic_auth=('bob', '{v}'))",
             "HTTPBasicAuth('bob', '{v}')",
             "smtp.login('bob', '{v}')",
             "ssh.connect('10.0.0.1', 22, 'root', '{v}')",
@@ -427,6 +432,8 @@ PLACES: dict[str, tuple[list[str], Value]] = {
     "storage-tools": (
         [
             "ossutil config -e oss.example -i LTAX -k {v}",
+            "ossutil64 -i LTAX -k {v} cp a oss://b",
+            "license_key: {v}",
             "coscmd config -a AKX -s {v} -b bucket",
             "mc alias set m http://10.0.0.1:9000 admin {v}",
             "aws configure set aws_secret_access_key {v}",
@@ -437,6 +444,8 @@ PLACES: dict[str, tuple[list[str], Value]] = {
             "lftp -u bob,{v} h",
             "smbclient //h/x -U bob%{v}",
             "unzip -P {v} a.zip",
+            "unrar x -p{v} a.rar",
+            "7z x -p{v} a.7z",
             "echo '{v}' | sudo -S ls",
             "echo bob:{v} | chpasswd",
             "openssl rsa -passin pass:{v} -in k",
