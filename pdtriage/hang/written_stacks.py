@@ -20,6 +20,7 @@ from pdtriage.hang.stack_signal import (
     mask_in,
 )
 from pdtriage.model.logs import Frame
+from pdtriage.support.regular_files import open_binary
 
 MOST_FRAMES = 64
 MOST_BYTES = 1 << 20
@@ -27,7 +28,7 @@ ANSWERS_IN = 2.0
 """Seconds; a process that waits for a disk answers when it gets what it waits for."""
 _TICK = 0.02
 _GENERATIONS = 8
-_FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)')
+_FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d{1,9}) in (?P<name>.*)')
 
 
 def written_stacks(pids: Sequence[int], seconds: float) -> dict[int, tuple[Frame, ...]]:
@@ -77,7 +78,7 @@ def _answer(path: str, begin: int, until: float) -> tuple[Frame, ...]:
     """What was added to the file, when nothing more comes."""
     before = b""
     while True:
-        with contextlib.suppress(OSError), open(path, "rb") as stream:
+        with contextlib.suppress(OSError), open_binary(path) as stream:
             stream.seek(begin)
             text = stream.read(MOST_BYTES)
             if text and text == before and text.endswith(b"\n"):
@@ -94,7 +95,7 @@ def _file_of(pid: int) -> str | None:
     if folder is None or environment_value(pid, SIGNAL_VARIABLE) != str(STACK_SIGNAL):
         return None
     for _ in range(_GENERATIONS):
-        path = os.path.join(folder, f"{pid}{ENDING}")
+        path = os.path.join(os.path.realpath(folder), f"{pid}{ENDING}")
         if os.path.exists(path):
             return path
         vitals = vitals_of(pid)

@@ -19,7 +19,8 @@ from pdtriage.analysis import pipeline
 from pdtriage.hang import py_spy, stack_signal
 from pdtriage.hang.stack_signal import STACK_SIGNAL, with_stack_signal
 from pdtriage.hang.take import StackTarget, take_stacks
-from pdtriage.hang.written_stacks import written_stacks
+from pdtriage.hang.written_stacks import parse_written, written_stacks
+from pdtriage.model.logs import Frame
 from tests.running import clean_environment, wait_until
 
 MINUTES = 180.0
@@ -180,3 +181,9 @@ def test_a_job_that_stands_still_where_py_spy_is_missing(
     assert report.standstill is not None
     assert {stack.source for stack in report.standstill.stacks} == {"faulthandler"}
     assert not (tmp_path / "log" / "pdtriage" / "stacks").exists()
+
+
+def test_what_else_stands_in_such_a_file_is_no_stack() -> None:
+    true = '  File "t.py", line 6 in read'
+    text = f'Thread 0x1 (most recent call first):\n  File "t.py", line {"9" * 5000} in f\n{true}\n'
+    assert parse_written(text) == (Frame("t.py", 6, "read"),)
