@@ -39,7 +39,6 @@ SMALL = {
     "mapping": "a public name of earlier versions",
     "support/fast_namedtuple": "all rooms use it",
     "support/language": "all rooms use it",
-    "support/lazy_regex": "all rooms use it",
     "support/number_spans": "rooms from the verdict to the terminal use it",
     "support/systems": "asked before anything else is imported",
     "support/zstd": "three rooms use it, where Python or a package has it",
