@@ -20,10 +20,12 @@ from .conftest import NO_SECRET, SECRET, Launch, Launcher
 
 
 def test_nodes_meet_and_rank_themselves(launcher: Launcher, tmp_path: Path) -> None:
-    master = f"--master=127.0.0.1:{free_port()}"
-    flags = (master, "--nnodes=2", "--nproc_per_node=2", "act.py")
+    place = f"127.0.0.1:{free_port()}"
+    flags = (f"--master={place}", "--nnodes=2", "--nproc_per_node=2", "--log_level=DEBUG", "act.py")
     nodes = [launcher.start(*flags, log_dir=tmp_path / f"n{i}") for i in range(2)]
     records = [node.finish().record() for node in nodes]
+    for node in nodes:
+        assert f"at {place} are 2/2 nodes: 127.0.0.1, 127.0.0.1" in node.err
     assert [node.code for node in nodes] == [0, 0], nodes[0].err
     assert sorted(record.node_rank for record in records) == [0, 1]
     ranks = sorted(p.rank for record in records for p in record.processes if p.rank is not None)

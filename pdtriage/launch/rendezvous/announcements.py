@@ -154,6 +154,14 @@ def announced_nodes(text: str) -> int | None:
     return count if isinstance(count, int) else None
 
 
+def announced_host(text: str) -> str:
+    """The address of the node that wrote this; `is_announcement` was asked before."""
+    for parse in (parse_peer, _parse_server_node):
+        with contextlib.suppress(UserError):
+            return host_part(str(parse("", text)["candidate"]))
+    return "?"
+
+
 def parse_peer(key: str, text: str) -> dict[str, object]:
     try:
         peer = json.loads(text)

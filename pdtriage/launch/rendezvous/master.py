@@ -28,7 +28,12 @@ from pdtriage.launch.plan.addresses import (
 from pdtriage.launch.plan.cluster import Cluster, node_count
 from pdtriage.launch.plan.start_refusals import not_started
 from pdtriage.launch.rendezvous import meeting_words as meeting
-from pdtriage.launch.rendezvous.announcements import NODES, announced_nodes, is_announcement
+from pdtriage.launch.rendezvous.announcements import (
+    NODES,
+    announced_host,
+    announced_nodes,
+    is_announcement,
+)
 from pdtriage.launch.rendezvous.job_secret import (
     JobSecret,
     NodeExchange,
@@ -51,6 +56,7 @@ _DEAF = 15.0
 _TURN = 20.0
 """Seconds to wait for the nodes of an earlier start to go."""
 _MOST_UNREADABLE = 4_096
+_MOST_TOLD = 16
 _CROWDED = 12.0
 """Seconds after which a node that does not write any more has been forgotten for sure."""
 _FIRST_KEY = "aaaaaa"
@@ -166,6 +172,8 @@ class _Waiting:
         self.answered: float | None = None
         self.neighbours = False
         """Whether other jobs were looked for."""
+        self.here: set[str] = set()
+        """Keys of the nodes that are here."""
 
     @property
     def key(self) -> str:
@@ -182,6 +190,7 @@ class _Waiting:
             if self.client.is_paddles and self.secret is not None:
                 raise meeting.no_secret_at_paddles(self.client.endpoint)
             self._tell_of_turned_away()
+            self._tell_who_is_here(found or {})
             if found is not None and len(found) == self.size and not self._is_doubtful(found):
                 self._part(value)
                 return found
@@ -262,6 +271,16 @@ class _Waiting:
             return
         self.turned_away = self.server.store.turned_away[0]
         self.observer.notice(Noted(meeting.turned_away_text(self.turned_away), "WARNING"))
+
+    def _tell_who_is_here(self, found: Mapping[str, str]) -> None:
+        if self.here == found.keys():
+            return
+        self.here = set(found)
+        hosts = sorted(announced_host(text) for text in found.values())
+        listed = ", ".join(hosts[:_MOST_TOLD]) + ", …" * (len(hosts) > _MOST_TOLD)
+        at, count = self.client.endpoint, f"{len(found)}/{self.size}"
+        text = Text(f"at {at} are {count} nodes: {listed}", f"{at} 处有 {count} 个节点：{listed}")
+        self.observer.notice(Noted(text, "DEBUG"))
 
     def _remind(self, found: dict[str, str] | None, prefix: str) -> None:
         moment = time.monotonic()
