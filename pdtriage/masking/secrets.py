@@ -43,9 +43,11 @@ def masked_text(text: str) -> tuple[str, int]:
         return "\n".join(MASK if line.strip() else line for line in secret.split("\n"))
 
     folded = text.casefold()
-    for words, substitute in _RULES:
-        if any(word in folded for word in words):
-            text = substitute(text, _mask)
+    present = {word for word in _WORDS if word in folded}
+    if present:
+        for words, substitute in _RULES:
+            if not present.isdisjoint(words):
+                text = substitute(text, _mask)
     return text, count
 
 
@@ -87,3 +89,4 @@ def masked_variable(name: str, value: str) -> str:
 _DUMPS: Rule = (("{", "="), mask_dumps)
 _RULES: tuple[Rule, ...] = (*PRIVATE_KEYS, _DUMPS, *SHAPES, *COMMANDS, *NAMES, *PROSE)
 """In this order: what is surest comes first, and nothing is masked twice."""
+_WORDS = frozenset(word for words, _ in _RULES for word in words)

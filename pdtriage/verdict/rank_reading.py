@@ -62,7 +62,8 @@ class Observation(NamedTuple):
 
     def says(self, *words: Says) -> bool:
         """Its signature carries one of these words."""
-        return any(word in self.signature.says for word in words)
+        own = self.signature.says
+        return bool(own) and not set(words).isdisjoint(own)
 
 
 class RankReading(NamedTuple):
