@@ -160,10 +160,15 @@ class Openings:
         twin.first, twin._later = self.first, [*self._later]
         return twin
 
+    @property
+    def are_learnt(self) -> bool:
+        """Whether it is known by which words a process begins."""
+        return bool(self.first.length or self._later)
+
     def learn_behind(self, end: int, line: int, text: bytes, first_step: int) -> None:
         """Where a process ended, the number of the line there and the text behind it, in which
         the next one makes its first step, or ends, at `first_step`."""
-        if self.first.length or self._later:
+        if self.are_learnt:
             return
         opening = Opening(end, line)
         opening.learn(text, first_step)

@@ -357,6 +357,8 @@ class FileScanner:
 
     def _learn_behind_ends(self, openings: Openings, events: Sequence[Event], lines: Lines) -> None:
         """How the file goes on where a process had ended, up to the next one's first step."""
+        if openings.are_learnt:
+            return
         ends = [e for e in events if e.ends_at > self._base and _is_stillborn(e)]
         for place, event in enumerate(ends):
             at = event.ends_at - self._base
