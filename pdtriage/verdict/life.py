@@ -72,6 +72,8 @@ class Rest(NamedTuple):
     """How a line looks that says that training is done."""
     lost_peers: Sequence[int] = ()
     """Where it says that it lost another rank."""
+    ended_by_peers: Sequence[int] = ()
+    """Where it ended by that."""
     ends: Sequence[int] = ()
     """Where exceptions begin that nobody caught."""
     dying: Sequence[int] = ()
@@ -99,6 +101,8 @@ def is_outlived(found: Observation, rest: Rest) -> bool:
     if was_caught(found) and _has_ended_otherwise(found, rest):
         return True
     if was_caught(found) and found.event.block and _was_ended_by_a_signal(found, rank):
+        return True
+    if _is_of_a_thread_aside(found) and any(n > end_of(found) for n in rest.ended_by_peers):
         return True
     signs = signs_after(found, rank)
     if signs and (signs[-1] - end_of(found) > 2 * PREPARED_STEPS or len(signs) > PREPARED_STEPS):
@@ -174,6 +178,12 @@ def was_caught(found: Observation) -> bool:
     if found.ends_process or found.event.role != "cause" or "thread" in found.event.fields:
         return False
     return found.category != "numeric.nan" and not found.signature.stack
+
+
+def _is_of_a_thread_aside(found: Observation) -> bool:
+    """Whether a thread died of an error that is none of data, memory or disks: a main program that
+    came as far as to lose a peer had not waited for it."""
+    return "thread" in found.event.fields and found.signature.generic
 
 
 def signs_after(found: Observation, rank: Rank) -> list[int]:

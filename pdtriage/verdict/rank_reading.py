@@ -157,12 +157,17 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
             rank, context=context, milestones=milestones, stopped=stopped, ended=ended, done=done
         )
     trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
-    lost = [f.event.line for f in telling if f.signature.points == "peer"]
+    lost = [f for f in telling if f.signature.points == "peer"]
     ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
     dying = [f.event.line for f in telling if f.event.final and not f.event.block]
     finishes, recoveries = knowledge.finishes, knowledge.recoveries
     often = _signatures_met_often(telling)
-    rest = Rest(rank, milestones, trouble, finishes, lost, ends, dying, recoveries, often)
+    lost_peers = [f.event.line for f in lost]
+    ended_by_peers = [f.event.line for f in lost if f.ends_process]
+    rest = Rest(
+        *(rank, milestones, trouble, finishes, lost_peers, ended_by_peers),
+        *(ends, dying, recoveries, often),
+    )
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
     alive = _before_interruption(_not_explained(unsurvived, knowledge))

@@ -88,9 +88,7 @@ def _without_bystanders(strong: list[Suspect], evidence: RunEvidence) -> list[Su
     if not uncaught and not any(suspect.order == 0 for suspect in failed):
         return strong
     return [
-        suspect
-        for suspect in strong
-        if not (was_stopped(suspect) and _is_over(suspect, uncaught))
+        suspect for suspect in strong if not (was_stopped(suspect) and _is_over(suspect, uncaught))
     ]
 
 
