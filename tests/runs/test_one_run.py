@@ -1,5 +1,5 @@
-"""Given the logs of all recorded jobs, when one is seen at a glance to hold one run, then the search
-for the beginnings of others finds none in it, and the same times and processes."""
+"""Given the logs of all recorded jobs, when one is seen at a glance to hold one run, then the
+search for the beginnings of others finds none in it, and the same times and processes."""
 
 from __future__ import annotations
 
