@@ -42,6 +42,7 @@ TERMS: dict[Says, Terms] = {
     "shuts-down": Terms(["progress"]),
     "training-done": Terms(["end"]),
     "process-starts": Terms(["start"]),
+    "program-starts": Terms(["start"]),
     "process-ends": Terms(["cause", "victim", "end"]),
     "completed": Terms(["end"]),
     "failed": Terms(_BAD_NEWS),

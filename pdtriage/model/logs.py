@@ -39,6 +39,7 @@ Says = Literal[
     "shuts-down",
     "training-done",
     "process-starts",
+    "program-starts",
     "process-ends",
     # how it ended
     "completed",

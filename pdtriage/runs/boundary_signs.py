@@ -46,7 +46,7 @@ def boundaries(facts: FileFacts) -> list[Boundary]:
     steps = sorted(p.line for p in facts.progress)
     found: list[Boundary] = []
     group: list[_Sign] = []
-    for sign in sorted(signs):
+    for sign in sorted(signs, key=lambda sign: (sign[:2], sign[2] != "process")):
         twice = sign[2] == "process" and any(other[2] == "process" for other in group)
         if group and (twice or not _is_same_restart(group[-1][0], sign[0], ends, steps)):
             found.append(_boundary(facts, group, _since(found, ends), steps))

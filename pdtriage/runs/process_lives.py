@@ -218,8 +218,10 @@ class _Lives:
 
     def _is_again(self, item: Event) -> bool:
         """Whether it says of another process what only its own start makes a process say."""
-        if "process-starts" not in item.says or item.pid is None:
+        if "process-starts" not in item.says:
             return False
+        if item.pid is None:
+            return "program-starts" in item.says and item.signature in self._opened
         if item.pid in self._pids and self._first_word(item) is item:
             return False
         return self._opened.get(item.signature, item.pid) != item.pid

@@ -142,6 +142,15 @@ def test_what_a_thread_says_last_is_of_the_run_that_ends() -> None:
     assert second.run.started > first.ranks[0].last_time + 1000
 
 
+def test_a_main_program_that_tells_of_its_start_again_is_another_one() -> None:
+    told = (
+        "2021-11-25 19:4{}:05 [INFO]\t\n------------Environment Information-------------\n"
+        "Python: 3.7.4\nGPUs used: 2\n------------------------------------------------\n"
+    )
+    text = "".join(told.format(minute) + WARNING for minute in (2, 6, 7, 9)) + connects(100)
+    assert len(runs_of({"log/workerlog.0": text + STEPS})) == 4
+
+
 def test_who_shuts_down_is_not_the_process_that_starts_below() -> None:
     said = "receive shutdown event and so quit from MasterDaemon run loop"
     last = f"I0102 03:01:50.000006 140 tcp_store.cc:273] {said}\n"
