@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pdtriage import analyze
-from pdtriage.model import Moment, Report
+from pdtriage.model import Cause, Moment, Report
 from pdtriage.support.text_width import columns
 
-WIDEST = 72
+WIDEST = 78
 _COMMAND = re.compile(r"`([^`]+)`")
 _OTHER = re.compile(r"-|[\w.]+\(|if __name__|Process Process")
 _FALLS = ("symptom", "signal", "exit")
@@ -32,6 +32,8 @@ def problems_of(report: Report) -> Iterator[str]:
                 yield f"wider than a line: {title!r}"
             if re.search(r"\w…$", title):
                 yield f"cut within a word: {title!r}"
+            if re.search(r"[:：]\s*…?$", title):
+                yield f"says nothing: {title!r}"
     yield from _missing_deaths(report)
     yield from _unreadable_commands(report)
 
@@ -45,19 +47,34 @@ def commands_of(report: Report) -> list[str]:
 
 def _early_effects(report: Report) -> Iterator[str]:
     """What others say stands below what the culprit did, and its times say the same."""
-    if not report.root_causes or not report.timeline:
-        return
-    first = report.root_causes[0]
-    guilty = {(first.role, rank) for rank in first.ranks}
-    own = [n for n, m in enumerate(report.timeline) if (m.role, m.rank) in guilty]
-    effects = [n for n, m in enumerate(report.timeline) if _is_effect(m, guilty)]
-    if guilty and not own and first.title not in {moment.text for moment in report.timeline}:
-        yield "the culprit is not in the timeline"
-    elif own and effects and own[0] > effects[0]:
-        yield f"an effect before its cause: {report.timeline[effects[0]].text.en}"
-    times = [moment.t for moment in report.timeline if moment.t is not None]
+    timeline = report.timeline
+    starts = [n for n, moment in enumerate(timeline) if moment.kind == "start"]
+    if starts not in ([], [0]):
+        yield "something happened before the run started"
+    yield from _early_ends(timeline)
+    times = [moment.t for moment in timeline if moment.t is not None]
     if times != sorted(times):
         yield "times go back"
+    if not report.root_causes or not timeline:
+        return
+    first = report.root_causes[0]
+    own = [n for n, moment in enumerate(timeline) if _is_of(moment, first)]
+    effects = [n for n, moment in enumerate(timeline) if _is_effect(moment, first)]
+    if first.ranks and not own and first.title not in {moment.text for moment in timeline}:
+        yield "the culprit is not in the timeline"
+    elif own and effects and own[0] > effects[0]:
+        yield f"an effect before its cause: {timeline[effects[0]].text.en}"
+
+
+def _early_ends(timeline: Sequence[Moment]) -> Iterator[str]:
+    """Nobody says anything after its end."""
+    ended: set[tuple[str, int | None]] = set()
+    for moment in timeline:
+        who = moment.role, moment.rank
+        if moment.kind == "exit":
+            ended.add(who)
+        elif who in ended and moment.kind in ("error", "symptom"):
+            yield f"spoke after its end: {moment.text.en}"
 
 
 def _missing_deaths(report: Report) -> Iterator[str]:
@@ -71,8 +88,19 @@ def _missing_deaths(report: Report) -> Iterator[str]:
                 yield f"the death of the culprit {row.rank} is not in the timeline"
 
 
-def _is_effect(moment: Moment, guilty: set[tuple[str, int]]) -> bool:
-    return moment.kind in _FALLS and (moment.role, moment.rank) not in guilty
+def _is_of(moment: Moment, cause: Cause) -> bool:
+    """Whether it is of whom the cause blames; of a launcher, which says much, the cause itself."""
+    if cause.role == "launcher":
+        return moment.role == "launcher" and moment.text == cause.title
+    return (moment.role, moment.rank) in {(cause.role, rank) for rank in cause.ranks}
+
+
+def _is_effect(moment: Moment, cause: Cause) -> bool:
+    """Ends of anybody, what others say of it, and that the launcher found it dead."""
+    found = moment.kind == "launcher" and "found" in moment.text.en and bool(cause.ranks)
+    if _is_of(moment, cause):
+        return moment.kind == "exit"
+    return found or moment.kind in _FALLS
 
 
 def _unreadable_commands(report: Report) -> Iterator[str]:

@@ -21,13 +21,19 @@ the line says."""
 OF_A_DEATH = ("signal", "exit_code", "rss", "limit")
 """Those of signatures that tell of a death, not of a line."""
 TITLE_COLUMNS = 70
+"""Of a title as it is written down; with values in it, it may fill a line of a terminal."""
+FULL_COLUMNS = 78
 _LONGEST = 300
 _LEAST_QUOTE = 24
 """Columns below which what is left of a message says nothing."""
 _SLOT = lazy_compile(r"\{([a-z_]+)\}")
 _COMMAND = lazy_compile(r"(`[^`]*`)")
 _PATH = lazy_compile(r"(?<![\w.])/[^\s'\"]+")
-_SENTENCE = lazy_compile(r"(?:\.|;|,| \(|:)(?= )|。|；")
+_SENTENCE = lazy_compile(r"[.!?;](?= )|[。；！？]")
+_CLAUSE = lazy_compile(r"(?:,| \(|:)(?= )")
+_CLASS = lazy_compile(r"^(?:[\w.]{0,60}\.)?(\w{1,60}: )(?=\S)(?:\(\w{1,40}\) )?")
+_SIZE = lazy_compile(r"(\d{1,15})(?:\.(\d)\d*)? ?([kKMGT]i?B)")
+_BYTES = lazy_compile(r"(\d{4,18})(?: bytes)?")
 _UNPRINTABLE = lazy_compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _HARMLESS = lazy_compile(r"[\w@%+=:,./][\w@%+=:,./-]*", re.ASCII)
 
@@ -54,15 +60,18 @@ def title_with(signature: Signature, values: Mapping[str, str]) -> Text:
     """What happened, with the values if they fit into a line."""
     if signature.full_title is None:
         return signature.title
-    called = {name: _called(signature, name, value) for name, value in values.items()}
-    short = {name: _short(value) for name, value in called.items() if name != "message"}
-    shown = Text(*(_title_in(said, short, values) for said in signature.full_title))
-    return shown if all(shown) else signature.title
+    called = _called(signature, values)
+    short = {name: _short(value) for name, value in called.items()}
+    for shown in (called, short):
+        title = Text(*(_title_in(said, shown, values) for said in signature.full_title))
+        if all(title):
+            return title
+    return signature.title
 
 
 def title_with_message(title: Text, message: str) -> Text:
     """A general title with the message behind it, or alone where hardly any of it had room."""
-    rest = [TITLE_COLUMNS - columns(f"{said}: ") for said in title]
+    rest = [FULL_COLUMNS - columns(f"{said}: ") for said in title]
     if min(rest) < _LEAST_QUOTE:
         return title
     said = fit_message(message, min(rest))
@@ -70,20 +79,33 @@ def title_with_message(title: Text, message: str) -> Text:
 
 
 def fit_message(message: str, width: int) -> str:
-    """A message in at most so many columns: folders of long paths go first, then what stands
-    behind its first sentence, then words from the end."""
+    """A message in at most so many columns: folders of long paths go first, then the class of an
+    exception, then what stands behind the first sentence, then words from the end."""
     said = " ".join(_UNPRINTABLE.sub(" ", message[:2000]).replace("`", "'").split())
     said = said.removeprefix("| ")  # the frame drawn around a group's members
     if columns(said) > width:
         said = _PATH.sub(lambda path: _short(path[0]), said)
     if columns(said) > width:
-        ends = [end.start() for end in _SENTENCE.finditer(said)]
-        whole = [said[:end] for end in ends if _LEAST_QUOTE <= columns(said[:end]) <= width]
-        said = whole[-1] if whole else said
+        said = (
+            _first_sentences(said, width)
+            or _first_sentences(_CLASS.sub("", said, 1), width)
+            or said
+        )
     while columns(said) > width:
         shorter = said.rstrip("…").rstrip().rpartition(" ")[0].rstrip(" ,;:([{'\"=")
         said = f"{shorter} …" if shorter else ""
     return said
+
+
+def _first_sentences(said: str, width: int) -> str:
+    """As many whole ones as there is room for, if that is one that says something."""
+    sentences = [end.start() + (said[end.start()] in "!?！？") for end in _SENTENCE.finditer(said)]
+    clauses = [end.start() for end in _CLAUSE.finditer(said)]
+    for ends in ([*sentences, len(said)], clauses):
+        whole = [said[:end] for end in ends if _LEAST_QUOTE <= columns(said[:end]) <= width]
+        if whole:
+            return whole[-1]
+    return ""
 
 
 def steps_with(
@@ -96,7 +118,7 @@ def steps_with(
         if groups is not None:
             advice, instead, values = case.advice, (), {**values, **groups}
             break
-    called = {name: _called(signature, name, value) for name, value in values.items()}
+    called = _called(signature, values)
     steps: list[Text] = []
     is_given = False
     for place, step in enumerate(advice):
@@ -120,9 +142,26 @@ def _groups(pattern: str, message: str) -> dict[str, str] | None:
     return {n: v for n, v in found.groupdict().items() if v is not None} if found else None
 
 
-def _called(signature: Signature, slot: str, value: str) -> str:
-    names = (name for where, one, name in signature.names if (where, one) == (slot, value))
-    return next(names, value)
+def _called(signature: Signature, values: Mapping[str, str]) -> dict[str, str]:
+    """Values as people say them."""
+    names = {(slot, value): name for slot, value, name in signature.names}
+    said = {slot: names.get((slot, value), value) for slot, value in values.items()}
+    return {slot: _size(slot, value) for slot, value in said.items() if slot != "message"}
+
+
+def _size(slot: str, value: str) -> str:
+    """`31.5 MB` for `31.502197MB`, `23.8 GiB` for `25600000000 bytes`."""
+    told = _SIZE.fullmatch(value)
+    if told:
+        tenth = f".{told[2]}" if told[2] and told[2] != "0" else ""
+        return f"{told[1]}{tenth} {told[3]}"
+    counted = _BYTES.fullmatch(value) if slot == "bytes" else None
+    if not counted:
+        return value
+    size, units = float(counted[1]), ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    while size >= 1024 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:.1f} {units[0]}"
 
 
 def _title_in(said: str, values: Mapping[str, str], own: Mapping[str, str]) -> str:
@@ -132,7 +171,7 @@ def _title_in(said: str, values: Mapping[str, str], own: Mapping[str, str]) -> s
         before, after = ("".join(_parts(part, values)) for part in (before, after))
     except KeyError:
         return ""
-    room = TITLE_COLUMNS - columns(before) - columns(after)
+    room = FULL_COLUMNS - columns(before) - columns(after)
     quote = fit_message(own.get("message", ""), room) if message else ""
     return before + quote + after if room >= 0 and bool(quote) == bool(message) else ""
 

@@ -328,3 +328,7 @@ class FileFacts(NamedTuple):
     """A few of each card, in the order of their times."""
     undated: bool = False
     """No line of it tells a year: its times are of that in which the file was modified."""
+    last_dated: float | None = None
+    """The last moment that it tells with its year, where it tells none of others."""
+    unix_times: tuple[float, ...] = ()
+    """Of its events: told by UTC. Of all others nobody knows the time zone."""

@@ -56,6 +56,7 @@ from pdtriage.runs.ranks import (
     with_recorded_ends,
     with_reported_victims,
 )
+from pdtriage.runs.time_zone import in_local_time
 from pdtriage.runs.world_size import note_on_absent_ranks, note_on_stale_list
 from pdtriage.runs.years import with_years
 from pdtriage.support.gc_pause import keep_until_exit
@@ -87,6 +88,7 @@ def assemble(
                 from pdtriage.runs.peer_ranks import with_peers  # one node has no peers
 
                 facts_of_run = with_peers(facts_of_run, record, knowledge)
+        facts_of_run = in_local_time(facts_of_run, group)
         found.append(facts_of_run._replace(partial=partial[index - 1]))
     keep_until_exit(job, grouped)
     return found or _machine_alone(job)

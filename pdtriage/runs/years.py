@@ -7,10 +7,10 @@ an archive, all its files are of the day on which somebody unpacked it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pdtriage.model import FileFacts
-from pdtriage.scan.clock import DAY, days_to_month
+from pdtriage.scan.clock import ALMOST_A_YEAR, DAY, days_to_month, near
 
 FRESH = 2 * DAY
 """Seconds between the last line of a log and the time of its file, where that is no copy: the log
@@ -19,6 +19,7 @@ is of a time zone that nobody tells."""
 
 def with_years(logs: Sequence[FileFacts]) -> Sequence[FileFacts]:
     """Facts of logs without a year, set in the year in which they end nearest to the others."""
+    logs = [_near_what_it_tells(facts) for facts in logs]
     if not any(facts.undated for facts in logs):
         return logs
     dated: dict[str, list[float]] = {}
@@ -32,9 +33,17 @@ def with_years(logs: Sequence[FileFacts]) -> Sequence[FileFacts]:
     ]
 
 
+def _near_what_it_tells(facts: FileFacts) -> FileFacts:
+    """A log that tells the year of some lines tells it of the others, too."""
+    told = facts.last_dated
+    if told is None or max(_times_in(facts), default=told) <= told + ALMOST_A_YEAR:
+        return facts
+    return _moved_facts(facts, lambda time: near(time, told) if time > told else time)
+
+
 def _times_in(facts: FileFacts) -> list[float]:
-    steps = [step.time for step in facts.progress if step.time is not None]
-    return [*(stamp.time for stamp in facts.stamps), *steps]
+    told = [each.time for each in facts.progress] + [each.time for each in facts.events]
+    return [*(stamp.time for stamp in facts.stamps), *(time for time in told if time is not None)]
 
 
 def _in_years_of(facts: FileFacts, others: tuple[float, float] | None) -> FileFacts:
@@ -51,18 +60,16 @@ def _in_years_of(facts: FileFacts, others: tuple[float, float] | None) -> FileFa
     here = time.gmtime(ended).tm_year
     span = range(time.gmtime(first).tm_year - 1, time.gmtime(last).tm_year + 2)
     years = min((year - here for year in span), key=lambda each: (distance(each), -each))
-    return _moved_facts(facts, years) if years else facts
+    return _moved_facts(facts, lambda time: _moved(time, years)) if years else facts
 
 
-def _moved_facts(facts: FileFacts, years: int) -> FileFacts:
+def _moved_facts(facts: FileFacts, moved: Callable[[float], float]) -> FileFacts:
     return facts._replace(
-        stamps=tuple(s._replace(time=_moved(s.time, years)) for s in facts.stamps),
+        stamps=tuple(s._replace(time=moved(s.time)) for s in facts.stamps),
         progress=tuple(
-            p if p.time is None else p._replace(time=_moved(p.time, years)) for p in facts.progress
+            p if p.time is None else p._replace(time=moved(p.time)) for p in facts.progress
         ),
-        events=tuple(
-            e if e.time is None else e._replace(time=_moved(e.time, years)) for e in facts.events
-        ),
+        events=tuple(e if e.time is None else e._replace(time=moved(e.time)) for e in facts.events),
     )
 
 

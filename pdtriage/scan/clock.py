@@ -46,7 +46,10 @@ class Clock:
         self._patterns = patterns
         self._newest = modified
         self._oldest: float | None = None
-        self._has_guessed = self._was_told = False
+        self._has_guessed = False
+        self._told: float | None = None
+        self.unix_times: set[float] = set()
+        """Moments that were told by UTC; of all others nobody knows the time zone."""
         try:
             self._year = str(time.gmtime(modified or 0).tm_year)
         except (ValueError, OverflowError, OSError):  # an archive may tell of any time
@@ -65,7 +68,12 @@ class Clock:
     @property
     def is_undated(self) -> bool:
         """Whether all it has read was given the year in which the file was modified."""
-        return self._has_guessed and not self._was_told
+        return self._has_guessed and self._told is None
+
+    @property
+    def last_dated(self) -> float | None:
+        """The last moment that was told with its year, where others were given a year."""
+        return self._told if self._has_guessed else None
 
     def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
@@ -91,12 +99,11 @@ class Clock:
         """What the groups of a stamp say; None if there is no such day."""
         unix, pid, year, month, day, hour, minute, second, fraction, offset = groups
         writer = int(pid) if pid else None
-        if unix or year or self._oldest is not None:
-            self._was_told = True
-        else:
-            self._has_guessed = True
         if unix:
-            return float(unix), writer
+            moment = float(unix)
+            self.unix_times.add(moment)
+            self._told = max(moment, self._told or moment)
+            return moment, writer
         begin = _begin_of_minute(year or self._year, month, day, hour, minute)
         if begin is None:
             return None
@@ -106,10 +113,14 @@ class Clock:
         if offset:
             stamp -= _offset(offset)
         if not year and self._oldest is not None:
-            return self._in_year_from(self._oldest, stamp, groups), writer
-        if not year and self._newest is not None and stamp > self._newest + DAY:
-            last = str(int(self._year) - 1)  # December, read in January
-            return self._moment((unix, pid, last, *groups[3:]))
+            stamp = self._in_year_from(self._oldest, stamp, groups)
+        if year or self._oldest is not None:
+            self._told = max(stamp, self._told or stamp)
+            return stamp, writer
+        self._has_guessed = True
+        if self._newest is not None and stamp > self._newest + DAY:  # December, read in January
+            begin = _begin_of_minute(str(int(self._year) - 1), month, day, hour, minute)
+            return None if begin is None else (begin + stamp % 60, writer)
         return stamp, writer
 
     def _in_year_from(self, oldest: float, stamp: float, groups: Groups) -> float:

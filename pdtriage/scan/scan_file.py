@@ -118,6 +118,7 @@ def _quiet(file: LogFile, text: bytes, breaks: int, engine: Engine) -> FileFacts
         last_line=lines.number_at(last),
         last_offset=last,
         undated=clock.is_undated,
+        last_dated=clock.last_dated,
     )
 
 

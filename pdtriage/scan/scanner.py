@@ -197,6 +197,8 @@ class FileScanner:
             last_line=last_line,
             last_offset=last_offset,
             undated=self._clock.is_undated,
+            last_dated=self._clock.last_dated,
+            unix_times=tuple(sorted(self._clock.unix_times & {event.time for event in events})),
             notes=(
                 *dropped_notes(dropped, self.file),
                 *unread_note(budget, self._engine.detector.literals, self.file),

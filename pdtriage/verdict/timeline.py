@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.knowledge.slots import title_with
-from pdtriage.model import Cause, Exit, Moment, RunFacts, Text
+from pdtriage.model import Cause, Exit, Moment, RunFacts, Says, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.fingerprint import shape
 from pdtriage.verdict.host_clocks import clock_offsets
 from pdtriage.verdict.judgement import Judgement
-from pdtriage.verdict.rank_reading import RankReading
+from pdtriage.verdict.rank_reading import NEAR, Observation, RankReading
 from pdtriage.verdict.rank_rows import parents_word
 
 MOST = 40
 Place = tuple[str, int]
 Who = tuple[str, int | None]
+Blamed = tuple[str, int, str]
+"""Whom a cause blames, and its signature."""
+HOUR = 3600.0
+AT_ONCE = 1.0
+"""Seconds."""
 OF_A_KIND = 8
 """Of a thousand ranks that say the same, the first few are shown; each has its lane besides."""
 
@@ -25,11 +30,8 @@ OF_A_KIND = 8
 def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> tuple[Moment, ...]:
     """Start, errors, signals and exits, in the order of time as far as there is one."""
     moments: list[Moment] = []
-    if facts.run.started is not None:
-        moments.append(
-            Moment(facts.run.started, None, "start", Text("run started", "运行开始"), "launcher")
-        )
-    blamed = {(c.evidence[0].file, c.evidence[0].line) for c in judgement.causes if c.evidence}
+    lines = {(c.evidence[0].file, c.evidence[0].line) for c in judgement.causes if c.evidence}
+    blamed = {(c.role, rank, c.signature) for c in judgement.causes for rank in c.ranks}
     launchers = {
         (line.file, line.line)
         for cause in judgement.causes
@@ -41,20 +43,35 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     offsets = clock_offsets(judgement.readings, culprits)
     for reading in judgement.readings:
         if not reading.quiet or reading.survived or reading.stopped or reading.rank.exit:
-            seen = _moments_of(reading, blamed, launchers)
+            seen = _moments_of(reading, lines, blamed, launchers)
             moments.extend(_corrected(seen, offsets.get(reading.rank.host or "", 0.0)))
-    for _, event in facts.launcher:
+    findings: set[Moment] = set()
+    launcher_words: set[tuple[str, Text]] = set()
+    for path, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
         if signature and "milestone" in signature.says:
-            moments.append(
-                Moment(
-                    event.time, None, "launcher", title_with(signature, event.fields), "launcher"
-                )
-            )
+            words = title_with(signature, event.fields)
+            if (path, words) in launcher_words:
+                continue
+            launcher_words.add((path, words))
+            moments.append(Moment(event.time, None, "launcher", words, "launcher"))
+            if _FINDS.intersection(signature.says):
+                findings.add(moments[-1])
     moments.extend(_ends_of_launchers(facts))
-    moments = _with_the_culprit(list(dict.fromkeys(moments)), facts, judgement, culprits)
-    first = {who for cause in judgement.causes[:1] for who in _blamed_by(cause)}
-    return _telling(_cause_first(_by_time(moments, guilty), first), guilty)
+    began = facts.run.started
+    moments = [_without_an_older_time(moment, began) for moment in dict.fromkeys(moments)]
+    moments = _with_the_culprit(moments, facts, judgement, culprits)
+    moments = _cause_first(_by_time(moments, guilty, findings), judgement.causes[:1], findings)
+    if began is not None:
+        start = Moment(began, None, "start", Text("run started", "运行开始"), "launcher")
+        moments.insert(0, start)
+    return _telling(moments, guilty)
+
+
+def _without_an_older_time(moment: Moment, began: float | None) -> Moment:
+    """A line that tells no time was given that of a line above, perhaps of an earlier run."""
+    is_older = began is not None and moment.t is not None and moment.t < began - HOUR
+    return moment._replace(t=None) if is_older else moment
 
 
 def _blamed_by(cause: Cause) -> Iterator[Who]:
@@ -119,7 +136,10 @@ def with_moments(timeline: tuple[Moment, ...], more: Iterable[Moment]) -> tuple[
 
 
 def _moments_of(
-    reading: RankReading, blamed: set[Place], launchers: set[Place]
+    reading: RankReading,
+    lines: Collection[Place],
+    blamed: Collection[Blamed],
+    launchers: Collection[Place],
 ) -> Iterator[Moment]:
     """What one rank says of its end, and how its parent saw it.
 
@@ -127,8 +147,8 @@ def _moments_of(
     launcher says went wrong is the launcher's, although its console counts as a rank's log.
     """
     rank = reading.rank
-    said = [("error", f) for f in (*reading.survived, *reading.inner) if f.where in blamed]
-    said += [("error", f) for f in reading.causes[:2]]
+    said = [("error", f) for f in (*reading.survived, *reading.inner) if f.where in lines]
+    said += [("error", f) for f in _own_errors(reading, blamed)]
     said += [("symptom", f) for f in reading.symptoms[:1]]
     if reading.stopped:
         said.append(("signal", reading.stopped))
@@ -140,6 +160,28 @@ def _moments_of(
             yield Moment(found.event.time, rank.rank, kind, title, rank.role)
     if rank.exit and (rank.exit.code is not None or rank.exit.signal is not None):
         yield Moment(rank.exit.time, rank.rank, "exit", parents_word(rank.exit), rank.role)
+
+
+def _own_errors(reading: RankReading, blamed: Collection[Blamed]) -> Sequence[Observation]:
+    """At most two, what the report blames first; what stands around that is of the same failure."""
+    rank = reading.rank
+    known = {signature for role, number, signature in blamed if (role, number) == rank.key[:2]}
+    chief = next((f for f in reading.causes if f.signature.id in known), None)
+    if chief is None:
+        return reading.causes[:2]
+    around = [f for f in reading.causes if f is not chief and _is_one_failure(f, chief)]
+    if chief.event.time is None:
+        time = next((f.event.time for f in around if f.event.time is not None), None)
+        chief = chief._replace(event=chief.event._replace(time=time))
+    others = [f for f in reading.causes if f.where != chief.where and f not in around]
+    return [chief, *others][:2]
+
+
+def _is_one_failure(found: Observation, chief: Observation) -> bool:
+    own, time = found.event, chief.event.time
+    is_later = own.time is not None and time is not None and own.time > time + AT_ONCE
+    is_near = abs(own.line - chief.event.line) <= NEAR
+    return found.file == chief.file and is_near and not is_later
 
 
 def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) -> tuple[Moment, ...]:
@@ -159,13 +201,13 @@ def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) ->
     return tuple(moments[place] for place in sorted(chosen))
 
 
-def _by_time(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
+def _by_time(moments: list[Moment], guilty: set[Who], findings: set[Moment]) -> list[Moment]:
     """Moments in the order of time; without one, what a rank said stands before its known death.
 
     The error of a culprit stands before all that it led to.
     """
     deaths = {(m.role, m.rank): m.t for m in moments if m.kind == "exit" and m.t is not None}
-    fallen = [m.t for m in moments if m.kind in _FALLS and m.t is not None]
+    fallen = [m.t for m in moments if (m.kind in _FALLS or m in findings) and m.t is not None]
     first = min(fallen, default=None)
 
     def key(moment: Moment) -> tuple[bool, float, bool, bool]:
@@ -177,26 +219,30 @@ def _by_time(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
     return sorted(moments, key=key)
 
 
-def _cause_first(moments: list[Moment], guilty: set[Who]) -> list[Moment]:
-    """Moments with what the culprit did first before all that others say of it.
+def _cause_first(
+    moments: list[Moment], causes: Sequence[Cause], findings: set[Moment]
+) -> list[Moment]:
+    """Moments with what the culprit did first before all others say of it, and before its own end.
 
     Its parent may have seen it later than those who were connected to it, and its own clock may
     be behind theirs; its time is then theirs, and marked. When a launcher was stopped is known
     better than when a rank complained, which may have the time of an earlier line.
     """
-    effects = [n for n, m in enumerate(moments) if _is_effect(m, guilty)]
-    own = [n for n, m in enumerate(moments) if (m.role, m.rank) in guilty and m.kind != "start"]
-    if not effects or not own or own[0] < effects[0]:
+    own = [n for n, m in enumerate(moments) if any(_is_own(m, cause) for cause in causes)]
+    first = next((n for n in own if moments[n].kind not in _ENDS), next(iter(own), None))
+    effects = (n for n, m in enumerate(moments) if m in findings or _is_end(m, n in own))
+    place = next((n for n in effects if n != first), None)
+    if first is None or place is None or first < place:
         return moments
-    cause, effect = moments.pop(own[0]), moments[effects[0]]
+    cause, effect = moments.pop(first), moments[place]
     if cause.role == "launcher" and cause.kind in _FALLS and cause.t is not None:
-        late = (_not_before(cause.t, moment) for moment in moments[effects[0] :])
-        return [*moments[: effects[0]], cause, *late]
+        late = (_not_before(cause.t, moment) for moment in moments[place:])
+        return [*moments[:place], cause, *late]
     if effect.t is not None and (cause.t is None or cause.t > effect.t):
         cause = cause._replace(t=effect.t, about=True)
     elif effect.t is None:
         cause = cause._replace(t=None)
-    moments.insert(effects[0], cause)
+    moments.insert(place, cause)
     return moments
 
 
@@ -206,9 +252,20 @@ def _not_before(time: float, moment: Moment) -> Moment:
     return moment._replace(t=time, about=True)
 
 
-def _is_effect(moment: Moment, guilty: set[Who]) -> bool:
-    who = moment.role, moment.rank
-    return moment.kind in _FALLS and moment.role != "launcher" and who not in guilty
+def _is_own(moment: Moment, cause: Cause) -> bool:
+    """Whether it is of whom the cause blames; of a launcher, which says much, its end or that."""
+    if cause.role == "launcher":
+        is_it = moment.kind in _ENDS or moment.text == cause.title
+        return moment.role == "launcher" and is_it
+    return moment.role == cause.role and moment.rank in cause.ranks[:OF_A_KIND]
+
+
+def _is_end(moment: Moment, is_own: bool) -> bool:
+    """Of the culprit how it ended; of other ranks all that a fall of another makes them say."""
+    return moment.kind in (_ENDS if is_own else _FALLS) and (is_own or moment.role != "launcher")
 
 
 _FALLS = ("symptom", "signal", "exit")
+_ENDS = ("signal", "exit")
+_FINDS: frozenset[Says] = frozenset({"process-failed", "lists-failed", "names-culprit"})
+"""A launcher that says so has looked at processes that were dead before."""

@@ -55,3 +55,24 @@ def test_a_log_with_one_date_tells_its_year() -> None:
     assert facts_of(ERROR.encode()).undated
     assert not facts_of(ERROR.encode() + b"[2022/05/15 13:40:00] ppocr INFO: ready\n" * 2).undated
     assert not facts_of(b"ready\n").undated
+
+
+def test_a_december_that_was_read_in_january_is_told_without_a_year() -> None:
+    """Its file was copied before that day of the year."""
+    december = ERROR.replace("E0425", "E1225").encode()
+    assert facts_of(december).undated
+    assert not facts_of(december + b"[2022/05/15 13:40:00] ppocr INFO: ready\n" * 2).undated
+
+
+def test_a_log_that_tells_the_year_of_its_end_tells_that_of_its_errors(tmp_path: Path) -> None:
+    filler = "a line that tells nothing of the time at all\n" * 400  # beyond the head of the file
+    aborted = (
+        "  [TimeInfo: *** Aborted at 1650911920 (unix time) ***]\n"
+        "  [SignalInfo: *** SIGTERM (@0x9) received by PID 8 (TID 0x7f) from PID 9 ***]\n"
+    )
+    (tmp_path / "workerlog.0").write_text(ERROR + filler + aborted)
+    os.utime(tmp_path / "workerlog.0", (COPIED, COPIED))
+    report = pdtriage.analyze(tmp_path)
+    times = [moment.t for moment in report.timeline if moment.t is not None]
+    assert times
+    assert max(times) < WRITTEN
