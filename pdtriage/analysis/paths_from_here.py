@@ -7,11 +7,21 @@ logs give the same report wherever they lie. A person wants to open them.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from pdtriage.model import Cause, Difference, Evidence, RankRow, Report, VerdictExplanation
+from pdtriage.model import (
+    Cause,
+    Difference,
+    Evidence,
+    RankRow,
+    Report,
+    Text,
+    VerdictExplanation,
+)
 from pdtriage.sources.display_path import join_display, printable
 
 
@@ -40,6 +50,15 @@ def _from_here(folder: str) -> str:
     return printable(way.replace(os.sep, "/"))
 
 
+def _renamed(said: str, files: Mapping[str, str]) -> str:
+    """Commands of the advice, with what these logs are called now."""
+    for old, new in files.items():
+        if old != new:
+            word = rf"(?<=[ `]){re.escape(shlex.quote(old))}(?=[ `;|])"
+            said = re.sub(word, lambda _, new=new: shlex.quote(new), said)  # type: ignore[misc]
+    return said
+
+
 class _Names:
     """The names of logs; what does not lie in the folder (a URL, stdin) keeps its own."""
 
@@ -57,7 +76,12 @@ class _Names:
         return line._replace(file=self.name(line.file))
 
     def cause(self, cause: Cause) -> Cause:
-        return cause._replace(evidence=tuple(map(self.evidence, cause.evidence)))
+        evidence = tuple(map(self.evidence, cause.evidence))
+        files = {old.file: new.file for old, new in zip(cause.evidence, evidence, strict=True)}
+        return cause._replace(
+            evidence=evidence,
+            advice=tuple(Text(*(_renamed(said, files) for said in step)) for step in cause.advice),
+        )
 
     def row(self, row: RankRow) -> RankRow:
         return row._replace(files=tuple(map(self.name, row.files)))

@@ -15,9 +15,11 @@ from pdtriage.model import Text
 from pdtriage.support.lazy_regex import lazy_compile, limited_compile
 from pdtriage.support.text_width import columns
 
-ALWAYS = ("rank", "host", "code", "message")
-"""Slots that no pattern has to capture: who failed, where, at which line of whose code, and what
-the line says."""
+ALWAYS = ("rank", "host", "code", "message", "log", "lines", "script")
+"""Slots that no pattern has to capture: who failed, where, at which line of whose code, what the
+line says, in which log and in which lines of it, and what was launched."""
+SCRIPT = "train.py"
+"""What a training script is called where nobody knows."""
 OF_A_DEATH = ("signal", "exit_code", "rss", "limit")
 """Those of signatures that tell of a death, not of a line."""
 TITLE_COLUMNS = 70
@@ -45,7 +47,7 @@ def slots_in(*texts: Text | None) -> set[str]:
 
 def general(text: Text) -> Text:
     """The text for a page that tells of no log, with names for values: `pip install <module>`."""
-    return Text(*(_SLOT.sub(r"<\1>", said) for said in text))
+    return Text(*(_SLOT.sub(r"<\1>", said.replace("{script}", SCRIPT)) for said in text))
 
 
 def fill_slots(text: Text, values: Mapping[str, str]) -> Text | None:
@@ -86,26 +88,31 @@ def fit_message(message: str, width: int) -> str:
     if columns(said) > width:
         said = _PATH.sub(lambda path: _short(path[0]), said)
     if columns(said) > width:
-        said = (
-            _first_sentences(said, width)
-            or _first_sentences(_CLASS.sub("", said, 1), width)
-            or said
-        )
+        said = _beginning_of(said, width) or said
     while columns(said) > width:
         shorter = said.rstrip("…").rstrip().rpartition(" ")[0].rstrip(" ,;:([{'\"=")
         said = f"{shorter} …" if shorter else ""
     return said
 
 
-def _first_sentences(said: str, width: int) -> str:
-    """As many whole ones as there is room for, if that is one that says something."""
-    sentences = [end.start() + (said[end.start()] in "!?！？") for end in _SENTENCE.finditer(said)]
-    clauses = [end.start() for end in _CLAUSE.finditer(said)]
-    for ends in ([*sentences, len(said)], clauses):
-        whole = [said[:end] for end in ends if _LEAST_QUOTE <= columns(said[:end]) <= width]
-        if whole:
-            return whole[-1]
+def _beginning_of(said: str, width: int) -> str:
+    """Whole sentences, or else clauses, that say something; where they fit, with the class."""
+    for ends in (_ends_of_sentences, _ends_of_clauses):
+        for words in (said, _CLASS.sub("", said, 1)):
+            whole = [words[:end] for end in ends(words)]
+            fitting = [part for part in whole if _LEAST_QUOTE <= columns(part) <= width]
+            if fitting:
+                return fitting[-1]
     return ""
+
+
+def _ends_of_sentences(said: str) -> list[int]:
+    ends = [end.start() + (said[end.start()] in "!?！？") for end in _SENTENCE.finditer(said)]
+    return [*ends, len(said)]
+
+
+def _ends_of_clauses(said: str) -> list[int]:
+    return [end.start() for end in _CLAUSE.finditer(said)]
 
 
 def steps_with(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pdtriage.knowledge import Signature
-from pdtriage.knowledge.slots import steps_with, title_with, title_with_message
+from pdtriage.knowledge.slots import SCRIPT, steps_with, title_with, title_with_message
 from pdtriage.model import Cause, Evidence, Frame, Role, Text
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.confidence import confidence_in, lineup_of, with_reasons
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.fingerprint import fingerprint, shape
@@ -15,6 +16,10 @@ from pdtriage.verdict.rules.deaths import EXIT_CODE
 from pdtriage.verdict.suspects import Suspect
 
 MOST_CAUSES = 5
+ABOVE, BELOW = 40, 10
+"""Lines around a message that tell how it came to it."""
+_PACKED = lazy_compile(r"://|\.(?:tar|tgz|zip|7z|gz|bz2|xz|lzma|zst|lz4|br|Z)(?:/|$)|^<|^-$")
+"""Not a file that other programs can read as it is: in an archive, compressed, elsewhere."""
 MOST_EVIDENCE = 6
 
 
@@ -42,11 +47,12 @@ def _cause(top: Suspect, group: Sequence[Suspect], evidence: RunEvidence) -> Cau
     words = _words(top.found) if top.found else ""
     frame = next((s.found.event.frame for s in group if s.found and s.found.event.frame), None)
     frame = frame or top.frame
-    values = _values(top, frame)
+    values = _values(top, frame, evidence.facts.arguments)
+    title = _title(signature, top, values)
     return Cause(
         category=top.category,
         signature=top.signature,
-        title=_title(signature, top, values),
+        title=title,
         role=role,
         rank=rank.rank if rank and not top.named else ranks[0] if ranks else None,
         ranks=ranks,
@@ -58,19 +64,31 @@ def _cause(top: Suspect, group: Sequence[Suspect], evidence: RunEvidence) -> Cau
         evidence=_evidence(top, group),
         frame=frame,
         fields=top.fields,
-        advice=steps_with(signature, values, values.get("message", "")),
+        advice=steps_with(signature, values, values.get("message", title.en)),
         fingerprint=fingerprint(top.signature, top.category, words, frame),
     )
 
 
-def _values(top: Suspect, frame: Frame | None) -> dict[str, str]:
+def _values(top: Suspect, frame: Frame | None, arguments: Sequence[str]) -> dict[str, str]:
     """What the texts of a signature can tell besides what its pattern captured."""
     known = {"host": top.host, "rank": top.rank and top.rank.rank}
     known["code"] = f"{frame.file}:{frame.line}" if frame else None
     known["message"] = top.found.event.text if top.found else None
+    known["script"] = next((word for word in arguments if word.endswith(".py")), SCRIPT)
+    log, line = _place(top)
+    if log and not _PACKED.search(log):
+        known |= {"log": log, "lines": f"{max(1, line - ABOVE)},{line + BELOW}" if line else None}
     return {name: str(value) for name, value in known.items() if value is not None} | dict(
         top.fields
     )
+
+
+def _place(top: Suspect) -> tuple[str | None, int]:
+    """The log to look at, and the line; that of whoever said nothing is looked at from its end."""
+    if top.found:
+        return top.found.file, top.found.event.line
+    silent = next((rank for rank in (*top.last_words, top.rank) if rank and rank.files), None)
+    return (silent.files[-1] if silent else None), 0
 
 
 def _role_and_ranks(top: Suspect, group: Sequence[Suspect]) -> tuple[Role, tuple[int, ...]]:

@@ -17,7 +17,22 @@ from scripts.check_reports import commands_of, problems_of
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "fixtures" / "scenarios"
 FAILED = sorted(case.name for case in SCENARIOS.iterdir() if case.is_dir())
-HARMLESS = ("df", "ls", "free", "ip", "ss", "echo", "ulimit", "grep", "getent", "cat", "stat", "ps")
+HARMLESS = (
+    "sed",
+    "tail",
+    "df",
+    "ls",
+    "free",
+    "ip",
+    "ss",
+    "echo",
+    "ulimit",
+    "grep",
+    "getent",
+    "cat",
+    "stat",
+    "ps",
+)
 """Programs that only look; what they print is of the machine, that they accept it is of us."""
 COMPLAINTS = ("invalid option", "unrecognized option", "unknown option", "syntax error", "Usage:")
 
@@ -84,6 +99,26 @@ def test_commands_of_the_advice_run(tmp_path: Path) -> None:
         run += 1
     assert run >= 5
     assert list(tmp_path.iterdir()) == []  # who looks leaves nothing
+
+
+def test_commands_that_show_the_log_show_it() -> None:
+    """Pasted where the report says that the logs are, they print the lines they are about."""
+    shown = 0
+    for name in FAILED:
+        for command in commands_of(report_of(name)):
+            if not command.startswith(("sed -n", "tail -n")):
+                continue
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=SCENARIOS,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert (done.returncode, done.stderr) == (0, ""), command
+            assert done.stdout.strip(), command
+            shown += 1
+    assert shown >= 8
 
 
 def test_masking_leaves_our_own_texts_alone() -> None:
