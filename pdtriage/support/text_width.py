@@ -46,17 +46,20 @@ def cut_list(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, most: int | None = None) -> list[str]:
-    """`text` in lines of at most `width` columns, and at most `most` of them."""
+    """`text` in lines of at most `width` columns, and at most `most` of them.
+
+    A command is never broken: what a terminal breaks by itself can still be pasted.
+    """
     lines: list[str] = []
     line, width = "", max(1, width)  # what stands before it may leave no room
-    for unit in _units(text, width):
+    for unit in _units(text):
         if columns(line) + columns(unit.rstrip()) <= width:
             line += unit
             continue
         if line.strip():
             lines.append(line.rstrip())
         line = unit.lstrip()
-        while columns(line) > width:
+        while columns(line) > width and not line.startswith("`"):
             head = _head(line, width) or line[0]
             lines.append(head)
             line = line[len(head) :]
@@ -86,10 +89,9 @@ def _columns_of(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-def _units(text: str, width: int) -> list[str]:
-    """What is not broken: words, and commands, which people paste, where a line can hold them."""
+def _units(text: str) -> list[str]:
+    """What is not broken: words, and commands, which people paste."""
     units: list[str] = []
     for part in _COMMAND.split(text):
-        whole = part.startswith("`") and columns(part) <= width
-        units += [part] if whole else _UNITS.findall(part)
+        units += [part] if part.startswith("`") else _UNITS.findall(part)
     return units
