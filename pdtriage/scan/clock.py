@@ -46,8 +46,8 @@ class Clock:
         self._patterns = patterns
         self._newest = modified
         self._oldest: float | None = None
-        self._has_guessed = False
-        self._told: float | None = None
+        self.dating: tuple[bool, float | None] = False, None
+        """Whether a year was guessed, and the last moment that was told with its own."""
         self.unix_times: set[float] = set()
         """Moments that were told by UTC; of all others nobody knows the time zone."""
         try:
@@ -68,12 +68,14 @@ class Clock:
     @property
     def is_undated(self) -> bool:
         """Whether all it has read was given the year in which the file was modified."""
-        return self._has_guessed and self._told is None
+        has_guessed, last = self.dating
+        return has_guessed and last is None
 
     @property
     def last_dated(self) -> float | None:
         """The last moment that was told with its year, where others were given a year."""
-        return self._told if self._has_guessed else None
+        has_guessed, last = self.dating
+        return last if has_guessed else None
 
     def read(self, text: str) -> Moment | None:
         """Seconds since 1970 as the log tells it, and the pid where the format carries one."""
@@ -102,7 +104,7 @@ class Clock:
         if unix:
             moment = float(unix)
             self.unix_times.add(moment)
-            self._told = max(moment, self._told or moment)
+            self._learn(moment)
             return moment, writer
         begin = _begin_of_minute(year or self._year, month, day, hour, minute)
         if begin is None:
@@ -115,13 +117,19 @@ class Clock:
         if not year and self._oldest is not None:
             stamp = self._in_year_from(self._oldest, stamp, groups)
         if year or self._oldest is not None:
-            self._told = max(stamp, self._told or stamp)
+            self._learn(stamp)
             return stamp, writer
-        self._has_guessed = True
+        if not self.dating[0]:
+            self.dating = True, self.dating[1]
         if self._newest is not None and stamp > self._newest + DAY:  # December, read in January
             begin = _begin_of_minute(str(int(self._year) - 1), month, day, hour, minute)
             return None if begin is None else (begin + stamp % 60, writer)
         return stamp, writer
+
+    def _learn(self, moment: float) -> None:
+        has_guessed, last = self.dating
+        if last is None or moment > last:
+            self.dating = has_guessed, moment
 
     def _in_year_from(self, oldest: float, stamp: float, groups: Groups) -> float:
         """A time with the same day and hour, in the year that begins with `oldest`."""

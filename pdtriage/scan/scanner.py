@@ -169,7 +169,7 @@ class FileScanner:
         """What is known now; the undecided rest is read as if the file ended here."""
         self._join()
         rest = _Collected(blocks=self._found.blocks)
-        budget = self._budget.copy()
+        budget, dating = self._budget.copy(), self._clock.dating
         _, lines = self._read(rest, len(self._buffer), budget, is_end=True)
         if not rest.progress:
             rest.progress = self._steps_before()
@@ -181,6 +181,9 @@ class FileScanner:
         echoes = openings.echoes_with(self._buffer, self._decided, self._base, self._decided_line)
         events, dropped = self._folded_events(events, progress, echoes)
         last_line, last_offset = self._last_line(lines)
+        clock = self._clock
+        undated, last_dated = clock.is_undated, clock.last_dated
+        clock.dating = dating  # what comes may tell the year of what was read too early
         return FileFacts(
             self.file,
             events=tuple(events),
@@ -196,9 +199,9 @@ class FileScanner:
             tail=tail_of(self._buffer, self._prefix),
             last_line=last_line,
             last_offset=last_offset,
-            undated=self._clock.is_undated,
-            last_dated=self._clock.last_dated,
-            unix_times=tuple(sorted(self._clock.unix_times & {event.time for event in events})),
+            undated=undated,
+            last_dated=last_dated,
+            unix_times=tuple(sorted(clock.unix_times & {event.time for event in events})),
             notes=(
                 *dropped_notes(dropped, self.file),
                 *unread_note(budget, self._engine.detector.literals, self.file),
