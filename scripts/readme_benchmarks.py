@@ -66,10 +66,10 @@ def block(results: str, language: Language) -> str:
     rows = [f"| {it.what.in_(language)} | {it.measured.in_(language)} |" for it in lines]
     about = results.split("\n\n")[1] if results.startswith("# ") else ""
     how = Text(
-        "`make bench` measures this ([how to read it](benchmarks/README.md)). Here:",
+        "`make bench` measures this ([how to read it](benchmarks/README.md)). Here: ",
         "由 `make bench` 测得（[如何解读](benchmarks/README.md)）。测试环境：",
     ).in_(language)
-    return "\n".join([title, "", head, "|---|---|", *rows, "", f"{how} {about}", ""])
+    return "\n".join([title, "", head, "|---|---|", *rows, "", f"{how}{about}", ""])
 
 
 def summary(results: str) -> list[Line]:

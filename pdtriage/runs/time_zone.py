@@ -132,4 +132,6 @@ def _moved(run: RunFacts, zone: float, by_utc: Collection[float], is_recorded: b
         ranks=ranks,
         standstill=still and still._replace(time=still.time + zone),
         card_events=tuple(one._replace(time=one.time + zone) for one in run.card_events),
+        stops=tuple(stop._replace(time=stop.time + zone) for stop in run.stops),
+        vanished=tuple(gone._replace(time=later(gone.time)) for gone in run.vanished),
     )

@@ -75,7 +75,7 @@ def _values(top: Suspect, frame: Frame | None, arguments: Sequence[str]) -> dict
     known["code"] = f"{frame.file}:{frame.line}" if frame else None
     known["message"] = top.found.event.text if top.found else None
     known["script"] = next((word for word in arguments if word.endswith(".py")), SCRIPT)
-    log, line = _place(top)
+    log, line = _log_and_line(top)
     if log and not _PACKED.search(log):
         known |= {"log": log, "lines": f"{max(1, line - ABOVE)},{line + BELOW}" if line else None}
     return {name: str(value) for name, value in known.items() if value is not None} | dict(
@@ -83,7 +83,7 @@ def _values(top: Suspect, frame: Frame | None, arguments: Sequence[str]) -> dict
     )
 
 
-def _place(top: Suspect) -> tuple[str | None, int]:
+def _log_and_line(top: Suspect) -> tuple[str | None, int]:
     """The log to look at, and the line; that of whoever said nothing is looked at from its end."""
     if top.found:
         return top.found.file, top.found.event.line

