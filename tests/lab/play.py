@@ -12,6 +12,7 @@ import tempfile
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..scenarios import sandbox
@@ -281,6 +282,8 @@ def neutral(content: bytes, home: Path) -> bytes:
     """Other names for the places of this machine, of the same length: a record knows offsets."""
     places = {str(home): "/srv/train", str(PS_PYTHON.parents[1]): "/opt/env26"}
     places |= {sys.prefix: "/opt/env", sys.base_prefix: "/usr/local"}
+    if (paddle := find_spec("paddle")) and paddle.origin:  # it may lie in another environment
+        places[paddle.origin.partition("/lib/python")[0]] = "/opt/env"
     for place, instead in places.items():
         same = instead + "-" * (len(place) - len(instead)) if len(place) > len(instead) else place
         content = content.replace(place.encode(), same.encode())
