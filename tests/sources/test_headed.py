@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,24 @@ def test_what_is_too_large_to_be_held_is_told(tmp_path: Path) -> None:
     found = find([tmp_path / "all.txt"], limits=Limits(in_memory=20))
     assert not found.sources
     assert found.notes
+
+
+def test_turns_without_end_cost_no_more_than_their_length(tmp_path: Path) -> None:
+    def seconds(turns: int) -> float:
+        text = tmp_path / f"{turns}.txt"
+        line = "step 1 loss 0.5 " + "y" * 200
+        text.write_text("".join(f"==> workerlog.{n % 2} <==\n{line}\n" for n in range(turns)))
+        began = time.process_time()
+        assert len(find([text]).sources) == 2
+        return time.process_time() - began
+
+    few = seconds(5_000)
+    assert seconds(50_000) < 40 * max(few, 0.01)  # a copy of all for each turn: a hundred times
+
+
+def test_names_without_end_are_read_up_to_the_limit(tmp_path: Path) -> None:
+    text = tmp_path / "all.txt"
+    text.write_text("".join(f"==> workerlog.{n} <==\nstep 1\n" for n in range(50)))
+    found = find([text], limits=Limits(entries=20))
+    assert len(found.sources) == 20
+    assert any("all.txt" in note.en for note in found.notes)

@@ -29,28 +29,31 @@ def headed_members(
             return
         content += piece
     room.left -= len(content)
-    for name, log in _parts(bytes(content)).items():
+    for count, (name, log) in enumerate(_parts(bytes(content)).items()):
+        if count >= limits.entries:
+            notes.add("entries", text.path)
+            return
         parts = member_parts(name)
         if not parts:
             continue
         yield Candidate(
             name=parts[-1],
             folder=join_display(text.path, "/".join(parts[:-1])) if parts[:-1] else text.path,
-            origin=Memory(log),
+            origin=Memory(bytes(log)),
             size=len(log),
             modified=text.modified,
             inside=text.inside + 1,
         )
 
 
-def _parts(content: bytes) -> dict[str, bytes]:
+def _parts(content: bytes) -> dict[str, bytearray]:
     """The logs by name, without the empty line that `tail` puts before the next."""
     pieces = _HEADER.split(content)
-    logs: dict[str, bytes] = {}
+    logs: dict[str, bytearray] = {}
     last = len(pieces) - 2
     for at in range(1, len(pieces), 2):
         name, log = pieces[at].decode(errors="replace"), pieces[at + 1]
         if at < last and log.endswith(b"\n\n"):
             log = log[:-1]
-        logs[name] = logs.get(name, b"") + log
+        logs.setdefault(name, bytearray()).extend(log)
     return logs
