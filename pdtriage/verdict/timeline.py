@@ -236,8 +236,9 @@ def _cause_first(
         return moments
     cause, effect = moments.pop(first), moments[place]
     if cause.role == "launcher" and cause.kind in _FALLS and cause.t is not None:
-        late = (_not_before(cause.t, moment) for moment in moments[place:])
-        return [*moments[:place], cause, *late]
+        before, after = moments[: place], moments[place :]
+        ends = [m for m in after if m.kind == "exit" and m.t is not None and m.t < cause.t]
+        return [*before, *ends, cause, *(_not_before(cause.t, m) for m in after if m not in ends)]
     if effect.t is not None and (cause.t is None or cause.t > effect.t):
         cause = cause._replace(t=effect.t, about=True)
     elif effect.t is None:

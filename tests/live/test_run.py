@@ -121,6 +121,21 @@ def test_ctrl_c_is_an_interruption(desk: Desk) -> None:
     assert stored(desk)["verdict"] == "interrupted"
 
 
+def test_who_had_finished_before_a_job_was_stopped_is_told_before_that(desk: Desk) -> None:
+    desk.script("print('here', flush=True)\ntime.sleep(0 if rank == 0 else 60)")
+    run = desk.launch("--log_level=DEBUG", ranks=2)
+    run.await_line("rank 0 (pid ")
+    assert wait_until(lambda: desk.log(1) == b"here\n")
+    run.stop()
+    assert run.finish().code == 128 + signal.SIGINT
+    told = [(m["rank"], m["text"], m.get("about", False)) for m in stored(desk)["timeline"]]
+    assert told[1:] == [
+        (0, "exited with code 0", False),
+        (None, "told to stop by SIGINT", False),
+        (1, "ended by SIGTERM", False),
+    ]
+
+
 def test_a_cause_is_announced_while_the_job_still_runs(desk: Desk) -> None:
     """As with num_workers=0: the reader dies, its main thread waits, nobody ends."""
     desk.script(
