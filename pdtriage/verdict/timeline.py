@@ -236,7 +236,7 @@ def _cause_first(
         return moments
     cause, effect = moments.pop(first), moments[place]
     if cause.role == "launcher" and cause.kind in _FALLS and cause.t is not None:
-        before, after = moments[: place], moments[place :]
+        before, after = moments[:place], moments[place:]
         ends = [m for m in after if m.kind == "exit" and m.t is not None and m.t < cause.t]
         return [*before, *ends, cause, *(_not_before(cause.t, m) for m in after if m not in ends)]
     if effect.t is not None and (cause.t is None or cause.t > effect.t):
