@@ -29,7 +29,7 @@ from pathlib import Path
 from logs import write_set
 from many_ranks import ACCUSE, STORIES, Accuse, ManyRanks, Story
 from results import keep
-from scan import OURS, Taken, best
+from scan import OURS, Taken, best, refuse_wrong
 
 from pdtriage.analysis.job import Job
 from pdtriage.knowledge import load_knowledge
@@ -105,7 +105,7 @@ def files_table(scratch: Path, rounds: int) -> str:
     for ranks in (*FEW, MANY):
         job = ManyRanks(ranks)
         folder = job.write(scratch / f"ranks{ranks}")
-        _refuse_wrong(folder, job)
+        refuse_wrong(folder, job.culprits)
         rows.add_files(folder, ranks, 1 if ranks == MANY else rounds)
         shutil.rmtree(folder)
     return rows.table()
@@ -238,16 +238,6 @@ def _analyse(folder: Path) -> list[str]:
 
 def _cat(folder: Path) -> list[str]:
     return ["sh", "-c", 'find "$0" -type f -print0 | xargs -0 cat > /dev/null', str(folder)]
-
-
-def _refuse_wrong(folder: Path, job: ManyRanks) -> None:
-    """A fast wrong answer is not measured."""
-    flags = ["--exit-zero", "--no-cache", "-f", "json"]
-    command = [*OURS, "analyze", str(folder), *flags]
-    said = subprocess.run(command, capture_output=True, check=True).stdout
-    blamed = [rank for cause in json.loads(said)["root_causes"] for rank in cause["ranks"]]
-    if blamed != list(job.culprits):
-        sys.exit(f"{job.ranks} ranks: {blamed} blamed instead of {job.culprits}")
 
 
 def _size(folder: Path) -> int:
