@@ -335,6 +335,9 @@ class Prefixes:
             return None
         raws = [raw for raw in text[:head].split(b"\n", looked_at)[:looked_at] if raw.strip()]
         may_miss = max(len(raws) // 5, min(len(raws) // 2, OWN_WORDS))
+        bare, table = self._bare, self._bare.table
+        if sum([bare[raw.translate(table)] for raw in raws]) > may_miss:
+            return None  # each pattern would miss as many
         lines = [readable_line(visible_part(raw)) for raw in raws]
         for pattern in [form.compiled() for form in self._formats] if lines else ():
             if sum(not pattern.match(line) for line in lines) <= may_miss:
