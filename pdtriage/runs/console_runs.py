@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from pdtriage.model import Event, FileFacts
+from pdtriage.runs.boundary_signs import is_terminal
 from pdtriage.runs.console_launches import split_console
 from pdtriage.runs.console_ranks import has_launcher, read_console
 from pdtriage.runs.folders import Log, NodeFolder
@@ -190,10 +191,12 @@ def _fit(runs: Sequence[NodeRun], launch: _Launch) -> float:
 
 def _plain_parts(console: FileFacts) -> list[Segment]:
     """The runs on a console on which no launcher speaks: cut like the log of a process, unless
-    several processes write to it."""
+    several processes write to it at once, and not one after the end of the other."""
     starts = [e for e in console.events if "process-starts" in e.says and e.time is not None]
+    others = [e.line for e in console.events if is_terminal(e) or "program-starts" in e.says]
     for earlier, later in pairwise(sorted(starts, key=lambda e: (e.signature, e.line))):
         same = earlier.signature == later.signature and earlier.pid != later.pid
-        if same and abs((later.time or 0.0) - (earlier.time or 0.0)) < TOGETHER:
+        at_once = abs((later.time or 0.0) - (earlier.time or 0.0)) < TOGETHER
+        if same and at_once and not any(earlier.line < line < later.line for line in others):
             return split_console(console)[-1:]
     return split(Log("launcher", None, [console]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .builders import runs_of
 
 STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\n"
@@ -63,6 +65,18 @@ def test_a_captured_output_is_split_like_the_log_of_a_process() -> None:
 
 def test_what_two_processes_write_at_once_is_one_run() -> None:
     assert len(runs_of({"console.log": log(100, 2) + log(101, 2)})) == 1
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nKeyError: 1\n',
+        "[2023/01/02 03:04:05] ppocr INFO: train with paddle 2.4.2 and device Place(gpu:0)\n",
+    ],
+    ids=["it failed", "a trainer tells of its start"],
+)
+def test_a_program_that_is_started_again_at_once_is_another_run(between: str) -> None:
+    assert len(runs_of({"console.log": log(100, 2) + between + log(101, 2)})) == 2
 
 
 def legacy_launch(day: int) -> str:
