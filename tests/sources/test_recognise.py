@@ -71,6 +71,7 @@ def test_logs_that_name_their_node_are_of_nodes_of_their_own(tmp_path: Path) -> 
         (b"I0101 00:00:00.123456   42 init.cc:97] Before Parse\n", "console"),
         (b"2024-01-01T00:00:00.0000000Z " + TRACEBACK, "console"),
         (b"[2024/01/01 00:00:00] ppcls INFO: start\n", "console"),
+        (b"/opt/py/bin/python: can't open file 'train.py': [Errno 2] No such file\n", "console"),
         (b"epoch: 1, step: 20, loss: 0.31\n", "console"),
         (b"Pass 0, Batch 100, Cost 0.693147, {}\n", "console"),
         (b"t=2017-10-28T07:31:09+0000 lvl=eror msg=x\n", "console"),

@@ -249,6 +249,7 @@ _LITERALS: tuple[bytes, ...] = (
     b"server not ready, wait ",
     # Ends of a process, in any of the languages involved.
     b"Traceback (most recent call last)",
+    b": can't open file '",
     b"Error Message Summary",
     b"*** Aborted at ",
     b"*** Check failure stack trace",
