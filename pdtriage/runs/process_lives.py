@@ -89,9 +89,13 @@ def _first_behind(line: int, lines: list[int]) -> float:
 
 
 def second_imports(facts: FileFacts) -> list[Event]:
-    """Where Paddle says once more what it says when it is imported, and made steps before."""
-    first_step = facts.progress[0].offset if facts.progress else facts.bytes
+    """Where Paddle says once more what it says when it is imported, and made steps before, if the
+    log shows any."""
     starts = [e for e in _by_themselves(facts) if "process-starts" in e.says and e.pid is None]
+    if not facts.progress:
+        first = {event.signature: event.offset for event in reversed(starts)}
+        return [event for event in starts if event.offset > first[event.signature]]
+    first_step = facts.progress[0].offset
     before = {event.signature for event in starts if event.offset < first_step}
     return [e for e in starts if e.offset > first_step and e.signature in before]
 

@@ -82,6 +82,11 @@ SENT_TO_ALL_OTHERS = Text(
     "all the others expected the same and got the same other size: it is the odd one",
     "其他 rank 的预期都相同，收到的大小也都同样不符：它是不一致的那个",
 )
+SENT_TO_SEVERAL = Text(
+    "several others expected the same and got the same other size: one rank sent it to all of"
+    " them, and broadcasts come from the first",
+    "多个 rank 的预期相同，收到的大小也同样不符：由同一个 rank 发出，而广播来自首个 rank",
+)
 IN_TWO_PLACES = Text(
     "both ranks waited for the other one, each in another place of the program",
     "两个 rank 互相等待，但停在程序的不同位置",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from .builders import runs_of
+from .builders import environment, runs_of
 
 WARNING = "/opt/lib/x.py:7: UserWarning: No ccache found\n  warnings.warn(message)\n"
+IMPORTED = f"{25 * '='} Modified FLAGS detected {25 * '='}\n"
 STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\nepoch 0 step 2 loss 1.3\n"
 MORE_STEPS = "epoch 0 step 3 loss 1.2\nepoch 0 step 4 loss 1.1\n"
 NO_SCRIPT = (
@@ -353,3 +354,20 @@ def test_a_process_that_was_stopped_raises_nothing_after_that() -> None:
     text = connects(60) + "ready\n" + signal(60) + raised + "OSError: libops.so: cannot open\n"
     runs = runs_of({"log/workerlog.0": text})
     assert len(runs) == 2
+
+
+def test_a_log_without_steps_has_as_many_runs_as_it_was_started() -> None:
+    """Its second process dies of an import before it says anything that another one had not."""
+    ends = "127.0.0.1:617{0},127.0.0.1:618{0}"
+    starts = [("a", ends.format(1)), ("b", ends.format(2))]
+    first = [IMPORTED + connects(pid, 1, 6171) for pid in (100, 101)]
+    runs = runs_of(
+        {
+            "log/workerlog.0": first[0] + IMPORTED + connects(200, 9, 6172),
+            "log/workerlog.1": first[1] + "done: 0 errors\n" + IMPORTED + no_module(),
+            "log/envlog.0": "".join(environment(0, 2, *start) for start in starts),
+            "log/envlog.1": "".join(environment(1, 2, *start) for start in starts),
+        }
+    )
+    told = [[e.category for _, e in run.ranks[1].events if e.ends_at] for run in runs]
+    assert told == [[], ["code.import"]]

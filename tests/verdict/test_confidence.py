@@ -157,6 +157,10 @@ def test_of_three_that_disagree_the_one_that_complains_need_not_be_the_odd_one()
     assert odd == [(1, "config.rank", "guess")]
     other = complains.replace("512 vs", "128 vs")
     assert cause_of(complains, quiet, other).rank != 1
+    # or, where several do not complain, the one from which broadcasts come
+    odd = [(c.rank, c.ranks) for c in judged(quiet, complains, complains, quiet).causes]
+    assert odd == [(0, (0,))]
+    assert cause_of(complains, complains, quiet, quiet).ranks == (0, 1)
 
 
 def test_what_is_older_than_the_launch_is_not_proven() -> None:

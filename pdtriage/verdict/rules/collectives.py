@@ -38,18 +38,22 @@ def did_not_arrive(evidence: RunEvidence) -> list[Suspect]:
 
 
 def with_the_odd_one(strong: Sequence[Suspect], evidence: RunEvidence) -> list[Suspect]:
-    """Where all ranks but one complain of the very same about what they got: that one sent it."""
+    """Where several ranks complain of the very same about what they got: one sent it to all of
+    them, the only one that does not complain, or the first rank, from which broadcasts come."""
     workers = [r for r in evidence.readings if r.rank.role == "worker"]
     found = [s.found for s in strong if s.found is not None and s.found.says("between-ranks")]
     complaining = {s.rank.key for s in strong if s.rank}
     silent = [r for r in workers if r.rank.key not in complaining]
     alike = {(f.signature.id, tuple(sorted(f.event.fields.items()))) for f in found}
-    if len(found) != len(strong) or len(complaining) < 2 or len(silent) != 1 or len(alike) != 1:
+    if len(found) != len(strong) or len(complaining) < 2 or len(alike) != 1:
         return [*strong]
     if found[0].category != "config.rank" or evidence.others_are_missing:
         return [*strong]
-    why, position = wording.SENT_TO_ALL_OTHERS, silent[0].position
-    signature, rank = found[0].signature.id, silent[0].rank
+    source = silent if len(silent) == 1 else [r for r in silent if r.rank.rank == 0]
+    if not source:
+        return [*strong]
+    why = wording.SENT_TO_ALL_OTHERS if len(silent) == 1 else wording.SENT_TO_SEVERAL
+    signature, rank, position = found[0].signature.id, source[0].rank, source[0].position
     return [silent_suspect(signature, "config.rank", rank, found[:2], why, position=position)]
 
 
