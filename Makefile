@@ -21,6 +21,8 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 # was not checked; `make LOCKED=no` takes the newest, for an index that has not got them.
 LOCKED ?= yes
 comma := ,
+# The tests start pdtriage thousands of times; compiling it anew each time is half of a small start.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit check docs pictures wheel clean bench lab torture hangs

@@ -54,6 +54,8 @@ TALKATIVE = FileFacts(
     seams=(Seam("log/workerlog.1.1", 0, 0, 1.5), Seam("log/workerlog.1", 3, 40)),
     cards=(CardSample(1.7e9, 2, 98, 70_000, 81_920),),
     undated=True,
+    last_dated=1.8e9,
+    unix_times=(1.7e9, 1.8e9),
 )
 ALL: list[Read] = [(QUIET, ()), (TALKATIVE, (Text("garbled", "乱码"),)), (QUIET, ())]
 

@@ -112,7 +112,7 @@ def test_a_lost_node_changes_nothing_but_the_time(outcome: dict[str, Any]) -> No
 
 
 def test_without_an_address_one_is_started(outcome: dict[str, Any]) -> None:
-    assert outcome["one_of_its_own"]["same"]
+    assert outcome["one_of_its_own"]["same"], outcome["one_of_its_own"]["said"]
     assert outcome["one_of_its_own"]["said"] == ""
 
 
