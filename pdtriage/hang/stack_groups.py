@@ -126,9 +126,25 @@ def _odd_ones(
         return tuple(odd) if len(busy) == 1 or len(odd) * 2 <= len(ranks) else _behind(odd)
     if behind := _behind(ranks):
         return behind
-    smallest = [g for g in groups if len(g.members) == len(groups[-1].members)]
-    alone = smallest[0].members if len(smallest) == 1 else ()
-    return alone if len(alone) * 2 < len(ranks) else ()
+    # Who polls stands now at one line of a loop, now at another: the function counts as well.
+    return _alone([group.members for group in groups]) or _alone(_by_function(groups))
+
+
+def _by_function(groups: Sequence[StackGroup]) -> list[tuple[ProcessStack, ...]]:
+    functions: dict[object, tuple[ProcessStack, ...]] = {}
+    for group in groups:
+        frame = group.where.frame
+        key = group.where if frame is None else (frame.file, frame.function)
+        functions[key] = (*functions.get(key, ()), *group.members)
+    return list(functions.values())
+
+
+def _alone(places: Sequence[tuple[ProcessStack, ...]]) -> tuple[ProcessStack, ...]:
+    """Those of the one place with fewest processes, where these are few."""
+    fewest = min(map(len, places))
+    smallest = [members for members in places if len(members) == fewest]
+    few = len(smallest) == 1 and fewest * 2 < sum(map(len, places))
+    return smallest[0] if few else ()
 
 
 def _waits_for_others(place: CallSite) -> int:

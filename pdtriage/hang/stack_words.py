@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from pdtriage.hang.stack_groups import (
     STOPPED,
@@ -24,8 +23,8 @@ _SMALL = 3
 
 def summary_of(taken: Standstill, fold: StackFold) -> Text:
     """`7 ranks in `all_reduce` (train.py:88); rank 3 in `open` (reader.py:23) for 212 s`."""
-    odd = {stack.pid for stack in fold.odd}
-    parts = [_group(group) for group in fold.groups if odd.isdisjoint(_pids(group))]
+    odd = set(fold.odd)  # by pid alone they may be of several hosts
+    parts = [_group(group) for group in fold.groups if odd.isdisjoint(group.members)]
     parts += [odd_one(stack, taken) for stack in fold.odd]
     if fold.missing:
         who = f"rank{'s' * (len(fold.missing) > 1)} {numbers(fold.missing)}"
@@ -105,7 +104,3 @@ def _at(place: CallSite, stack: ProcessStack) -> Text:
     if tells and stack.state not in STOPPED:
         return Text(f"{doing.en} {at}, system call `{call}`", f"{doing.zh} {at}，系统调用 `{call}`")
     return Text(f"{doing.en} {at}", f"{doing.zh} {at}")
-
-
-def _pids(group: StackGroup) -> Sequence[int]:
-    return [member.pid for member in group.members]

@@ -25,6 +25,9 @@ from pdtriage.support.language import Text
 LOOK_EVERY = 1.0
 SECONDS = 20.0
 """For taking all stacks."""
+LOOK_AGAIN = (10.0, 30.0, 90.0)
+"""Seconds after the first look, where that did not reach every process: a busy machine, a process
+that is just changing."""
 LAST_WORDS = 30.0
 """Seconds; a rank that gives up waiting says so, and then it ends."""
 OnHang = Literal["report", "stacks", "stop"]
@@ -56,6 +59,8 @@ class HangMonitor:
         self._spoke_at: float | None = None
         """When somebody wrote a line, and no more, after the last standstill was seen."""
         self._wanted: StacksReason | None = None
+        self._again: list[float] = []
+        """When to look again, by the monotonic clock."""
         self._wake = threading.Event()
         self._leaving = False
         self._thread: threading.Thread | None = None
@@ -98,6 +103,8 @@ class HangMonitor:
             elif state.stands and not self._limits.off:
                 if self.standstill is None:
                     self._take("hang", state)
+                elif self._again and time.monotonic() >= self._again[0]:
+                    self._look_again(self.standstill, state)
             elif self.standstill is not None and self._has_moved_on(self.standstill, state):
                 self._tell(self.standstill._replace(moved_on=True, stacks=()))
                 self.standstill = None
@@ -115,10 +122,32 @@ class HangMonitor:
         return time.monotonic() - self._spoke_at >= LAST_WORDS
 
     def _take(self, reason: StacksReason, state: RhythmState) -> None:
+        found = self._standstill(reason, state)
+        if state.stands and not self._limits.off:
+            self.standstill = found.with_stacks_of(self.standstill)
+            self._again = []
+            if reason == "hang" and self._on_hang != "report" and not found.is_complete:
+                self._again = [time.monotonic() + seconds for seconds in LOOK_AGAIN]
+        if not self._leaving:
+            self._tell(found)
+
+    def _look_again(self, before: Standstill, state: RhythmState) -> None:
+        """Another look at a job that still stands; tells where it saw more than the one before."""
+        del self._again[0]
+        found = self._standstill("hang", state)
+        if found.readable <= before.readable:
+            return
+        self.standstill = found
+        if found.is_complete:
+            self._again = []
+        if not self._leaving:
+            self._tell(found)
+
+    def _standstill(self, reason: StacksReason, state: RhythmState) -> Standstill:
         taken = TakenStacks(())
         if reason != "hang" or self._on_hang != "report":
             taken = take_elsewhere(self._targets(), SECONDS, helper_environment(), HELPERS.add)
-        found = Standstill(
+        return Standstill(
             time.time(),
             reason,
             round(state.still, 1),
@@ -127,10 +156,6 @@ class HangMonitor:
             tuple(self.gone),
             taken.notes,
         )
-        if state.stands and not self._limits.off:
-            self.standstill = found.with_stacks_of(self.standstill)
-        if not self._leaving:
-            self._tell(found)
 
 
 def alarm_text(found: Standstill, furthest_behind: str, silent: Sequence[PeerSilent] = ()) -> Text:

@@ -64,9 +64,15 @@ class Standstill(NamedTuple):
         return known and not self.moved_on and (self.still or 0.0) >= (self.limit or 0.0)
 
     @property
-    def _readable(self) -> int:
+    def readable(self) -> int:
         """Stacks that name lines of a program."""
         return sum(1 for stack in self.stacks if stack.frames)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every rank's stack names lines of a program, or a note says why none can."""
+        ranks = [stack for stack in self.stacks if not stack.helper]
+        return bool(self.stacks and self.notes) or bool(ranks and all(s.frames for s in ranks))
 
     def with_stacks_of(self, before: Standstill | None) -> Standstill:
         """What is known now, where `before` was known: of one hang the stacks that say most.
@@ -76,6 +82,6 @@ class Standstill(NamedTuple):
         """
         if before is None or self.reason == "hang" or not (before.is_hang and self.is_hang):
             return self
-        if not before._readable or before._readable < self._readable:
+        if not before.readable or before.readable < self.readable:
             return self
         return before._replace(time=self.time, still=self.still)

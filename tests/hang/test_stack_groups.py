@@ -95,6 +95,23 @@ def test_many_different_places_accuse_nobody() -> None:
     assert odd_ranks(*(in_own_code(rank, line=20 + rank) for rank in range(4))) == []
 
 
+def polling(rank: int, line: int, calls: str = "") -> ProcessStack:
+    inner = (Frame("/usr/lib/python3.11/genericpath.py", 19, calls),) if calls else ()
+    return ProcessStack(100 + rank, rank=rank, frames=(*inner, Frame(TRAIN, line, "wait")))
+
+
+def test_who_polls_in_one_function_waits_at_one_place_whichever_line_it_is_at() -> None:
+    waiting = polling(0, 8, "exists"), polling(2, 9), polling(3, 9)
+    assert odd_ranks(*waiting, in_own_code(1)) == [1]
+
+
+def test_a_group_is_told_though_a_process_of_another_host_has_the_pid_of_the_odd_one() -> None:
+    others = [in_collective(rank) for rank in (2, 3)]
+    away = in_collective(4, host="10.0.0.2")._replace(pid=101)
+    found = taken(in_own_code(1), away, *others)
+    assert summary_of(found, fold_of(found)).en.startswith("ranks 2-4 in `all_reduce`")
+
+
 def test_a_rank_that_waits_for_data_shows_the_worker_that_does_not_deliver() -> None:
     frames = (
         Frame("/usr/lib/python3.11/threading.py", 320, "wait"),

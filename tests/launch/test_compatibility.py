@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,13 +17,15 @@ from pdtriage.launch.options.elastic import ttl_of
 from pdtriage.launch.options.flags import FLAGS
 from pdtriage.launch.options.parse import parse_flags
 from pdtriage.launch.options.unsupported import is_given, refuse_unsupported
+from pdtriage.launch.plan.addresses import free_ports
 from pdtriage.launch.plan.cluster import how_to_meet
 from pdtriage.launch.plan.environment import child_environment
+from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.supervise.events import Planned
 from pdtriage.support.errors import UserError
 
 from .conftest import SCRIPTS, Launcher
-from .test_command_lines import CPU_WHEEL
+from .test_command_lines import CPU_WHEEL, GPU_WHEEL
 from .test_command_lines import plan_of as collective_plan
 from .test_environment import PLANS
 from .test_ps_brpc import PYTHON as PADDLE_26
@@ -30,7 +33,19 @@ from .test_ps_brpc import why_not
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 FLAG_OF = {name: flag for flag in FLAGS for name in flag.names}
+SIDE_BY_SIDE = [
+    pytest.param(Path(sys.executable), id="3.3"),
+    pytest.param(
+        PADDLE_26, id="2.6", marks=pytest.mark.skipif(bool(why_not()), reason=why_not() or "-")
+    ),
+]
 OF_OLDER_LAUNCHERS = {"--selected_gpus"}
+VARIABLES = (
+    "Variables that stand for flags",
+    "Variables of platforms",
+    "Further variables that the launchers read",
+    "The environment of a child",
+)
 OF_THE_LEGACY_LAUNCHER = {"PADDLE_ELASTIC_SERVER", "PADDLE_ELASTIC_NP", "PADDLE_ELASTIC_JOB_ID"}
 
 
@@ -41,6 +56,10 @@ def table(heading: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in row.strip("| ").split(" | ")] for row in rows]
 
 
+NPU = PaddleWheel("npu", "3.3.0", "paddle-custom-npu", custom=True)
+XPU = PaddleWheel("xpu", "3.3.1", "paddlepaddle-xpu")
+
+
 def value_of(name: str) -> str:
     flag = FLAG_OF[name]
     if flag.choices:
@@ -48,32 +67,63 @@ def value_of(name: str) -> str:
     return {int: "7", float: "7", bool: "true"}.get(flag.kind, "7:8")  # type: ignore[call-overload]
 
 
-@pytest.mark.live
-@pytest.mark.parametrize(
-    "python",
-    [
-        pytest.param(Path(sys.executable), id="3.3"),
-        pytest.param(
-            PADDLE_26,
-            id="2.6",
-            marks=pytest.mark.skipif(bool(why_not()), reason=why_not() or "-"),
-        ),
-    ],
-)
-def test_each_flag_and_variable_of_paddle_has_a_row(python: Path) -> None:
+def ask_launchers(python: Path) -> dict[str, Any]:
+    """What the launchers of an installed Paddle know."""
     done = subprocess.run(
-        [python, SCRIPTS / "list_paddles_flags.py"], capture_output=True, text=True, check=True
+        [python, SCRIPTS / "ask_paddles_launchers.py"], capture_output=True, text=True, check=True
     )
-    theirs: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("python", SIDE_BY_SIDE)
+def test_each_flag_and_variable_of_paddle_has_a_row(python: Path) -> None:
+    theirs = ask_launchers(python)
     rows = {row[0] for row in table("Flags")}
     assert set(theirs["flags"]) <= rows
     known = {variable: flag for variable, flag, _ in table("Variables that stand for flags")}
     assert {
-        name: f"--{flag}" for name, flag in theirs["variables"].items()
+        name: f"--{flag}" for name, flag in theirs["stand_for_flags"].items()
     }.items() <= known.items()
     if python != PADDLE_26:  # and no row of a flag that the newest has not
         assert rows == {*theirs["flags"], *OF_OLDER_LAUNCHERS}
-        assert known.keys() - theirs["variables"] == OF_THE_LEGACY_LAUNCHER
+        assert known.keys() - theirs["stand_for_flags"] == OF_THE_LEGACY_LAUNCHER
+
+    assert set(theirs["variables"]) <= {row[0] for name in VARIABLES for row in table(name)}
+
+
+@pytest.mark.live
+def test_each_message_of_paddle_has_a_row_and_each_row_is_a_message() -> None:
+    theirs = [
+        ask_launchers(param.values[0])["messages"]
+        for param in SIDE_BY_SIDE[: 1 if why_not() else 2]
+    ]
+    shown, otherwise = table("Lines on the console"), table("Messages in other words")
+    rows = [" ".join(row[0].split()) for row in (*shown, *otherwise)]
+    said = {" ".join(message.split()) for messages in theirs for message in messages}
+
+    def is_of(row: str, message: str) -> bool:
+        start = message.partition("{}")[0].strip()
+        return (start or message) in row or message.startswith(row)
+
+    assert [one for one in sorted(said) if not any(is_of(row, one) for row in rows)] == []
+    for row, here in otherwise:
+        assert here.startswith(("yes", "differs: ", "refused: ")), row
+        assert any(message.startswith(" ".join(row.split())) for message in said), row
+
+
+def test_the_chinese_page_has_the_same_rows() -> None:
+    pages = [PAGE, PAGE.parent / "zh" / PAGE.name]
+    rows = [re.findall(r"^\| (`.+?`) \|", page.read_text(), re.MULTILINE) for page in pages]
+    assert rows[0] == rows[1]
+    words = [("yes", "相同"), ("differs", "不同"), ("refused", "拒绝")]
+    last = [re.findall(r"\| (\w+)[^|]*\|$", page.read_text(), re.MULTILINE) for page in pages]
+    kinds = [
+        [word[side] for cell in last[side] for word in words if cell.startswith(word[side])]
+        for side in (0, 1)
+    ]
+    assert [dict(words)[kind] for kind in kinds[0]] == kinds[1]
 
 
 @pytest.mark.parametrize(("name", "launcher", "here"), table("Flags"))
@@ -109,6 +159,11 @@ def test_each_variable_of_a_child_has_a_row_and_is_there() -> None:
         plans = [make(line)]
         if mode == "collective":
             plans.append(collective_plan("--nproc_per_node=2 train.py", wheel=CPU_WHEEL))
+            plans.append(
+                collective_plan("--npus=0,1 train.py", {"NPU_VISIBLE_DEVICES": "0,1"}, wheel=NPU)
+            )
+        if mode == "ps":
+            plans.append(PLANS["coordinator"][0](PLANS["coordinator"][1]))
         given = {
             name
             for plan in plans
@@ -116,6 +171,31 @@ def test_each_variable_of_a_child_has_a_row_and_is_there() -> None:
             for name in child_environment({}, process.variables, "backup")
         }
         assert given - {"PDTRIAGE_LAUNCH"} == rows_of, mode
+
+
+def test_a_further_variable_does_what_its_row_says() -> None:
+    rows = {
+        variable: here for variable, _, here in table("Further variables that the launchers read")
+    }
+    etcd = {f"PADDLE_ELASTIC_ETCD_SERVICE_{part}": "7" for part in ("HOST", "PORT")}
+    ports = range(41_000, 41_010)
+    held = {
+        "PORT_RANGE": set(free_ports(3, {"PORT_RANGE": "41000:41009"})) <= {*ports},
+        "FLAGS_FIXED_PORT": free_ports(1, {"FLAGS_FIXED_PORT": "41020"}) == (41020,),
+        "PADDLE_ENV_LIMIT_LEN": "PADDLE_TRAINER_ENDPOINTS"
+        not in child_environment(
+            {"PADDLE_ENV_LIMIT_LEN": "5"}, {"PADDLE_TRAINER_ENDPOINTS": "a:1,b:2"}, "backup"
+        ),
+        **dict.fromkeys(etcd, parse_flags(["train.py"], etcd) == parse_flags(["train.py"], {})),
+    }
+    for proxy in ("http_proxy", "https_proxy"):
+        held[proxy] = proxy not in child_environment({proxy: "http://10.0.0.1"}, {}, "backup")
+    for visible in ("XPU_VISIBLE_DEVICES", "XPULINK_VISIBLE_DEVICES"):
+        plan = collective_plan("--xpus=5 train.py", {visible: "4,5"}, wheel=XPU)
+        held[visible] = plan.processes[0].variables["FLAGS_selected_xpus"] == "1"
+    assert {name for name, here in rows.items() if here.startswith("yes")} == held.keys()
+    assert all(held.values()), held
+    assert all(here.startswith("differs: ") for name, here in rows.items() if name not in held)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +266,8 @@ def test_lines_and_files_are_there(launcher: Launcher, tmp_path: Path) -> None:
             ]
         )
     ]
-    said = normal("".join(run.err for run in runs) + said_with_cards())
+    meeting = told_while_nodes_meet(launcher, tmp_path / "meeting")
+    said = normal("".join(run.err for run in runs) + said_with_cards() + meeting)
     lines = [row[0] for row in table("Lines on the console")]
     assert lines
     assert [line for line in lines if normal(line) not in said] == []
@@ -199,9 +280,31 @@ def test_lines_and_files_are_there(launcher: Launcher, tmp_path: Path) -> None:
 
 def said_with_cards() -> str:
     """What a node with cards adds, by the flags of the legacy launcher."""
-    words = "--backend=nccl --gpus=0,1 train.py"
-    flags = parse_flags(words.split(), {})
-    return "".join(str(line) for _, line in lines_of(Planned(collective_plan(words)), flags))
+    plans = [
+        ("--backend=nccl --gpus=0,1 train.py", {}, GPU_WHEEL),
+        ("--xpus=0,1 train.py", {"XPU_VISIBLE_DEVICES": "0,1"}, XPU),
+    ]
+    return "".join(
+        str(line)
+        for words, environ, wheel in plans
+        for _, line in lines_of(
+            Planned(collective_plan(words, environ, wheel=wheel)),
+            parse_flags(words.split(), environ),
+        )
+    )
+
+
+def told_while_nodes_meet(launcher: Launcher, folder: Path) -> str:
+    """What the first of two nodes says until it is told to stop."""
+    node = launcher.start("--nnodes=2", "act.py", log_dir=folder)
+    said = ""
+    assert node.process.stderr is not None
+    for line in node.process.stderr:
+        said += line
+        if "Waiting peer start..." in said and said.count("-" * 80) == 2:
+            break
+    node.signal(signal.SIGTERM)
+    return said + node.finish().err
 
 
 def normal(text: str) -> str:

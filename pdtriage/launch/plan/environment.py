@@ -122,6 +122,7 @@ def collective_variables(
         each = [":".join(part.relative) for part in assignments]
         variables["PADDLE_WORLD_DEVICE_IDS"] = ",".join(each * len(cluster.nodes))
     variables[devices.selection_variable] = ",".join(own.relative)
+    variables["FLAGS_selected_accelerators"] = ",".join(own.relative)
     if devices.custom:
         variables["PADDLE_DISTRI_BACKEND"] = "xccl"
         variables["PADDLE_XCCL_BACKEND"] = devices.kind

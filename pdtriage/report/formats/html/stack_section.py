@@ -18,24 +18,20 @@ def stacks_section(report: Report, name: str) -> Html:
     if taken is None or not taken.stacks:
         return Html("")
     fold = fold_of(taken)
-    odd = {stack.pid for stack in fold.odd}
-    groups = sorted(fold.groups, key=lambda group: not odd.intersection(_pids(group)))
+    odd = set(fold.odd)
+    groups = sorted(fold.groups, key=lambda group: odd.isdisjoint(group.members))
     total = sum(len(group.members) for group in groups)
     return tag(
         "section",
         tag("h2", stacks_title(taken)),
         tag("p", prose_html(summary_of(taken, fold))),
         *(
-            _group(group, total, odd=bool(odd.intersection(_pids(group))))
+            _group(group, total, odd=not odd.isdisjoint(group.members))
             for group in groups[:MOST_GROUPS]
         ),
         *(tag("p", prose_html(note), class_="note") for note in taken.notes),
         id=f"{name}-stacks",
     )
-
-
-def _pids(group: StackGroup) -> list[int]:
-    return [member.pid for member in group.members]
 
 
 def _group(group: StackGroup, total: int, odd: bool) -> Html:
