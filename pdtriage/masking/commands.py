@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 
 from pdtriage.masking.substitution import MASK, Mask, Rule, Substitute, mask_groups
-from pdtriage.masking.value import is_code, is_drawn, is_number, is_path, is_placeholder, is_prose
+from pdtriage.masking.value import (
+    is_code,
+    is_drawn,
+    is_mixed,
+    is_name,
+    is_number,
+    is_path,
+    is_placeholder,
+    is_prose,
+)
 from pdtriage.support.lazy_regex import lazy_compile
 
 _BETWEEN = r"[^\n|;]{0,200}?(?<=[\s'\"])"
@@ -37,6 +46,19 @@ def _is_no_user_id(found: re.Match[str]) -> bool:
     return _is_word_of_a_command(found) and not is_number(found["secret"])
 
 
+def _is_no_port(found: re.Match[str]) -> bool:
+    """`docker run -u root -p 8080:80`, `ssh -u root -p 22`."""
+    secret = found["secret"]
+    return _is_word_of_a_command(found) and is_mixed(secret) and not _PORT.search(secret)
+
+
+def _is_of_redis(found: re.Match[str]) -> bool:
+    """In capitals as the command is sent; at the end of a line also what people make up."""
+    secret = found["secret"]
+    made_up = found["end"] is not None and is_mixed(secret, 8) and not is_name(secret)
+    return is_drawn(secret, 6) or (made_up and not is_code(secret) and not secret.isupper())
+
+
 def _is_drawn_word(found: re.Match[str]) -> bool:
     return is_drawn(found["secret"])
 
@@ -54,7 +76,8 @@ _USER_OPTION = lazy_compile(
     rf"""(?<=[\s'"])(?:--user|--proxy-user|--http-user|--auth){_THEN}{_USER}"""
 )
 _PIPED = lazy_compile(
-    r"""\becho[ \t]{1,8}(?:-\w{1,3}[ \t]{1,8})?['"]?(?:[\w.-]{1,64}:(?=[^\n|]{1,120}chpasswd))?"""
+    r"""\b(?:echo|printf)[ \t]{1,8}(?:-\w{1,3}[ \t]{1,8})?['"]?"""
+    r"""(?:[\w.-]{1,64}:(?=[^\n|]{1,120}chpasswd))?"""
     r"""(?P<secret>(?<=')[^'\n]{1,120}|(?<=")[^"\n]{1,120}|[^\s'"|]{1,120})['"]?"""
     r"""[ \t]{0,8}\|[ \t]{0,8}"""
     r"""(?:sudo[ \t]{1,8}(?:-\w{1,4}[ \t]{1,8}){0,3}?(?:-S|chpasswd)\b|chpasswd\b|kinit\b|su\b|"""
@@ -70,6 +93,23 @@ _BY_PLACE = lazy_compile(
     r"""(?:--?\w[\w-]{0,30}[ \t]{1,8}){0,3}?"""
     r"""(?P<secret>[^\s'"-][^\s'"]*(?:[ \t]{1,8}[^\s'"-][^\s'"]*)?)"""
 )
+_AFTER_A_USER = lazy_compile(  # whatever the program: -u somebody -p something
+    rf"""(?<=[\s'"])(?:-u|-U|--user(?:name)?){_THEN}['"]?(?![\w.-]{{1,80}}\.py\b)"""
+    rf"""[\w.@+-]{{1,80}}['"]?,?[ \t]{{1,8}}['"]?(?:-p|-P){_THEN}{_VALUE}"""
+)
+_PORT = lazy_compile(r":[0-9]{1,5}(?:/\w+)?\Z")
+_REMOTE_DESKTOP = lazy_compile(r"/u:[^\s/]{1,80}[ \t]{1,8}/p:(?P<secret>\S+)")
+_CREDENTIALS = lazy_compile(rf"""(?<=[\s'"])--(?:[a-z]{{2,8}}-)?creds{_THEN}{_USER}""")
+_VAULT_LOGIN = lazy_compile(
+    r"\bvault[ \t]{1,8}login[ \t]{1,8}(?P<secret>[^\s'\"=-][^\s'\"=]*)(?=\s|$)"
+)
+_SLASHED = lazy_compile(r"\blog(?:in|on)[ \t]{1,8}[\w.@-]{1,64}/(?P<secret>[^\s'\"/@]{8,})", re.I)
+_PAIR_OF_NAMES = lazy_compile(  # (ak, sk) = ('…', '…')
+    r"""\b(?:ak|access[_ ]?key(?:_?id)?|user(?:name)?)[ \t]{0,4}[,/][ \t]{0,4}"""
+    r"""(?:sk|secret(?:[_ ]?(?:access)?[_ ]?key)?|passw(?:or)?d|pwd)\b"""
+    r"""[ \t)]{0,4}[:=][ \t(]{0,4}['"][^'"\n]{1,100}['"],[ \t]{0,4}['"](?P<secret>[^'"\n]{6,})""",
+    re.I,
+)
 _LITERAL = lazy_compile(r"--from-literal[= ]['\"]?[\w.-]{1,100}=(?P<secret>[^\s'\"]+)")
 _SQL = lazy_compile(
     r"\b(?:identified\s{1,8}(?:with\s{1,8}\S{1,60}\s{1,8})?by|password\s{0,8}\(|"
@@ -79,9 +119,11 @@ _SQL = lazy_compile(
 )
 _AUTH_COMMAND = lazy_compile(
     r"(?P<keep>(?:^|[\s'\">])AUTH['\"]?[ \t,]{1,8}['\"]?)(?P<secret>[^\s'\"]{6,})"
+    r"(?P<end>['\"]?[ \t]{0,8}$)?",
+    re.M,
 )
 _PASS_WORD = lazy_compile(
-    r"(?:-pass(?:in|out)?[ \t=]{1,8}(?:pass:)?|-(?:src|dest)?(?:store|key)pass[ \t=]{1,8})"
+    r"(?:(?<!-)-pass(?:in|out)?[ \t=]{1,8}(?:pass:)?|-(?:src|dest)?(?:store|key)pass[ \t=]{1,8})"
     r"(?!(?:file|env|fd|stdin)\b)['\"]?(?P<secret>[^\s'\"]+)"
 )
 _PGPASS = lazy_compile(
@@ -100,8 +142,9 @@ _CALL = lazy_compile(
     r"""\((?P<arguments>[^()\n]{1,600})"""
 )
 _LOGIN = lazy_compile(
-    r"""(?P<callable>(?:\b(?:\w{1,40}\.){1,3}|(?<=\))\.)(?:login|connect|authenticate|auth))\((?P<arguments>[^()\n]{1,600})"""
+    r"""(?P<callable>(?:\b(?:\w{1,40}\.){1,3}|(?<=\))\.)(?:login|connect|authenticate|auth|username_pw_set))\((?P<arguments>[^()\n]{1,600})"""
 )
+_FTP = lazy_compile(r"""\b(?P<callable>FTP(?:_TLS)?)\((?P<arguments>[^()\n]{1,600})""")
 _ARGUMENT = lazy_compile(
     r"""(?P<keyword>\b\w{1,40}\s{0,2}=\s{0,2})?[bruf]?(?:'(?P<one>[^'\n]*)'|"(?P<two>[^"\n]*)"|(?P<bare>[\w+/=.:-]+))"""
 )
@@ -170,7 +213,7 @@ _EXPECT = lazy_compile(
     r"""['"](?P<secret>[^'"\n\\]+)""",
     re.I,
 )
-_ORACLE = lazy_compile(r"(?:\bsqlplus[ \t]{1,8}|:thin:)[\w.]{1,64}/(?P<secret>[^\s'\"@/]+)(?=@)")
+_ORACLE = lazy_compile(r"(?:\bsqlplus[ \t]{1,8}|:thin:)[\w.-]{1,64}/(?P<secret>[^\s'\"/]+)(?=@)")
 _HERE_STRING = lazy_compile(
     r"\b(?:kinit|sudo|passwd|su|login|chpasswd)\b[^\n|;]{0,80}?<<<"
     r"[ \t]{0,8}['\"]?(?P<secret>[^\s'\"]+)"
@@ -197,7 +240,10 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     (("beeline", "cqlsh", "influx"), _after("beeline|cqlsh|influx", "-p|-password")),
     (("login",), _after(rf"(?:{_LOGIN_TOOLS})\b[^\n|;]{{0,80}}?\blogin", "-p|--password")),
-    (("sqlcmd", "ipmitool", "zip"), _after("sqlcmd|ipmitool|unzip|zip", "-P", attached=True)),
+    (
+        ("sqlcmd", "bcp", "ipmitool", "zip"),
+        _after("sqlcmd|bcp|ipmitool|unzip|zip", "-P", attached=True),
+    ),
     (("ldap",), _after("ldap(?:search|add|modify|delete|whoami|passwd)", "-w")),
     (("smbclient", "rpcclient"), _after("smbclient|rpcclient", "-U", attached=True, value=_SMB)),
     (("lftp",), _after("lftp", "-u", value=_LFTP)),
@@ -218,19 +264,35 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     (("ugi",), mask_groups(_UGI_OPTION, _is_word_of_a_command)),
     (("expect",), mask_groups(_EXPECT, _is_word_of_a_command)),
-    (("echo",), mask_groups(_PIPED, _is_word_of_a_command)),
+    (("echo", "printf"), mask_groups(_PIPED, _is_word_of_a_command)),
     (
         ("wandb", "mc ", "aws ", "htpasswd", "rabbitmqctl"),
         mask_groups(_BY_PLACE, _is_word_of_a_command),
     ),
     (("--from-literal",), mask_groups(_LITERAL, _is_word_of_a_command)),
     (("identified", "password"), mask_groups(_SQL, _is_word_of_a_command)),
-    (("auth",), mask_groups(_AUTH_COMMAND, lambda found: is_drawn(found["secret"], 6))),
+    (("auth",), mask_groups(_AUTH_COMMAND, _is_of_redis)),
     (("pass",), mask_groups(_PASS_WORD, _is_word_of_a_command)),
     (("sqlplus", ":thin:"), mask_groups(_ORACLE, _is_word_of_a_command)),
     (("addauth", "setacl"), mask_groups(_DIGEST, _is_word_of_a_command)),
+    (("-u", "--user"), mask_groups(_AFTER_A_USER, _is_no_port)),
+    (("/p:",), mask_groups(_REMOTE_DESKTOP, _is_word_of_a_command)),
+    (("creds",), mask_groups(_CREDENTIALS, _is_word_of_a_command)),
+    (("login", "logon"), mask_groups(_SLASHED, lambda found: is_drawn(found["secret"], 10))),
+    (("ak", "access", "user"), mask_groups(_PAIR_OF_NAMES, _is_word_of_a_command)),
+    (("snmp",), _after(r"snmp[a-z]{2,12}", "-A|-X")),
+    (("ssh-keygen",), _after("ssh-keygen", "-N|-P")),
+    (("plink", "pscp", "psftp"), _after("plink|pscp|psftp", "-pw")),
+    (("hadoop",), _after(r"hadoop[ \t]{1,8}credential[ \t]{1,8}create", "-value")),
+    (("vault",), mask_groups(_VAULT_LOGIN, lambda found: is_mixed(found["secret"], 8))),
+    (("useradd", "usermod"), _after("useradd|usermod", "-p|--password")),
+    (
+        ("login",),
+        _after(r"(?:huggingface-cli|hf|modelscope|aistudio)\b[^\n|;]{0,80}?\blogin", "--token"),
+    ),
     (("<<<",), mask_groups(_HERE_STRING, _is_word_of_a_command)),
     ((":5432:", ":*:"), mask_groups(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
-    (("login(", "connect(", "authenticate(", "auth("), _mask_calls(_LOGIN, 1)),
+    (("login(", "connect(", "authenticate(", "auth(", "pw_set("), _mask_calls(_LOGIN, 1)),
+    (("ftp(", "ftp_tls("), _mask_calls(_FTP, 2)),
 )

@@ -48,6 +48,13 @@ _PAIRED = lazy_compile(
     r"""(?P<secret>(?:(?!(?P=quote))[^\n])+)(?=['"]\s*\))""",
     re.IGNORECASE,
 )
+_CALLED = lazy_compile(
+    rf"""(?P<keep>(?P<name>{SECRET_NAME})\([bruf]?(?P<quote>['"]))(?P<secret>[^'"\n]{{6,200}})(?=['"])""",
+    re.I,
+)
+_ASKED_FOR = lazy_compile(
+    r"(?:get|read|load|has|is|find|fetch|check|need|use|require|ask|del|list)", re.I
+)
 _NAME_AND_VALUE = lazy_compile(  # as Kubernetes and Hadoop list them
     rf"""(?P<keep>\bname['"]?(?::\s*|>\s*)['"]?(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})"""
     r"""(?:['"]?,?\s{1,40}['"]?value['"]?:\s*(?P<quote>['"]?)|\s*</name>\s*<value>\s*))"""
@@ -65,14 +72,14 @@ _CELL = lazy_compile(  # of a table, as configurations are printed
 )
 _KEY_NAME = lazy_compile(
     r"""(?P<keep>(?P<name>(?:key|auth|sas|sig|sign|signature|session(?:[_-]?id)?|webhook|"""
-    r"""client-key-data|client-certificate-data|passcode|pass|salt|seed_phrase))['"]?\]?\s*(?:[:=：]|为|是)\s*"""
+    r"""client-key-data|client-certificate-data|passcode|pass|pw|jwt|salt|seed_phrase))['"]?\]?\s*(?:[:=：]|为|是)\s*"""
     r"""(?P<quote>['"]?))(?P<secret>[A-Za-z0-9+/_=.~!@#$%^*-]{6,})""",
     re.I,
 )
 _KEY_ENDS = (
     *("key", "auth", "sas", "sig", "sign", "signature", "session", "sessionid", "session_id"),
     *("session-id", "webhook", "client-key-data", "client-certificate-data", "passcode", "pass"),
-    *("salt", "seed_phrase"),
+    *("salt", "seed_phrase", "pw", "jwt"),
 )
 _FLAG = lazy_compile(
     rf"""(?P<keep>(?P<name>{SECRET_NAME})(?:\s+|['"],\s*|\x00|\\x00|\\0)(?P<quote>['"]?))"""
@@ -95,6 +102,7 @@ _HARMLESS_NAME = lazy_compile(
     r"min|n|new|total|vocab|sub|added|decoded|video|think)[_.-]?tokens?$|imagepullsecret$",
     re.I,
 )
+_REFUSED = lazy_compile(r"(?:invalid|bad|unknown)[_.-]?token$")
 _SECRET_TOKEN = lazy_compile(
     r"(?:api|access|auth|bearer|hf|hub|bot|admin|refresh|csrf|xsrf|security|github|gitlab|registry|"
     r"private|personal|secret|wandb|slack|vault|npm|pypi|jwt|oauth2?|deploy|login)[_.-]?token$",
@@ -104,14 +112,16 @@ _HARMLESS_KEY = lazy_compile(
     r"(?:step|cache|hash|store|rank|sort|primary|foreign|partition|shard|lookup|dict|index|row|kernel|"
     r"compile|graph|program|op|tensor|param|state|feature|record|sample|object|barrier|missing|"
     r"unexpected|unknown|duplicate|duplicated|wrong|mismatched|extra|public|group|data|plan|rng|"
-    r"autotune|config|model|weight|job|task|node|no such|etcd|event|batch)[ _.-]?(?:key|sig|sign)$",
+    r"autotune|idempotency|config|model|weight|job|task|node|no such|etcd|event|batch)"
+    r"[ _.-]?(?:key|sig|sign)$",
     re.I,
 )
 _LOGIN_PASS = lazy_compile(
     r"(?:^|db|sql|pg|redis|mongo|smtp|mail|ftp|ssh|sudo|user|admin|root|login|proxy|ldap|mq|etcd|"
-    r"es|http|basic|auth|svc|account)[_.-]?pass$",
+    r"es|http|basic|auth|svc|account)[_.-]?(?:pass|pw)$",
     re.I,
 )
+_COMPILER_PASS = lazy_compile(r"(?:[a-z0-9A-Z]P|_p)ass\d*\Z")
 _SECRET_VARIABLE = lazy_compile(rf"{SECRET_NAME}\Z", re.I)
 _SUBSCRIPT = lazy_compile(
     r"""(?P<keep>\b(?:environ(?:\.(?:setdefault|get)\(\s*|\[)|(?:putenv|setenv|getenv)\(\s*)['"](?P<name>\w{1,100})['"]"""
@@ -124,7 +134,7 @@ _SET_VARIABLE = lazy_compile(
     re.I | re.M,
 )
 _UGI = lazy_compile(  # Hadoop's user,password
-    r"""(?P<keep>(?:\b|[_.])ugi\\?['"]?\]?\s*(?:=>|[:=：])\s*\\?['"]?[\w.@/-]{1,80}\s?[,，]\s?)"""
+    r"""(?P<keep>(?:\b|[_.])ugi(?:\\?['"]?\]?\s*(?:=>|[:=：])|\()\s*\\?['"]?[\w.@/-]{1,80}\s?[,，]\s?)"""
     r"""(?P<secret>(?!(?:ip|cmd|src|dst|proto|auth|perm)=)[^\s'",;)\]}\\]{3,})""",
     re.I,
 )
@@ -136,7 +146,9 @@ _DOTS = str.maketrans({"ı": "i", "\u0307": ""})
 
 def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
     """Whether what is given to `name`, in small letters, is a secret. A flag begins with dashes."""
-    if _HARMLESS_NAME.search(name) or is_placeholder(secret):
+    if is_placeholder(secret) or (
+        _HARMLESS_NAME.search(name) and not (_REFUSED.search(name) and is_drawn(secret, 20))
+    ):
         return False
     if not quoted and (is_code(secret, name) or is_placeholder(_FIRST.split(secret, 1)[0])):
         return False
@@ -168,6 +180,14 @@ def _is_named(found: re.Match[str]) -> bool:
     return named_like_a_secret(_whole_name(found).lower(), found["secret"], quoted=quoted)
 
 
+def _is_set_by_a_call(found: re.Match[str]) -> bool:
+    """`SecretKey("X")`, `set_password("X")`; not `get_password("name")`."""
+    secret = found["secret"]
+    if _ASKED_FOR.match(_whole_name(found).rpartition(".")[2]) or is_name(secret):
+        return False
+    return is_mixed(secret, 8) and " " not in secret and _is_named(found)
+
+
 def _is_flagged(found: re.Match[str]) -> bool:
     name = _whole_name(found)
     return bool(_DASHES.match(name) or _AFTER_NUL.match(name)) and _is_named(found)
@@ -177,8 +197,9 @@ def _is_key(found: re.Match[str]) -> bool:
     """Whether a value is a key: names like `key` and `session` say little, it must look drawn by
     lot."""
     name, secret = _whole_name(found), found["secret"]
-    if name.lower().endswith("pass"):
-        return bool(_LOGIN_PASS.search(name)) and is_mixed(secret)
+    if name.lower().endswith(("pass", "pw")):
+        own = _LOGIN_PASS.search(name) and not _COMPILER_PASS.search(secret)
+        return bool(own) and is_mixed(secret)
     if name.lower().endswith("passcode"):
         return is_mixed(secret) or is_number(secret)
     start = found.start("name")
@@ -245,6 +266,7 @@ NAMES: tuple[Rule, ...] = (
         _where_assigned((*_SECRET_ENDS, "bduss_bfess"), mask_groups(_NAMED, _is_named)),
     ),
     (("(",), _where_paired(_SECRET_ENDS, mask_groups(_PAIRED, _is_named))),
+    (("('", '("', "(b'", '(b"'), mask_groups(_CALLED, _is_set_by_a_call)),
     (("value",), mask_groups(_NAME_AND_VALUE, _is_named)),
     (("</",), mask_groups(_ELEMENT, _is_named)),
     (("|", "│", "┃"), mask_groups(_CELL, _is_named)),

@@ -19,13 +19,16 @@ from pdtriage.support.lazy_regex import lazy_compile
 
 _CHINESE_WORDS = (
     *("密码", "口令", "密钥", "秘钥", "密匙", "令牌", "私钥", "凭证", "凭据", "授权码", "验证码"),
-    "暗号",
+    *("暗号", "密 码"),
 )
-_PASSWORDS = ("密码", "口令", "授权码", "验证码", "暗号")
+_PASSWORDS = ("密码", "口令", "授权码", "验证码", "暗号", "密 码")
 _CHINESE = lazy_compile(
     rf"(?P<word>{'|'.join(_CHINESE_WORDS)})"
-    r"(?:[ \t]{0,4}[(（][^()（）\n]{0,20}[)）])?(?:ID|串|值|内容)?"
-    r"(?P<mark>[ \t]{0,8}(?:[:：=＝]|(?:已?(?:设置?|重置|修改|更改|改)(?:为|成)|"
+    r"(?:[ \t]{0,4}[(（][^()（）\n]{0,20}[)）])?"
+    r"(?:ID|串|值|内容|(?P<about>[\u4e00-\u9fff]{1,8}?)(?<![为成是])(?=[ \t]?[:：]))?"
+    r"(?P<mark>[)）]?[ \t]{0,8}(?:[】」』]?[:：=＝]|[】」』]|"
+    r"(?:(?:已经?|被|刚)?"
+    r"(?:设置?|重置|修改|更改|更新|更换|变更|改|换)(?:为|成)|"
     r"就是|应为|为|是)[:：]?|->|=>)?)[ \t]{0,8}"
     r"(?P<quote>['\"“”‘’「『【《`(（\[]?)"
     r"(?P<secret>(?<=['\"`])[^'\"`\n]{3,}|[!-&(-+\--:<-_a-z{-~]{4,}(?:,[!-&(-+\--:<-_a-z{-~]+)*)",
@@ -35,7 +38,7 @@ _ENGLISH = lazy_compile(
     r"(?<![A-Za-z])(?P<word>(?:(?:api|(?:secret[ _-])?access|auth|bearer|secret|private|session|"
     r"refresh|account|webhook|encryption|signing|master|license)[ _-]?(?:token|key)(?:[ _-]id)?)|"
     r"(?:client|app|consumer|shared)[ _-]secret|token|secret|password|passwd|"
-    r"pass ?phrase|passcode|credential|bduss|sessionid)"
+    r"pass ?phrase|passcode|credentials?|bduss|sessionid)"
     r"(?P<mark>\s{1,8}(?:\[[^\]\n]{0,24}\][ \t]{0,4}(?=:)|"
     r"(?:(?:is|was|has been|value)\s{1,8})?(?:now\s{1,8})?"
     r"(?:re)?(?:set|changed|updated)\s{1,8}to\b\s{0,8}|"
@@ -91,6 +94,9 @@ def _is_secret_in_chinese(found: re.Match[str]) -> bool:
     secret = found["secret"].rstrip(".:,;!?)]}")
     if is_placeholder(secret) or is_path(secret) or is_code(secret):
         return False
+    about = found["about"] or ""
+    if about and (not is_mixed(secret, 8) or (is_name(secret) and not _WRONG.search(about))):
+        return False  # `密码长度：8`, `密钥算法：AES-256`
     has_mark, quoted = bool(found["mark"].strip()), bool(found["quote"])
     is_password = found["word"] in _PASSWORDS
     if is_number(secret):
@@ -135,6 +141,7 @@ _QUALIFIED = lazy_compile(
     r"(?:(?:api|access|auth|secret|private)[ _-]?(?:token|key)|[a-z]{3,8}[ _-]secret)\Z", re.I
 )
 _LONG_NAME = lazy_compile(r"[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]")
+_WRONG = lazy_compile("[错误不失无]")
 _RANGE = lazy_compile(r"[0-9]{1,3}[-~][0-9]{1,3}\Z")
 
 

@@ -20,7 +20,8 @@ _SHAPES = lazy_compile(
     | gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,}
     | glpat-[A-Za-z0-9_-]{16,} | glrt-[A-Za-z0-9_-]{16,}
     | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{30,}
-    | sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,} | [rs]k_(?:live|test)_[A-Za-z0-9]{16,}
+    | sk-(?=[A-Za-z_-]{0,60}[0-9]|[A-Za-z]{30})[A-Za-z0-9_-]{20,}
+    | [rs]k_(?:live|test)_[A-Za-z0-9]{16,}
     | xox[abeoprs]-[A-Za-z0-9-]{10,} | xapp-[0-9]-[A-Za-z0-9-]{20,}
     | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
     | https://hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
@@ -28,9 +29,12 @@ _SHAPES = lazy_compile(
     | wandb_v1_[A-Za-z0-9_]{20,} | ya29\.[A-Za-z0-9_-]{20,}
     | hvs\.[A-Za-z0-9_-]{24,} | dckr_pat_[A-Za-z0-9_-]{20,} | AGE-SECRET-KEY-1[0-9A-Z]{30,}
     | dop_v1_[0-9a-f]{40,} | dapi[0-9a-f]{32}\b | (?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}
+    | bot[0-9]{6,12}:[A-Za-z0-9_-]{30,}
     | (?<![A-Za-z0-9_]-)eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*  # JSON web token
     | tvly-[A-Za-z0-9_-]{20,} | nvapi-[A-Za-z0-9_-]{30,} | gsk_[A-Za-z0-9]{30,}
-    | r8_[A-Za-z0-9]{30,}
+    | r8_[A-Za-z0-9]{30,} | gl(?:sa|c)_[A-Za-z0-9_=]{30,} | xai-[A-Za-z0-9]{40,}
+    | sntry[su]_[A-Za-z0-9_=+/]{30,} | lin_api_[A-Za-z0-9]{30,} | rubygems_[0-9a-f]{40,}
+    | NRAK-[A-Z0-9]{20,} | ATATT3[A-Za-z0-9_=-]{30,} | figd_[A-Za-z0-9_-]{30,}
     )
     """,
     re.VERBOSE | re.ASCII,  # Chinese needs no blank before a key
@@ -50,8 +54,19 @@ _SHAPE_WORDS = (
         "sg.",
         "hooks.slack.com",
     ),
-    *("wandb_v1_", "ya29.", "hvs.", "dckr_pat_", "age-secret-key-1", "dop_v1_", "dapi", ":aa"),
-    *("eyj", "sec", "tvly-", "nvapi-", "gsk_", "r8_"),
+    *(
+        "wandb_v1_",
+        "ya29.",
+        "hvs.",
+        "dckr_pat_",
+        "age-secret-key-1",
+        "dop_v1_",
+        "dapi",
+        ":aa",
+        "/bot",
+    ),
+    *("eyj", "sec", "tvly-", "nvapi-", "gsk_", "r8_", "glsa_", "glc_", "xai-", "sntry", "lin_api_"),
+    *("rubygems_", "nrak-", "atatt3", "figd_"),
 )
 _VAULT = lazy_compile(r"\bs\.(?=[A-Za-z]{0,23}[0-9])[A-Za-z0-9]{24}\b", re.ASCII)
 _HOOK = lazy_compile(
@@ -153,8 +168,9 @@ def _is_parameter(found: re.Match[str]) -> bool:
 
 def _is_user_at_host(found: re.Match[str]) -> bool:
     secret: str = found["secret"]
+    is_version = _VERSION.match(secret) and not is_drawn(secret)
     mixed = any(c.isalpha() for c in secret) and any(not c.isalpha() for c in secret)
-    return mixed and not (_VERSION.match(secret) or secret.startswith("$") or is_code(secret))
+    return mixed and not (is_version or secret.startswith("$") or is_code(secret))
 
 
 def _is_in_url(found: re.Match[str]) -> bool:

@@ -11,6 +11,7 @@ CHUNK = 8
 SHORTEST = 10
 PIECE = 2.2
 """Letters or digits in a row, on average: those of names are longer."""
+_LONG_CHUNK = 20
 _CHUNKS = lazy_compile(r"[A-Za-z0-9]{5,}")
 _WORD_CHUNK = lazy_compile(r"(?:[A-Z]?[a-z]+[0-9]*|[0-9]+)\Z")
 _PIECES = lazy_compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
@@ -24,6 +25,7 @@ _PATH = lazy_compile(r"(?:[A-Za-z]:|[~.]{0,2})[/\\][\w.@/\\+-]*\Z")
 _NAME = lazy_compile(r"(?:[A-Za-z]+[0-9]{0,4}|[0-9]+)(?:[._/:-]+(?:[A-Za-z]+[0-9]{0,4}|[0-9]+))+\Z")
 _DIGIT = _NUMBERS
 _LETTER = lazy_compile(r"[A-Za-z]")
+_LETTERS = lazy_compile(r"(?=[a-z]*[A-Z])(?=[A-Z]*[a-z])[A-Za-z]{8,}\Z")
 _SPECIAL = lazy_compile(r"[!@#$%^&*+?~]")
 _PLACEHOLDER = lazy_compile(
     r"(?:none|null|nil|undefined|true|false|yes|no|on|off|str|string|bytes|int|optional(?:\[.*)?|"
@@ -64,6 +66,8 @@ _PROSE = frozenset(
         *("unknown", "contains", "length", "default", "prompt", "field", "file", "hash", "type"),
         *("value", "strength", "policy", "reset", "changed", "incorrectly", "plain", "text"),
         *("string", "never", "verification", "check", "enter", "please", "same", "different"),
+        *("permission", "updated", "unchanged", "unable", "bad", "sorry", "expiry", "information"),
+        *("no", "cannot", "user", "unrecognized", "password", "credentials", "hidden"),
     }
 )
 
@@ -81,8 +85,10 @@ def is_drawn(value: str, least: int = 12) -> bool:
     together = "".join(chunks)
     if len(together) < SHORTEST or max(map(len, chunks)) < CHUNK:
         return False
-    if not (_DIGIT.search(together) and _LETTER.search(together)):
+    if not _LETTER.search(together):
         return False
+    if not _DIGIT.search(together):
+        return any(len(chunk) >= _LONG_CHUNK and is_scrambled(chunk) for chunk in chunks)
     if any(_HEX.match(chunk) or _is_long_mix(chunk) for chunk in chunks):
         return True
     pieces = [piece for chunk in chunks for piece in _PIECES.findall(chunk)]
@@ -106,10 +112,22 @@ def _is_word(piece: str) -> bool:
 
 
 def is_mixed(value: str, least: int = 6) -> bool:
-    """Whether a person may have made it up as a password: letters with digits or signs."""
+    """Whether it may be a password: letters with digits or signs, or letters drawn by lot."""
     if len(value) < least or not _LETTER.search(value):
         return False
-    return bool(_DIGIT.search(value) or _SPECIAL.search(value)) and not is_path(value)
+    if _DIGIT.search(value) or _SPECIAL.search(value):
+        return not is_path(value)
+    return is_scrambled(value)
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether letters alone change between capitals and others as those of no name do."""
+    if not _LETTERS.match(value):
+        return False
+    pieces = _PIECES.findall(value[:400])
+    in_words = sum(len(piece) for piece in pieces if _is_word(piece))
+    few = len(pieces) < 4
+    return len(pieces) >= 3 and (not in_words if few else 2 * in_words < len(value))
 
 
 def is_name(value: str) -> bool:

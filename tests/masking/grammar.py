@@ -27,6 +27,8 @@ def _drawn(letters: str, least: int, most: int = 0) -> Value:
     def _value(lot: Random) -> str:
         number = lot.randint(least, most or least)
         drawn = [lot.choice(letters) for _ in range(number)]
+        if letters == _ALNUM and number >= 20 and not lot.randrange(8):
+            return "".join(lot.choice(ascii_letters) for _ in range(number))  # no digit among them
         for at, some in zip(
             lot.sample(range(number), 4), (digits, letters, digits, letters), strict=True
         ):
@@ -152,6 +154,12 @@ PLACES: dict[str, tuple[list[str], Value]] = {
             "密码已重置为{v}",
             "用户名 root 密码 {v}",
             "密码修改成 {v}",
+            "密码已更新为：{v}",
+            "用户 root 的密码已经改为{v}",
+            "【密码】{v}",
+            "密码输入错误：{v}",
+            "密 码：{v}",
+            "账号密码：root，密码 {v}",
         ],
         _password,
     ),
@@ -169,6 +177,9 @@ PLACES: dict[str, tuple[list[str], Value]] = {
             "凭证：{v}",
             "加密密钥是：{v}",
             "秘钥：{v}",
+            "密钥已更换为 {v}",
+            "SecretKey（密钥）：{v}",
+            "令牌「{v}」校验失败",
         ],
         _plain_key,
     ),
@@ -483,6 +494,40 @@ PLACES: dict[str, tuple[list[str], Value]] = {
             "https://h/x?a=1&password={v}",
         ],
         _plain_key,
+    ),
+    "user-and-password": (
+        [
+            "twine upload -u bob -p {v} dist/x.whl",
+            "airflow users create -u bob -p {v} -r Admin",
+            "['rabbitmqadmin', '-u', 'bob', '-p', '{v}', 'list']",
+            "skopeo copy --src-creds bob:{v} docker://a docker://b",
+            "user, password = 'bob', '{v}'",
+            "useradd -m -p {v} train",
+            "plink -pw {v} root@10.0.0.3",
+            "ssh-keygen -t rsa -N '{v}' -f id_rsa",
+            "snmpwalk -v3 -l authPriv -A {v} 10.0.0.3",
+            "hadoop credential create fs.key -value {v} -provider jceks://hdfs/k",
+            "printf '{v}' | docker login -u bob --password-stdin",
+            "sqlplus svc-gpu/{v}@10.0.0.3",
+            "FTP('10.0.0.3', 'bob', '{v}')",
+            "client.username_pw_set('bob', '{v}')",
+            "xfreerdp /u:bob /p:{v} /v:10.0.0.3",
+        ],
+        _either(_invented, _drawn(_ALNUM, 12, 20)),
+    ),
+    "key-calls": (
+        [
+            "qianfan.SecretKey('{v}')",
+            "client.set_token('{v}')",
+            "(ak, sk) = ('ALTAK0', '{v}')",
+            "hdfs.set_ugi('train,{v}')",
+            "loaded credentials {v}",
+            "invalid_token: {v}",
+            "jwt={v}",
+            "https://api.telegram.org/bot123456789:{v}/sendMessage",
+            "glsa_{v}",
+        ],
+        _either(_drawn(_ALNUM, 32, 44), _drawn(_HEX, 40)),
     ),
     "weak": (
         [
