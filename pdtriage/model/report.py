@@ -99,6 +99,9 @@ class RankRow(NamedTuple):
     """Steps per second between two steps whose times its log tells: (time of the later, rate)."""
     losses: tuple[tuple[float | None, int, float | None], ...] = ()
     """Where a step line names its loss: (time, step, loss); no loss where it is not finite."""
+    clock_offset: float | None = None
+    """Seconds that its host's clock is ahead of the culprit's, where it is known to differ. The
+    times of the row are those of its host; what is drawn is set right by it."""
 
 
 class Moment(NamedTuple):

@@ -132,6 +132,7 @@ def table_of_ranks(rows: Sequence[RankRow], language: Language) -> Table:
         "moments": _Lives(language),
         "pace": _pairs,
         "losses": _losses,
+        "clock_offset": _numbers,
     }
     return Table(rows, columns)
 

@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import RankReading
 
 LEAST = 5.0
 """Seconds below which nodes are merely started one after the other."""
 NOTICED = 2.0
 """Seconds within which the loss of a peer is noticed, and nodes of one job start."""
+
+
+def culprit_places(judgement: Judgement) -> list[int]:
+    """Which readings are of those whom the first cause blames."""
+    blamed = {(cause.role, rank) for cause in judgement.causes[:1] for rank in cause.ranks}
+    ranks = [reading.rank for reading in judgement.readings]
+    return [n for n, rank in enumerate(ranks) if (rank.role, rank.rank) in blamed]
 
 
 def clock_offsets(readings: Sequence[RankReading], guilty: Collection[int]) -> Mapping[str, float]:

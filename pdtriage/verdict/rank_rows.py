@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, repeat
 from math import inf, isfinite
 
 from pdtriage.model import (
@@ -20,6 +20,7 @@ from pdtriage.model import (
 )
 from pdtriage.support.exit_codes import signal_name
 from pdtriage.support.fast_namedtuple import maker
+from pdtriage.verdict.host_clocks import clock_offsets, culprit_places
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import Observation, RankReading
 
@@ -48,11 +49,13 @@ def rank_rows(judgement: Judgement) -> tuple[RankRow, ...]:
     guilty = {(cause.role, rank) for cause in judgement.causes for rank in cause.ranks}
     suffered = {(role, rank, local) for rank, role, _, _, _, local in judgement.victims}
     statuses = [_status(reading, guilty, suffered, verdict) for reading in readings]
+    offsets = clock_offsets(readings, culprit_places(judgement))
     ranks = [reading.rank for reading in readings]
-    return tuple(map(_row, ranks, statuses, _lanes_of(readings, statuses)))
+    ahead = [offsets.get(rank.host or "") for rank in ranks] if offsets else repeat(None)
+    return tuple(map(_row, ranks, statuses, _lanes_of(readings, statuses), ahead))
 
 
-def _row(rank: Rank, status: RankStatus, lane: Lane) -> RankRow:
+def _row(rank: Rank, status: RankStatus, lane: Lane, ahead: float | None) -> RankRow:
     role, number, local_rank, _, host, _, device = rank[:7]
     parents_word, progress = rank.exit, rank.progress
     code, signal = (parents_word.code, parents_word.signal) if parents_word else (None, None)
@@ -74,6 +77,7 @@ def _row(rank: Rank, status: RankStatus, lane: Lane) -> RankRow:
             _first_seen(rank),
             time,
             *lane,
+            ahead,
         )
     )
 

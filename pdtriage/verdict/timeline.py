@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.knowledge.slots import title_with
 from pdtriage.model import Cause, Exit, Moment, RunFacts, Says, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.fingerprint import shape
-from pdtriage.verdict.host_clocks import clock_offsets
+from pdtriage.verdict.host_clocks import clock_offsets, culprit_places
 from pdtriage.verdict.judgement import Judgement
 from pdtriage.verdict.rank_reading import NEAR, Observation, RankReading
 from pdtriage.verdict.rank_rows import parents_word
@@ -39,7 +39,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
         for line in cause.evidence
     }
     guilty = {who for cause in judgement.causes for who in _blamed_by(cause)}
-    culprits = _places_of(judgement)
+    culprits = culprit_places(judgement)
     offsets = clock_offsets(judgement.readings, culprits)
     for reading in judgement.readings:
         if not reading.quiet or reading.survived or reading.stopped or reading.rank.exit:
@@ -63,9 +63,18 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     moments = _with_the_culprit(moments, facts, judgement, culprits)
     moments = _cause_first(_by_time(moments, guilty, findings), judgement.causes[:1], findings)
     if began is not None:
-        start = Moment(began, None, "start", Text("run started", "运行开始"), "launcher")
-        moments.insert(0, start)
+        start = _first_by_one_clock(began, judgement.readings, offsets)
+        words = Text("run started", "运行开始")
+        moments.insert(0, Moment(start, None, "start", words, "launcher", start != began))
     return _telling(moments, guilty)
+
+
+def _first_by_one_clock(
+    began: float, readings: Iterable[RankReading], offsets: Mapping[str, float]
+) -> float:
+    """When a run began by the culprit's clock, where the host that told it has another."""
+    told = (r.rank for r in readings if began in (r.rank.first_time, r.rank.started))
+    return min((began - offsets.get(rank.host or "", 0.0) for rank in told), default=began)
 
 
 def _without_an_older_time(moment: Moment, began: float | None) -> Moment:
@@ -87,13 +96,6 @@ def _ends_of_launchers(facts: RunFacts) -> Iterator[Moment]:
         if gone.signal is not None:
             told = parents_word(Exit(signal=gone.signal))
             yield Moment(gone.time, None, "exit", told, "launcher")
-
-
-def _places_of(judgement: Judgement) -> list[int]:
-    """Which readings are of those whom the first cause blames."""
-    blamed = {(cause.role, rank) for cause in judgement.causes[:1] for rank in cause.ranks}
-    ranks = [reading.rank for reading in judgement.readings]
-    return [n for n, rank in enumerate(ranks) if (rank.role, rank.rank) in blamed]
 
 
 def _corrected(moments: Iterable[Moment], offset: float) -> Iterator[Moment]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.many_ranks import ManyRanks
 from pdtriage.analysis.pipeline import analyze
 from pdtriage.model import Text
 from tests.report import reports
@@ -137,11 +138,50 @@ def test_a_fold_tells_what_many_ranks_did_once() -> None:
 
 def test_the_table_holds_every_moment_of_a_small_job_and_marks_estimates() -> None:
     text = written(reports.failed(), "html")
-    every = sum(len(row.moments) for row in reports.failed().ranks) + 1  # and the launcher's
+    report = reports.failed()
+    every = sum(len(row.moments) for row in report.ranks) + len(report.timeline)
     assert f"{every} moments as a table" in text
     assert "<td>~ 23:41:30</td>" in text or "<td>~ " in text
     assert "most telling moments" in written(reports.large(1024), "html")
     assert '<td><span class="en" lang="en">ranks 0-3</span>' in text, "at once is one row"
+
+
+def test_no_effect_is_drawn_before_its_cause_where_clocks_are_minutes_apart(
+    tmp_path: Path,
+) -> None:
+    report = analyze(ManyRanks(32, most_hosts=8).write(tmp_path / "log"))
+    offsets = {row.host: row.clock_offset for row in report.ranks}
+    assert (offsets["10.7.0.1"], offsets["10.7.0.6"], offsets["10.7.0.7"]) == (-90, None, 510)
+    text = written(report, "html")
+    assert "clocks of 7 hosts that differ are set right" in text
+    rows = re.findall(r'<tr class="t-(\w+)"><td>(~ )?(\d\d:\d\d:\d\d)</td>', text)
+    kinds = [kind for kind, _, _ in rows]
+    assert kinds.index("error") < kinds.index("symptom") < kinds.index("signal")
+    times = [time for _, _, time in rows]
+    assert times == sorted(times)
+    assert times[0] == "22:04:50", "all hosts began at once"
+    death = next(m.t for m in report.timeline if m.kind == "error")
+    first, last = (float(re.findall(f'data-{end}="([^"]+)"', text)[0]) for end in ("first", "last"))
+    assert death is not None
+    culprits = 1000 * (death - first) / (last - first)
+    lanes = re.findall(r'<div class="lane victim".*?</div>', text)
+    assert len(lanes) == 31
+    for lane in lanes:
+        for place in re.findall(r'class="m-(?:symptom|signal)" d="M(\d+)', lane):
+            assert int(place) >= round(culprits)
+
+
+def test_cards_of_hosts_whose_clocks_differ_are_drawn_by_one_clock() -> None:
+    report = reports.with_course(reports.failed())
+    ahead = tuple(
+        row._replace(clock_offset=30.0 if row.rank == 0 else None) for row in report.ranks
+    )
+    left = [
+        re.findall(r'class="c-other" d="M(-?\d+) ', chart)
+        for chart in written(report._replace(ranks=ahead), "html").split("<figcaption>")
+        if "Memory of the cards" in chart
+    ]
+    assert len({place for places in left for place in places}) == 2
 
 
 def test_logs_without_times_say_so_instead_of_drawing_nothing() -> None:
@@ -244,6 +284,9 @@ def test_curves_show_the_culprit_before_the_others() -> None:
         assert chart.rindex('class="c-culprit"') > chart.rindex('class="c-other"'), "on top"
         assert chart.count("<tr>") == 5, "the same as a table"
     assert "rank 1 at the end 2 steps/s, the others 4 steps/s" in text
+    assert re.search(r"most 27.3 GB on 192\.168\.0\.1\d gpu:\d", text)
+    rate = text.split("Step rate</span>")[1].split("</figure>")[0]
+    assert "<span>0</span>" in rate, "what is a tenth slower looks a tenth slower"
 
 
 def test_curves_of_many_are_a_band_and_a_loss_may_be_no_number() -> None:

@@ -16,6 +16,7 @@ from pdtriage.report import Options
 from pdtriage.report.formats.html import sections
 from pdtriage.report.formats.html.build import Html, hash_of, headline_of, join_html, tag
 from pdtriage.report.formats.html.charts import course
+from pdtriage.report.formats.html.drawing import by_one_clock
 from pdtriage.report.formats.html.graph import graph
 from pdtriage.report.formats.html.lanes import MOST_LANES, timeline
 from pdtriage.report.formats.html.rank_map import rank_map
@@ -94,13 +95,14 @@ def _page(reports: Sequence[Report], lanes: int) -> str:
 
 
 def _run(report: Report, name: str, lanes: int) -> Html:
+    drawn = by_one_clock(report)
     return join_html(
         sections.answer(report, name),
         stacks_section(report, name),
         sections.attempts_section(report, name),
         rank_map(report, name),
-        timeline(report, name, lanes),
-        course(report, name),
+        timeline(drawn, name, lanes),
+        course(drawn, name),
         graph(report, name),
         sections.evidence(report, name),
         sections.differences(report, name),

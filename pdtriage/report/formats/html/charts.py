@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
@@ -18,6 +18,8 @@ MOST_LINES = 16
 MOST_ROWS = 80
 _SLICES = 48
 _DAY = 86_400
+_OF_CARDS = ("GB", "%")
+_EVERY_CARD = Text("every card", "各显卡")
 Part = Literal["culprit", "other"]
 
 
@@ -125,7 +127,7 @@ def _rank(rank: int | None, local: int | None) -> Text:
 def _chart(title: Text, unit: Text, curves: Sequence[Curve], timed: bool) -> Html:
     values = [value for curve in curves for _, value in curve.points if value is not None]
     places = [place for curve in curves for place, _ in curve.points]
-    limits = (0.0, 100.0) if unit.en == "%" else _limits(values)
+    limits = (0.0, 100.0) if unit.en == "%" else _limits(values, from_zero=bool(unit.en))
     frame = _Frame(min(places), max(places), *limits)
     many = len(curves) > MOST_LINES
     others = [curve for curve in curves if curve.part != "culprit"]
@@ -146,7 +148,7 @@ def _chart(title: Text, unit: Text, curves: Sequence[Curve], timed: bool) -> Htm
             tag("div", *(tag("span", x) for x in frame.ticks(timed)), class_="ticks"),
             class_="plot",
         ),
-        _legend(many, curves),
+        _legend(many, curves, unit),
         _table(curves, timed),
         class_="chart",
     )
@@ -184,12 +186,12 @@ class _Frame(NamedTuple):
         return [f"step {self.first:.0f}", f"{middle:.4g}", f"{self.last:.0f}"]
 
 
-def _limits(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of an axis: from zero, unless all values are below it or far above."""
+def _limits(values: Sequence[float], from_zero: bool) -> tuple[float, float]:
+    """The ends of an axis; of a loss not from zero where all values are below it or far above."""
     if not values:
         return 0.0, 1.0
     low, high = min(values), max(values)
-    low = 0.0 if 0 <= low <= 0.6 * high else low
+    low = 0.0 if from_zero or 0 <= low <= 0.6 * high else low
     return (low, high * 1.05 if high > 0 else high) if high > low else (low - 0.5, high + 0.5)
 
 
@@ -212,24 +214,44 @@ def _line(curve: Curve, frame: _Frame) -> list[Html]:
 
 
 def _band(curves: Sequence[Curve], frame: _Frame) -> list[Html]:
-    slices: dict[int, list[float]] = {}
-    for place, value in (point for curve in curves for point in curve.points):
-        if value is not None:
-            share = (place - frame.first) / ((frame.last - frame.first) or 1)
-            slices.setdefault(min(_SLICES - 1, int(share * _SLICES)), []).append(value)
+    """The extremes and the middle of all curves; between its points each goes straight on."""
     step = (frame.last - frame.first) / _SLICES
+    places = [frame.first + (number + 0.5) * step for number in range(_SLICES)]
+    passed: list[list[float]] = [[] for _ in places]
+    told: list[list[float]] = [[] for _ in places]
+    for curve in curves:
+        known = [(place, value) for place, value in curve.points if value is not None]
+        for place, value in known:
+            told[min(_SLICES - 1, int((place - frame.first) / (step or 1)))].append(value)
+        for number, value in _values_at(places, known):
+            passed[number].append(value)
     at = [
-        (frame.first + (number + 0.5) * step, sorted(slices[number])) for number in sorted(slices)
+        (place, sorted([*own, *points]), median(own or points))
+        for place, own, points in zip(places, passed, told, strict=True)
+        if own or points
     ]
     if not at:
         return []
-    upper = [frame.at(place, own[-1]) for place, own in at]
-    lower = [frame.at(place, own[0]) for place, own in reversed(at)]
-    middle = [frame.at(place, median(own)) for place, own in at]
+    upper = [frame.at(place, own[-1]) for place, own, _ in at]
+    lower = [frame.at(place, own[0]) for place, own, _ in reversed(at)]
+    middle = [frame.at(place, usual) for place, _, usual in at]
     return [
         tag("path", class_="c-band", d=f"M{'L'.join([*upper, *lower])}Z"),
         tag("path", class_="c-middle", d="M" + "L".join(middle)),
     ]
+
+
+def _values_at(
+    places: Sequence[float], points: Sequence[tuple[float, float]]
+) -> Iterator[tuple[int, float]]:
+    """Where a curve passes, by the numbers of the places between its first point and its last."""
+    at = 1
+    for number, place in enumerate(places):
+        while at < len(points) and points[at][0] < place:
+            at += 1
+        if at < len(points) and points[at - 1][0] <= place:
+            (begin, low), (end, high) = points[at - 1], points[at]
+            yield number, low + (high - low) * (place - begin) / ((end - begin) or 1)
 
 
 def _grid() -> Html:
@@ -265,12 +287,22 @@ def _summary(curves: Sequence[Curve], unit: Text) -> Text:
                 f"{chinese} {value} {unit.zh}".rstrip(),
             )
         )
+    fullest = _fullest(curves) if unit.en == "GB" and len(curves) > 1 else None
+    if fullest:
+        name, value = fullest[0], f"{_short(fullest[1])} {unit.en}"
+        said.append(Text(f"most {value} on {name.en}", f"最多为 {name.zh} 的 {value}"))
     if any(value is None for curve in curves for _, value in curve.points):
         said.append(Text("then no number any more (NaN)", "之后不再是有限数（NaN）"))
     return Text(", ".join(s.en for s in said), "，".join(s.zh for s in said))
 
 
-def _legend(many: bool, curves: Sequence[Curve]) -> Html:
+def _fullest(curves: Sequence[Curve]) -> tuple[Text, float] | None:
+    """The card that held the most, and how much."""
+    most = ((curve.name, v) for curve in curves for _, v in curve.points if v is not None)
+    return max(most, key=lambda one: one[1], default=None)
+
+
+def _legend(many: bool, curves: Sequence[Curve], unit: Text) -> Html:
     blamed = [curve.name for curve in curves if curve.part == "culprit"]
     items: list[Child] = []
     if blamed:
@@ -282,7 +314,8 @@ def _legend(many: bool, curves: Sequence[Curve]) -> Html:
             tag("span", tag("i", class_="l-band"), Text("lowest to highest", "最低到最高"))
         )
     elif len(curves) > len(blamed):
-        word = Text("the others", "其他") if blamed else Text("every rank or card", "各进程或显卡")
+        every = _EVERY_CARD if unit.en in _OF_CARDS else Text("every rank", "各 rank")
+        word = Text("the others", "其他") if blamed else every
         items.append(tag("span", tag("i", class_="l-other"), word))
     return tag("p", *items, class_="legend")
 

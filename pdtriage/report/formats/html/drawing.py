@@ -51,6 +51,37 @@ class Scale:
         return self.last - self.first > _DAY
 
 
+def by_one_clock(report: Report) -> Report:
+    """The report with what its hosts tell at the times of the culprit's clock, for drawing."""
+    offsets = {row.host: row.clock_offset for row in report.ranks if row.clock_offset}
+    if not offsets:
+        return report
+    cards = ((card, offsets.get(card.host) or 0.0) for card in report.cards)
+    return report._replace(
+        ranks=tuple(map(_set_right, report.ranks)),
+        cards=tuple(
+            card._replace(samples=tuple((t - ahead, busy, used) for t, busy, used in card.samples))
+            for card, ahead in cards
+        ),
+        runs=tuple(run._replace(started=None, ended=None) for run in report.runs),
+    )
+
+
+def _set_right(row: RankRow) -> RankRow:
+    ahead = row.clock_offset
+    if not ahead:
+        return row
+    moments = (m if m.t is None else m._replace(t=m.t - ahead, about=True) for m in row.moments)
+    return row._replace(
+        first_seen=None if row.first_seen is None else row.first_seen - ahead,
+        last_seen=None if row.last_seen is None else row.last_seen - ahead,
+        progress=tuple((time - ahead, step) for time, step in row.progress),
+        moments=tuple(moments),
+        pace=tuple((time - ahead, rate) for time, rate in row.pace),
+        losses=tuple((None if t is None else t - ahead, s, v) for t, s, v in row.losses),
+    )
+
+
 def scale_of(report: Report) -> Scale | None:
     """The scale from the first time to the last; None where the logs tell none."""
     run = next((run for run in report.runs if run.index == report.run), None)

@@ -40,7 +40,7 @@ def timeline(report: Report, name: str, most: int = MOST_LANES) -> Html:
             data_first=None if scale is None else str(scale.first),
             data_last=None if scale is None else str(scale.last),
         ),
-        tools.legend() if scale else tools.without_times(),
+        tools.legend(report) if scale else tools.without_times(),
         tools.table(report, scale),
         aria_labelledby=f"{name}-timeline",
     )

@@ -7,6 +7,7 @@ from pdtriage.report.fates import STATUSES
 from pdtriage.report.formats.html.build import Html, group_of, process_label, tag
 from pdtriage.report.formats.html.drawing import Scale, mark_class
 from pdtriage.report.words import moment_time, role_word
+from pdtriage.verdict.timeline import with_moments
 
 MOST_ROWS = 200
 _TICKS = 5
@@ -55,7 +56,7 @@ def axis(scale: Scale) -> Html:
     return tag("div", tag("div", *labels, class_="ticks"), class_="axis", aria_hidden="true")
 
 
-def legend() -> Html:
+def legend(report: Report) -> Html:
     marks = (
         ("start", Text("start", "启动")),
         ("progress", Text("step", "训练步")),
@@ -66,10 +67,19 @@ def legend() -> Html:
         ("exit", Text("exit", "退出")),
     )
     items = [tag("span", tag("i", class_=f"k-{kind}"), label) for kind, label in marks]
+    differing = len({row.host for row in report.ranks if row.clock_offset})
+    clocks = (
+        Text(
+            f"clocks of {differing} hosts that differ are set right by what both ends saw (~)",
+            f"其中 {differing} 台主机的时钟有偏差，已按双方都看到的事件校正（以 ~ 标出）",
+        )
+        if differing
+        else Text("clocks of different hosts may differ", "不同主机的时钟可能有偏差")
+    )
     note = Text(
-        "Times are those of the logs; clocks of different hosts may differ. A step or an error "
-        "without a time is placed by those around it.",
-        "时间取自日志；不同主机的时钟可能有偏差。没有时间的训练步或错误，按其前后的时间估计位置。",
+        f"Times are those of the logs; {clocks.en}. A step or an error without a time is placed "
+        "by those around it.",
+        f"时间取自日志；{clocks.zh}。没有时间的训练步或错误，按其前后的时间估计位置。",
     )
     return tag("p", *items, tag("span", note), class_="legend")
 
@@ -118,12 +128,20 @@ def table(report: Report, scale: Scale | None) -> Html | None:
 
 
 def _moments_to_list(report: Report) -> tuple[list[Moment], bool]:
-    """Everything there is, where that can still be read; else the short story."""
+    """Everything there is in the order of the short story, where that can be read; else that."""
     launchers = [moment for moment in report.timeline if moment.role == "launcher"]
     lived = [moment for row in report.ranks for moment in row.moments]
     if not lived or len(lived) + len(launchers) > MOST_ROWS:
         return list(report.timeline), len(lived) + len(launchers) <= len(report.timeline)
-    return sorted([*launchers, *lived], key=lambda m: (m.t is None, m.t or 0.0)), True
+    said = {_without_count(moment) for moment in report.timeline}
+    more = [moment for moment in lived if _without_count(moment) not in said]
+    more.sort(key=lambda m: (m.t is None, m.t or 0.0))
+    return list(with_moments(report.timeline, more)), True
+
+
+def _without_count(moment: Moment) -> tuple[Role, int | None, str, str]:
+    """What tells whether two are the same; a lane also says how often it was."""
+    return moment.role, moment.rank, moment.kind, moment.text.en.partition(" (\u00d7 ")[0]
 
 
 def _rows_by_second(moments: list[Moment], dated: bool) -> list[tuple[str, list[Moment]]]:
