@@ -56,7 +56,7 @@ def shell(
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
