@@ -17,13 +17,13 @@ from pdtriage.hang.job_processes import (
     ranks_of_folder,
     ranks_of_process,
 )
-from pdtriage.hang.stack_groups import StackFold, call_site_of, fold_of, helpers_in_the_way
-from pdtriage.hang.stack_words import frame_line, stack_owner, summary_of, where_text
+from pdtriage.hang.stack_groups import StackFold, call_site_of, fold_of, telling_stacks
+from pdtriage.hang.stack_words import frame_line, stack_title, summary_of, where_text
 from pdtriage.hang.take import StackTarget, take_stacks
 from pdtriage.masking.secrets import masked_text
 from pdtriage.model.stacks import ProcessStack, Standstill
 from pdtriage.record.stack_codec import plain_standstill
-from pdtriage.report.sanitise import inert_line
+from pdtriage.report.sanitise import inert_line, without_commands
 from pdtriage.support import exit_codes
 from pdtriage.support.command_line import Option
 from pdtriage.support.errors import UserError
@@ -113,7 +113,7 @@ def stacks(
         page = _as_json(taken, fold, language)
     else:
         page = "\n".join(_lines(taken, fold, language, all_frames=all_frames)) + "\n"
-    sys.stdout.write(masked_text(page)[0])
+    sys.stdout.write(without_commands(masked_text(page)[0]))
     return exit_codes.OK
 
 
@@ -175,21 +175,16 @@ def _lines(
     taken: Standstill, fold: StackFold, language: Language, *, all_frames: bool
 ) -> list[str]:
     lines = [inert_line(summary_of(taken, fold).in_(language))]
-    odd = {stack.pid for stack in fold.odd}
-    shown = [s for s in taken.stacks if all_frames or s.pid in odd or not odd]
-    for stack in fold.odd:
-        shown += [h for h in helpers_in_the_way(stack, taken.stacks) if h not in shown]
-    for stack in shown:
-        if all_frames or not stack.helper or odd:
-            lines += ["", *_stack_lines(stack, language)]
+    for stack in taken.stacks if all_frames else telling_stacks(taken, fold):
+        lines += ["", *_stack_lines(stack, language)]
     lines += ["", *(note.in_(language) for note in taken.notes)] if taken.notes else []
     return lines
 
 
 def _stack_lines(stack: ProcessStack, language: Language) -> list[str]:
-    child = Text(", child process", "，子进程").in_(language) if stack.helper else ""
-    cpu = f", CPU {stack.cpu_seconds:.0f} s" if stack.cpu_seconds is not None else ""
-    head = f"{stack_owner(stack)} (pid {stack.pid}{child}{cpu})"
+    head = stack_title(stack).in_(language)
+    if stack.cpu_seconds is not None:
+        head = f"{head[:-1]}, CPU {stack.cpu_seconds:.0f} s)"
     where = where_text(call_site_of(stack), stack).in_(language)
     frames = [f"    {name}" for name in stack.native]
     frames += [f"    {frame_line(f.file, f.line, f.function)}" for f in stack.frames]

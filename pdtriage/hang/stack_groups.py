@@ -89,8 +89,28 @@ def helpers_in_the_way(stack: ProcessStack, stacks: Iterable[ProcessStack]) -> l
     """Loader workers a rank waits for: those that are not idle themselves."""
     if not waits_for_data(stack):
         return []
-    own = [one for one in stacks if one.helper and one.rank == stack.rank and one.frames]
+    who = (stack.role, stack.rank)
+    own = [one for one in stacks if one.helper and (one.role, one.rank) == who and one.frames]
     return [one for one in own if not is_library(_own_frame(one).file)]
+
+
+def telling_stacks(taken: Standstill, fold: StackFold) -> list[ProcessStack]:
+    """Those of the odd ones out, of all ranks where nobody is one; each with the loader workers
+    that keep it waiting, one of each place."""
+    shown: list[ProcessStack] = []
+    for stack in fold.odd or [one for one in taken.stacks if not one.helper]:
+        helpers = helpers_in_the_way(stack, taken.stacks)
+        shown += [stack, *{call_site_of(one): one for one in reversed(helpers)}.values()]
+    return shown
+
+
+def culprit_stacks(taken: Standstill | None, role: str, ranks: Sequence[int]) -> list[ProcessStack]:
+    """Those of ranks that kept the others waiting, and of the loader workers these waited for."""
+    if taken is None:
+        return []
+    fold = fold_of(taken)
+    told = telling_stacks(taken, fold) if fold.odd else []
+    return [stack for stack in told if stack.role == role and stack.rank in ranks]
 
 
 def is_library(file: str) -> bool:

@@ -17,6 +17,8 @@ from pdtriage.model.stacks import ProcessStack, Standstill
 from pdtriage.support.language import Text
 from pdtriage.support.number_spans import numbers
 
+MOST_STACKS = 4
+"""That are shown whole where there is little room."""
 _SMALL = 3
 """Ranks that are listed by number; of more it is said how many."""
 
@@ -24,7 +26,7 @@ _SMALL = 3
 def summary_of(taken: Standstill, fold: StackFold) -> Text:
     """`7 ranks in `all_reduce` (train.py:88); rank 3 in `open` (reader.py:23) for 212 s`."""
     odd = set(fold.odd)  # by pid alone they may be of several hosts
-    parts = [_group(group) for group in fold.groups if odd.isdisjoint(group.members)]
+    parts = [_group(group, taken) for group in fold.groups if odd.isdisjoint(group.members)]
     parts += [odd_one(stack, taken) for stack in fold.odd]
     if fold.missing:
         who = f"rank{'s' * (len(fold.missing) > 1)} {numbers(fold.missing)}"
@@ -44,6 +46,15 @@ def stacks_title(taken: Standstill) -> Text:
 
 def odd_one(stack: ProcessStack, taken: Standstill) -> Text:
     """Where the odd one out stands, for how long, and which of its helpers it waits for."""
+    text = _with_helper(stack, taken)
+    seconds = stack.quiet if stack.quiet is not None else taken.still
+    if seconds is None:
+        return text
+    return Text(f"{text.en} for {seconds:.0f} s", f"{text.zh}，已 {seconds:.0f} 秒")
+
+
+def _with_helper(stack: ProcessStack, taken: Standstill) -> Text:
+    """Where one rank stands, and which of its loader workers it waits for."""
     where = _at(call_site_of(stack), stack)
     text = Text(f"{stack_owner(stack)} {where.en}", f"{stack_owner(stack)} {where.zh}")
     for helper in helpers_in_the_way(stack, taken.stacks)[:1]:
@@ -52,10 +63,14 @@ def odd_one(stack: ProcessStack, taken: Standstill) -> Text:
             f"{text.en}, waiting for its loader worker (pid {helper.pid}), which is {at.en}",
             f"{text.zh}，在等待它的数据加载进程（pid {helper.pid}，{at.zh}）",
         )
-    seconds = stack.quiet if stack.quiet is not None else taken.still
-    if seconds is None:
-        return text
-    return Text(f"{text.en} for {seconds:.0f} s", f"{text.zh}，已 {seconds:.0f} 秒")
+    return text
+
+
+def stack_title(stack: ProcessStack) -> Text:
+    """What stands above one stack: `rank 2 (pid 316, child process)`."""
+    child = Text(", child process", "，子进程") if stack.helper else Text("", "")
+    who = f"{stack_owner(stack)} (pid {stack.pid}"
+    return Text(f"{who}{child.en})", f"{who}{child.zh})")
 
 
 def stack_owner(stack: ProcessStack) -> str:
@@ -72,8 +87,10 @@ def frame_line(file: str, line: int, function: str) -> str:
     return f"{function} ({file}:{line})" if line else f"{function} ({file})"
 
 
-def _group(group: StackGroup) -> Text:
+def _group(group: StackGroup, taken: Standstill) -> Text:
     ranks = group.ranks
+    if len(group.members) == 1:
+        return _with_helper(group.members[0], taken)
     where = _at(group.where, group.members[0])
     if not ranks or len(ranks) < len(group.members):
         count = len(group.members)

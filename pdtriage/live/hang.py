@@ -87,8 +87,7 @@ class HangMonitor:
         last = self.standstill
         if last is None or last.still is None:
             return None
-        now = max(time.time(), last.time)
-        return last._replace(time=now, still=round(last.still + now - last.time, 1))
+        return last.still_at(time.time())
 
     def _run(self) -> None:
         while not self._leaving:

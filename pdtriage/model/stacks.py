@@ -84,4 +84,14 @@ class Standstill(NamedTuple):
             return self
         if not before.readable or before.readable < self.readable:
             return self
-        return before._replace(time=self.time, still=self.still)
+        return before.still_at(self.time)._replace(still=self.still)
+
+    def still_at(self, time: float) -> Standstill:
+        """The same where nothing has moved until then."""
+        passed = max(0.0, time - self.time)
+        stacks = tuple(
+            stack if stack.quiet is None else stack._replace(quiet=stack.quiet + passed)
+            for stack in self.stacks
+        )
+        still = None if self.still is None else round(self.still + passed, 1)
+        return self._replace(time=self.time + passed, still=still, stacks=stacks)

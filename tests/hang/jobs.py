@@ -1,7 +1,7 @@
 """Real Paddle jobs that stand still, each in another way, and whom `pdtriage run` names for it.
 
 `python -m tests.hang.jobs [--times N] [NAME…]`, or `make hangs`: every job as often as asked, with
-the right rank, the right line of its stack, and how long after the limit that was decided.
+the right rank, the right line of its stack, and how long after the learned limit they were named.
 `cut-off-node` takes root: two nodes in network namespaces, one of which loses its cable.
 `--healthy N` plays jobs of uneven rhythm instead, of which none may raise an alarm.
 """
@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from tests.running import clean_environment
 
-LIMIT = 8
-"""Seconds; gloo gives up after thirty."""
+LIMITS = "5:15"
+"""Between which the limit is learned; gloo gives up after thirty seconds."""
 PATIENCE = 150.0
 _HEAD = """
 import fcntl, os, signal, sys, threading, time
@@ -38,12 +38,12 @@ def begin():
     dist.init_parallel_env()
     return dist.get_rank()
 
-def train(rank, steps=12):
+def train(rank, steps=60):
     for step in range(steps):
         tensor = paddle.ones([1])
         dist.all_reduce(tensor)
         print(f"epoch: 0, step: {step}, loss: 0.5", flush=True)
-        time.sleep(0.1)
+        time.sleep(0.05)
 """
 
 
@@ -172,7 +172,8 @@ class HangResult(NamedTuple):
     right_rank: bool
     right_line: bool
     late: float | None
-    """Seconds between the limit and the decision to take stacks."""
+    """Seconds from the learned limit, counted from the last line of any rank, to the words."""
+    limit: float | None
     words: str
 
 
@@ -186,7 +187,7 @@ def play(job: HangingJob, folder: Path) -> HangResult:
     with errors.open("wb") as stream:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "pdtriage", "run", "--quiet", f"--hang_after={LIMIT}"),
+                *(sys.executable, "-m", "pdtriage", "run", "--quiet", f"--hang_after={LIMITS}"),
                 *(f"--nproc_per_node={job.ranks}", "train.py"),
             ],
             cwd=folder,
@@ -195,18 +196,33 @@ def play(job: HangingJob, folder: Path) -> HangResult:
             stdout=subprocess.DEVNULL,
             stderr=stream,
         )
-    named = _await_words(errors, process)
+    named = _await_words(errors, folder / "log", job.ranks, process)
+    late, limit = _lateness(folder / "log")
     process.send_signal(signal.SIGINT)
     process.wait(PATIENCE)
     said = errors.read_text("utf-8", "replace")
-    match = re.search(r"has not moved for (\d+) s", named)
-    late = float(match[1]) - LIMIT if match else None
+    place = rf"rank {job.culprit} [^;,]*\(train\.py:{line}\)"
     return HangResult(
         f"HUNG: rank {job.culprit} of {job.ranks}" in said,
-        f"train.py:{line}" in named,
-        late,
+        re.search(place, named) is not None,
+        late if named else None,
+        limit,
         named.strip() or said[-2000:],
     )
+
+
+def _lateness(folder: Path) -> tuple[float | None, float | None]:
+    """How long after its limit a job is now, and that limit; None where nothing was recorded."""
+    now = time.time()
+    moved = max((log.stat().st_mtime for log in folder.glob("workerlog.*")), default=now)
+    lines = [
+        line
+        for record in folder.glob("pdtriage/run-*.jsonl")
+        for line in record.read_text("utf-8").splitlines()
+        if '"limit":' in line
+    ]
+    limits = re.findall(r'"limit": ?([\d.]+)', "\n".join(lines))
+    return (now - moved - float(limits[-1]), float(limits[-1])) if limits else (None, None)
 
 
 CUT_OFF_NAME = "cut-off-node"
@@ -227,7 +243,8 @@ def play_cut_off(folder: Path) -> HangResult:
         subprocess.run(["ip", "-n", names[1], "link", "set", devices[1], "down"], check=True)
         words = "has not moved"
         named = f"; node 1 ({ADDRESSES[1]}) has not answered for "
-        seen = began and _await(lambda: words in errors[0].read_text(), launches[0])
+        seen = began and _await(lambda: named in errors[0].read_text(), launches[0])
+        late, limit = _lateness(folder / "log0")
         for launch in launches:
             launch.send_signal(signal.SIGINT)
         for launch in launches:
@@ -235,7 +252,7 @@ def play_cut_off(folder: Path) -> HangResult:
         said = errors[0].read_text("utf-8", "replace")
     lines = [line for line in said.splitlines() if words in line]
     right = f"HUNG: rank unknown, host {ADDRESSES[1]}" in said
-    return HangResult(right, seen and named in said, None, "\n".join(lines) or said[-2000:])
+    return HangResult(right, seen, late if seen else None, limit, "\n".join(lines) or said[-2000:])
 
 
 def _start_node(
@@ -245,7 +262,7 @@ def _start_node(
         return subprocess.Popen(
             [
                 *("ip", "netns", "exec", names[node], sys.executable, "-m", "pdtriage", "run"),
-                *("--quiet", f"--hang_after={LIMIT}", "--nnodes=2", f"--rank={node}"),
+                *("--quiet", f"--hang_after={LIMITS}", "--nnodes=2", f"--rank={node}"),
                 *(f"--master={ADDRESSES[0]}:29334", f"--host={ADDRESSES[node]}"),
                 *(
                     "--nproc_per_node=1",
@@ -335,19 +352,21 @@ def _await(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> b
     return False
 
 
-def _await_words(errors: Path, process: subprocess.Popen[bytes]) -> str:
-    """The alarm that names places in the script after training began; the last one there is."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        told = [
-            line
-            for line in errors.read_text("utf-8", "replace").splitlines()
-            if "has not moved" in line and "train.py:" in line and "init_parallel_env" not in line
-        ]
-        if told:
-            return told[-1]
-        time.sleep(0.2)
-    return ""
+def _await_words(errors: Path, logs: Path, ranks: int, process: subprocess.Popen[bytes]) -> str:
+    """The first alarm after every rank has told a step."""
+    files = [logs / f"workerlog.{rank}" for rank in range(ranks)]
+    if not _await(
+        lambda: all(f.exists() and b"step: 1," in f.read_bytes() for f in files), process
+    ):
+        return ""
+    before = len(_alarms(errors))
+    _await(lambda: len(_alarms(errors)) > before, process)
+    return "".join(_alarms(errors)[before:][:1])
+
+
+def _alarms(errors: Path) -> list[str]:
+    lines = errors.read_text("utf-8", "replace").splitlines()
+    return [line for line in lines if "has not moved" in line]
 
 
 def main() -> int:
@@ -371,8 +390,10 @@ def main() -> int:
                 )
         good = sum(result.right_rank and result.right_line for result in results)
         late = [result.late for result in results if result.late is not None]
+        limits = [result.limit or 0.0 for result in results]
         print(
-            f"{name:22} {good}/{len(results)} right, seen {max(late, default=-1):.0f} s late",
+            f"{name:22} {good}/{len(results)} right, named {max(late, default=-1):.1f} s at most "
+            f"after a limit of {min(limits):.0f} to {max(limits):.0f} s",
             flush=True,
         )
         for result in results:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pdtriage.hang.stack_groups import call_site_of, fold_of
+from pdtriage.hang.stack_groups import call_site_of, fold_of, telling_stacks
 from pdtriage.hang.stack_words import summary_of
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack, Standstill
@@ -122,10 +122,13 @@ def test_a_rank_that_waits_for_data_shows_the_worker_that_does_not_deliver() -> 
     worker = ProcessStack(
         201, rank=1, helper=True, frames=(Frame("/home/me/data.py", 12, "Data.__getitem__"),)
     )
-    found = taken(in_collective(0), rank, worker)
-    said = summary_of(found, fold_of(found)).en
-    assert "rank 1 in `__next__` (train.py:60), waiting for its loader worker (pid 201)" in said
-    assert "`__getitem__` (data.py:12)" in said
+    for ranks in ((in_collective(0), rank), (rank,)):
+        found = taken(*ranks, worker, worker._replace(pid=202))
+        said = summary_of(found, fold_of(found)).en
+        assert "rank 1 in `__next__` (train.py:60), waiting for its loader worker (pid 201)" in said
+        assert "`__getitem__` (data.py:12)" in said
+        told = telling_stacks(found, fold_of(found))
+        assert [stack.pid for stack in told] == [101, 201], "one of each place"
 
 
 def test_without_python_the_kernels_word_is_all() -> None:

@@ -12,9 +12,11 @@ from pdtriage.model import (
     JobRow,
     Moment,
     Node,
+    ProcessStack,
     RankRow,
     Report,
     Run,
+    Standstill,
     Straggler,
     Text,
     VerdictWord,
@@ -179,6 +181,29 @@ def empty(verdict: VerdictWord = "unknown") -> Report:
         victims=(),
         ranks=(),
         timeline=(),
+    )
+
+
+def hung() -> Report:
+    """Four ranks; rank 1 waits for its loader worker, the others wait for rank 1."""
+    waiting = (
+        Frame("/v/site-packages/paddle/distributed/collective.py", 9, "all_reduce"),
+        Frame("/opt/train/train.py", 88, "train"),
+    )
+    loading = (
+        Frame("/v/site-packages/paddle/io/dataloader/dataloader_iter.py", 850, "__next__"),
+        Frame("/opt/train/train.py", 60, "train"),
+    )
+    opening = (Frame("/opt/train/reader.py", 31, "Reader.__getitem__"),)
+    stacks = [ProcessStack(100 + rank, rank=rank, frames=waiting) for rank in (0, 2, 3)]
+    stacks += [
+        ProcessStack(101, rank=1, frames=loading),
+        ProcessStack(201, rank=1, helper=True, frames=opening),
+    ]
+    return failed()._replace(
+        verdict="hung",
+        root_causes=(io_error()._replace(category="hang", signature="verdict.hang"),),
+        standstill=Standstill(START + 90, "hang", 70.0, 60.0, tuple(stacks)),
     )
 
 

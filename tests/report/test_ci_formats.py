@@ -22,6 +22,7 @@ SITUATIONS = {
     "succeeded": reports.succeeded(),
     "chinese": reports.in_chinese(reports.failed()),
     "hung": reports.empty("hung"),
+    "hung with stacks": reports.hung(),
     "unknown": reports.empty("unknown"),
     "large": reports.large(64),
 }
@@ -192,6 +193,12 @@ def test_sarif_leads_to_the_manual_where_the_project_has_one(
     driver = document["runs"][0]["tool"]["driver"]
     assert driver["informationUri"] == "https://docs.example.com/p"
     assert driver["rules"][0]["helpUri"].startswith("https://docs.example.com/p/failures/en/data")
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html", "github", "gitlab", "junit", "sarif"])
+def test_where_a_culprit_and_its_loader_worker_stood_is_in_every_format(name: str) -> None:
+    said = " ".join(written(reports.hung(), name).split())
+    assert "Reader.__getitem__" in said or "`__getitem__` (reader.py:31)" in said
 
 
 def test_sarif_tells_place_and_fingerprint(checkout: Path) -> None:

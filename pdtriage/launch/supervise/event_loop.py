@@ -82,8 +82,9 @@ class EventLoop:
         self._selector.register(self._wake_out, selectors.EVENT_READ)
         self._wakeup_before = signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
         for number in (*_STOP_SIGNALS, signal.SIGQUIT, signal.SIGCHLD):
-            # nohup and background shells ask us to ignore some of these.
-            if signal.getsignal(number) != signal.SIG_IGN:
+            # nohup and background shells ask us to ignore some of these; who sends us SIGQUIT
+            # there all the same wants stacks, which end nothing.
+            if number == signal.SIGQUIT or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, _wake_only)
         return self
 

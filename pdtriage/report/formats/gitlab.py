@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from pdtriage.hang.stack_groups import culprit_stacks, fold_of
+from pdtriage.hang.stack_words import summary_of
 from pdtriage.model import Cause, Confidence, Report
 from pdtriage.report import Options
 from pdtriage.report.repository import nearest_location
@@ -56,6 +58,9 @@ def _description(cause: Cause, report: Report) -> str:
     said = f"{culprit(cause, report)}: {title}"
     if cause.evidence and cause.evidence[0].text.strip() not in title:  # the message may be both
         said += f" | {cause.evidence[0].text}"
+    taken = report.standstill
+    if taken is not None and culprit_stacks(taken, cause.role, cause.ranks):
+        said += f" | {summary_of(taken, fold_of(taken)).in_(report.language)}"
     return inert_line(said)
 
 

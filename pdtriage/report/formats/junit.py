@@ -11,6 +11,8 @@ from typing import TextIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from pdtriage.hang.stack_groups import culprit_stacks
+from pdtriage.hang.stack_words import MOST_STACKS, frame_line, stack_title
 from pdtriage.model import FAILURES, Cause, Language, Report
 from pdtriage.report import Options
 from pdtriage.report.fates import Fate, fate_words, fates
@@ -97,6 +99,10 @@ def _story(cause: Cause, report: Report) -> Iterator[str]:
         yield from excerpt(shown)
     if cause.frame:
         yield inert_line(f"at {cause.frame.file}:{cause.frame.line} {cause.frame.function}")
+    for stack in culprit_stacks(report.standstill, cause.role, cause.ranks)[:MOST_STACKS]:
+        yield inert_line(stack_title(stack).in_(language))
+        for frame in stack.frames:
+            yield "    at " + inert_line(frame_line(frame.file, frame.line, frame.function))
     for number, step in enumerate(cause.advice, 1):
         yield f"{number}. {inert_line(step.in_(language))}"
     yield f"{CONFIDENCES[cause.confidence].in_(language)}: " + "; ".join(

@@ -7,8 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 import pdtriage
-from pdtriage.hang.stack_groups import fold_of
-from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of
+from pdtriage.hang.stack_groups import fold_of, telling_stacks
+from pdtriage.hang.stack_words import (
+    MOST_STACKS,
+    frame_line,
+    stack_title,
+    stacks_title,
+    summary_of,
+)
 from pdtriage.model import Cause, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.attempt_rows import attempt_rows, has_other_runs
@@ -112,9 +118,9 @@ def _stacks(report: Report) -> str:
     fold = fold_of(taken)
     title = markdown_prose(stacks_title(taken).in_(report.language))
     parts = [f"### {title}", markdown_prose(summary_of(taken, fold).in_(report.language))]
-    for stack in fold.odd[:2]:
+    for stack in telling_stacks(taken, fold)[:MOST_STACKS] if fold.odd else ():
         frames = [frame_line(f.file, f.line, f.function) for f in stack.frames]
-        parts.append(block("\n".join([f"{stack_owner(stack)} (pid {stack.pid})", *frames])))
+        parts.append(block("\n".join([stack_title(stack).in_(report.language), *frames])))
     return "\n\n".join(parts)
 
 

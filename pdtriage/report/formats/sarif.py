@@ -10,7 +10,9 @@ from typing import TextIO
 from urllib.parse import quote
 
 import pdtriage
-from pdtriage.model import FAILURES, Cause, Evidence, Report
+from pdtriage.hang.stack_groups import culprit_stacks
+from pdtriage.hang.stack_words import MOST_STACKS, stack_title
+from pdtriage.model import FAILURES, Cause, Evidence, ProcessStack, Report
 from pdtriage.report import Options
 from pdtriage.report.repository import nearest_location, source_location_of
 from pdtriage.report.sanitise import inert, inert_json, inert_line
@@ -118,7 +120,25 @@ def _result(cause: Cause, rule: int, report: Report, repository: Path | None) ->
             {"id": number, **_location(e.file, _region(e)), "message": {"text": _escape(e.text)}}
             for number, e in enumerate(shown, 1)
         ]
+    stacks = culprit_stacks(report.standstill, cause.role, cause.ranks)[:MOST_STACKS]
+    if stacks:
+        result["stacks"] = [_stack(stack, report) for stack in stacks]
     return result
+
+
+def _stack(stack: ProcessStack, report: Report) -> dict[str, object]:
+    return {
+        "message": {"text": _escape(stack_title(stack).in_(report.language))},
+        "frames": [
+            {
+                "location": {
+                    **_location(frame.file, {"startLine": max(1, frame.line)}),
+                    "logicalLocations": [{"fullyQualifiedName": inert_line(frame.function)}],
+                }
+            }
+            for frame in stack.frames
+        ],
+    }
 
 
 def _message(cause: Cause, report: Report) -> str:

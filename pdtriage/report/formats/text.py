@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from itertools import count, groupby, takewhile
 from typing import TextIO
 
-from pdtriage.hang.stack_groups import fold_of
-from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of
+from pdtriage.hang.stack_groups import fold_of, telling_stacks
+from pdtriage.hang.stack_words import (
+    MOST_STACKS,
+    frame_line,
+    stack_title,
+    stacks_title,
+    summary_of,
+)
 from pdtriage.model import Cause, Evidence, Frame, Moment, Report, Text
 from pdtriage.report import Options
 from pdtriage.report.formats.text_explanation import explanation
@@ -243,8 +249,8 @@ def _stacks(report: Report, page: Page) -> None:
     page.line()
     page.line(page.say(stacks_title(taken)), BOLD)
     page.wrap(page.say(summary_of(taken, fold)), indent=2)
-    for stack in fold.odd[:2]:
-        page.line(f"  {stack_owner(stack)} (pid {stack.pid})", DIM)
+    for stack in telling_stacks(taken, fold)[:MOST_STACKS] if fold.odd else ():
+        page.line(f"  {page.say(stack_title(stack))}", DIM)
         for frame in stack.frames[:STACK_FRAMES]:
             row = f"    {frame_line(frame.file, frame.line, frame.function)}"
             page.line("    " + cut(inert_line(row), page.width - 4), DIM)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from pdtriage.hang.stack_groups import StackGroup, fold_of
-from pdtriage.hang.stack_words import frame_line, stack_owner, stacks_title, summary_of, where_text
-from pdtriage.model import ProcessStack, Report, Text
+from pdtriage.hang.stack_groups import StackGroup, fold_of, helpers_in_the_way
+from pdtriage.hang.stack_words import (
+    frame_line,
+    stack_owner,
+    stack_title,
+    stacks_title,
+    summary_of,
+    where_text,
+)
+from pdtriage.model import ProcessStack, Report, Standstill, Text
 from pdtriage.report.formats.html.build import Html, prose_html, tag
 from pdtriage.report.sanitise import inert_line
 from pdtriage.support.number_spans import numbers
@@ -26,7 +33,7 @@ def stacks_section(report: Report, name: str) -> Html:
         tag("h2", stacks_title(taken)),
         tag("p", prose_html(summary_of(taken, fold))),
         *(
-            _group(group, total, odd=not odd.isdisjoint(group.members))
+            _group(group, taken, total, odd=not odd.isdisjoint(group.members))
             for group in groups[:MOST_GROUPS]
         ),
         *(tag("p", prose_html(note), class_="note") for note in taken.notes),
@@ -34,8 +41,9 @@ def stacks_section(report: Report, name: str) -> Html:
     )
 
 
-def _group(group: StackGroup, total: int, odd: bool) -> Html:
-    """How many stand there as a bar, and the stack; open is that of whom the others wait for."""
+def _group(group: StackGroup, taken: Standstill, total: int, *, odd: bool) -> Html:
+    """How many stand there as a bar, and the stack, with that of the loader worker it waits for;
+    open is that of whom the others wait for."""
     who = f"rank {numbers(group.ranks)}" if group.ranks else stack_owner(group.members[0])
     where = where_text(group.where, group.members[0])
     head = Text(f"{who}: {where.en}", f"{who}：{where.zh}")
@@ -58,6 +66,11 @@ def _group(group: StackGroup, total: int, odd: bool) -> Html:
             tag("span", waits, class_="chip") if odd else None,
         ),
         tag("pre", _frames(group.members[0]), tabindex=0),
+        *(
+            part
+            for helper in helpers_in_the_way(group.members[0], taken.stacks)[:1]
+            for part in (tag("p", stack_title(helper)), tag("pre", _frames(helper), tabindex=0))
+        ),
         class_="stack culprit" if odd else "stack",
         open=odd,
     )
