@@ -193,10 +193,13 @@ def _plain_parts(console: FileFacts) -> list[Segment]:
     """The runs on a console on which no launcher speaks: cut like the log of a process, unless
     several processes write to it at once, and not one after the end of the other."""
     starts = [e for e in console.events if "process-starts" in e.says and e.time is not None]
-    others = [e.line for e in console.events if is_terminal(e) or "program-starts" in e.says]
+    between = [e.line for e in console.events if is_terminal(e) or "program-starts" in e.says]
     for earlier, later in pairwise(sorted(starts, key=lambda e: (e.signature, e.line))):
         same = earlier.signature == later.signature and earlier.pid != later.pid
         at_once = abs((later.time or 0.0) - (earlier.time or 0.0)) < TOGETHER
-        if same and at_once and not any(earlier.line < line < later.line for line in others):
+        again = earlier.writer == later.writer and any(
+            earlier.line < line < later.line for line in between
+        )
+        if same and at_once and not again:
             return split_console(console)[-1:]
     return split(Log("launcher", None, [console]))

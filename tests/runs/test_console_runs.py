@@ -79,6 +79,13 @@ def test_a_program_that_is_started_again_at_once_is_another_run(between: str) ->
     assert len(runs_of({"console.log": log(100, 2) + between + log(101, 2)})) == 2
 
 
+def test_ranks_named_by_their_lines_are_one_run_though_one_follows_the_other() -> None:
+    failed = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nKeyError: 1\n'
+    ranks = {0: log(100, 2) + failed, 1: log(101, 2) + failed}
+    text = "".join(f"[rank {n}] {line}\n" for n, log in ranks.items() for line in log.split("\n"))
+    assert len(runs_of({"console.log": text})) == 1
+
+
 def legacy_launch(day: int) -> str:
     return (
         LEGACY_START.format(day=day)
