@@ -24,7 +24,7 @@ from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.supervise.events import Planned
 from pdtriage.support.errors import UserError
 
-from .conftest import SCRIPTS, Launcher
+from .conftest import NO_SECRET, SCRIPTS, Launcher
 from .test_command_lines import CPU_WHEEL, GPU_WHEEL
 from .test_command_lines import plan_of as collective_plan
 from .test_environment import PLANS
@@ -276,6 +276,26 @@ def test_lines_and_files_are_there(launcher: Launcher, tmp_path: Path) -> None:
     made = {name.replace("N", "0") for name, _ in table("Files in the log folder")}
     assert made - {"<job>.<pod>.log", "<job>.gpu.log"} <= written
     assert len(pods) == len(runs)
+
+
+@pytest.mark.live
+def test_the_configuration_lists_what_paddles_launcher_lists(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    ours = launcher.run("--nproc_per_node=1", "act.py", log_dir=tmp_path / "ours", env=NO_SECRET)
+    paddles = launcher.run(
+        *("--nproc_per_node=1", "act.py"),
+        log_dir=tmp_path / "paddle",
+        module="paddle.distributed.launch",
+    )
+    listed, expected = (
+        dict(re.findall(r"^LAUNCH INFO \S+ \S+ (\w+): (.*)$", run.err, re.MULTILINE))
+        for run in (ours, paddles)
+    )
+    tuners = {name for name in expected if name.startswith("auto_")}
+    assert tuners == {"auto_cluster_config", "auto_parallel_config", "auto_tuner_json"}
+    assert listed.keys() == expected.keys() - tuners
+    assert {name for name in listed if listed[name] != expected[name]} == {"log_dir"}
 
 
 def said_with_cards() -> str:

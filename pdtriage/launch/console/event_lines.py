@@ -39,6 +39,10 @@ from pdtriage.support.language import Text
 Line = tuple[Level, Text | str]
 """Texts of Paddle's launcher are English only."""
 _PADDLE_GROUPS = ("common", "new")
+_ALSO_LISTED = (
+    *("elastic_level", "elastic_timeout", "gloo_port", "max_restart", "server_num", "servers"),
+    *("trainer_num", "trainers", "with_gloo"),
+)
 _LEGACY_FLAGS = ("ips", "backend", "legacy")
 _NAMES = {
     "server": "server",
@@ -201,8 +205,9 @@ def _lines_at_end(event: Restarting | Reforming | Finished) -> Iterator[Line]:
 
 
 def _configuration(flags: LaunchFlags) -> dict[str, object]:
-    """What the configuration block lists: the usual flags, and whatever was asked for."""
-    names = {flag.name for flag in FLAGS if flag.group in _PADDLE_GROUPS} | flags.given
+    """What the configuration block lists: the flags of the new launcher, and what was asked for."""
+    names = {flag.name for flag in FLAGS if flag.group in _PADDLE_GROUPS}
+    names |= flags.given.union(_ALSO_LISTED)
     listed: dict[str, object] = {name: getattr(flags, name) for name in names}
     listed["run_mode"] = run_mode_of(flags)
     listed["start_port"] = flags.start_port or DEFAULT_START_PORT
