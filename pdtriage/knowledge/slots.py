@@ -88,7 +88,7 @@ def fit_message(message: str, width: int) -> str:
     if columns(said) > width:
         said = _PATH.sub(lambda path: _short(path[0]), said)
     if columns(said) > width:
-        said = _beginning_of(said, width) or said
+        said = _beginning_of(said, width) or _CLASS.sub("", said, 1) or said
     while columns(said) > width:
         shorter = said.rstrip("…").rstrip().rpartition(" ")[0].rstrip(" ,;:([{'\"=")
         said = f"{shorter} …" if shorter else ""
@@ -100,19 +100,29 @@ def _beginning_of(said: str, width: int) -> str:
     for ends in (_ends_of_sentences, _ends_of_clauses):
         for words in (said, _CLASS.sub("", said, 1)):
             whole = [words[:end] for end in ends(words)]
-            fitting = [part for part in whole if _LEAST_QUOTE <= columns(part) <= width]
+            fitting = [part for part in whole if columns(part) <= width and _says_much(part)]
             if fitting:
                 return fitting[-1]
     return ""
 
 
+def _says_much(words: str) -> bool:
+    return columns(_CLASS.sub("", words, 1)) >= _LEAST_QUOTE
+
+
 def _ends_of_sentences(said: str) -> list[int]:
-    ends = [end.start() + (said[end.start()] in "!?！？") for end in _SENTENCE.finditer(said)]
-    return [*ends, len(said)]
+    ends = [end for end in _SENTENCE.finditer(said) if _is_closed(said[: end.start()])]
+    return [*(end.start() + (said[end.start()] in "!?！？") for end in ends), len(said)]
 
 
 def _ends_of_clauses(said: str) -> list[int]:
-    return [end.start() for end in _CLAUSE.finditer(said)]
+    ends = [end.start() for end in _CLAUSE.finditer(said)]
+    return [end for end in ends if _is_closed(said[:end])]
+
+
+def _is_closed(words: str) -> bool:
+    """Whether no bracket is open: of `[512, 3]` nothing is left out."""
+    return all(words.count(opening) <= words.count(end) for opening, end in ("()", "[]", "{}"))
 
 
 def steps_with(

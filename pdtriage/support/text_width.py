@@ -14,7 +14,8 @@ _OPENING = "（「『【《“‘"
 _UNITS = re.compile(
     rf"\s+|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}{_OPENING}]+[{_CLOSING}]*|[{_OPENING}]+"
 )
-_COMMAND = re.compile(r"(`[^`]+`\S{0,2})")
+_COMMAND = re.compile(r"(`[^`]+`[^\s\w`]{0,2})")
+_PATH = re.compile(r"[\w.~-]*/[^\s]{1,400}$", re.ASCII)
 _ELLIPSIS = "..."
 
 
@@ -45,10 +46,11 @@ def cut_list(text: str, width: int) -> str:
     return f"{whole}, {_ELLIPSIS}" if whole else cut(text, width)
 
 
-def wrap(text: str, width: int, most: int | None = None) -> list[str]:
+def wrap(text: str, width: int, most: int | None = None, paths: bool = False) -> list[str]:
     """`text` in lines of at most `width` columns, and at most `most` of them.
 
-    A command is never broken: what a terminal breaks by itself can still be pasted.
+    A command is never broken, nor with `paths` a path: what a terminal breaks by itself can still
+    be pasted.
     """
     lines: list[str] = []
     line, width = "", max(1, width)  # what stands before it may leave no room
@@ -59,7 +61,8 @@ def wrap(text: str, width: int, most: int | None = None) -> list[str]:
         if line.strip():
             lines.append(line.rstrip())
         line = unit.lstrip()
-        while columns(line) > width and not line.startswith("`"):
+        is_whole = _COMMAND.match(line) or (paths and _PATH.match(line))
+        while columns(line) > width and not is_whole:
             head = _head(line, width) or line[0]
             lines.append(head)
             line = line[len(head) :]

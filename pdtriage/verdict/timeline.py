@@ -46,6 +46,7 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
             seen = _moments_of(reading, lines, blamed, launchers)
             moments.extend(_corrected(seen, offsets.get(reading.rank.host or "", 0.0)))
     findings: set[Moment] = set()
+    stops: set[Moment] = set()
     launcher_words: set[tuple[str, Text]] = set()
     for path, event in facts.launcher:
         signature = knowledge.signatures.get(event.signature)
@@ -57,11 +58,14 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
             moments.append(Moment(event.time, None, "launcher", words, "launcher"))
             if _FINDS.intersection(signature.says):
                 findings.add(moments[-1])
+            if "launcher-stopped" in signature.says:
+                stops.add(moments[-1])
     moments.extend(_ends_of_launchers(facts))
     began = facts.run.started
     moments = [_without_an_older_time(moment, began) for moment in dict.fromkeys(moments)]
     moments = _with_the_culprit(moments, facts, judgement, culprits)
-    moments = _cause_first(_by_time(moments, guilty, findings), judgement.causes[:1], findings)
+    moments = _stop_first(_by_time(moments, guilty, findings), stops)
+    moments = _cause_first(moments, judgement.causes[:1], findings)
     if began is not None:
         start = _first_by_one_clock(began, judgement.readings, offsets)
         words = Text("run started", "运行开始")
@@ -219,6 +223,17 @@ def _by_time(moments: list[Moment], guilty: set[Who], findings: set[Moment]) -> 
         return time is None, time or 0.0, moment.t is not None, not caused
 
     return sorted(moments, key=key)
+
+
+def _stop_first(moments: list[Moment], stops: set[Moment]) -> list[Moment]:
+    """Who was stopped tells the second alone, and so stands below what stopped it within that."""
+    for stop in [moment for moment in moments if moment in stops and moment.t is not None]:
+        place, second = moments.index(stop), float(int(stop.t or 0.0))
+        early = [m for m in moments[:place] if m.kind == "signal" and m.t == second]
+        others = [m for m in moments[:place] if m not in early]
+        stopped = [m._replace(t=stop.t) for m in early]
+        moments = [*others, stop, *stopped, *moments[place + 1 :]]
+    return moments
 
 
 def _cause_first(

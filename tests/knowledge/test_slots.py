@@ -50,6 +50,21 @@ SIGNATURE = Signature(
             "RuntimeError: The checkpoint out/kitti is not empty!",
         ),
         (
+            "ValueError: The value that was given does not fit the shape of the target: [512, 64], "
+            "because its own is [513, 64]",
+            "ValueError: The value that was given does not fit the shape of the target",
+        ),
+        (
+            "ValueError: The shape of the value that was given must match that of its target: "
+            "[512, 640, 640, 3]",
+            "The shape of the value that was given must match that of its target",
+        ),
+        (
+            "ValueError: (InvalidArgument) In operator matmul, the first dimension of the left "
+            "matrix must equal the last dimension of the right one.",
+            "In operator matmul, the first dimension of the left matrix must equal the …",
+        ),
+        (
             "FileNotFoundError: /mnt/storage/datasets/coco/train2017/all/instances.json is no file",
             "FileNotFoundError: …/instances.json is no file",
         ),

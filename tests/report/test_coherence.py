@@ -72,6 +72,15 @@ def test_a_time_that_was_corrected_is_marked() -> None:
     assert own[0].about
 
 
+def test_what_stopped_a_job_stands_above_those_it_stopped() -> None:
+    """The launcher tells parts of a second, who was stopped by it the second alone."""
+    timeline = report_of("hang-one-rank").timeline
+    told = next(n for n, moment in enumerate(timeline) if "told to stop" in moment.text.en)
+    stopped = [n for n, moment in enumerate(timeline) if moment.kind == "signal"]
+    assert len(stopped) == 3
+    assert told < min(stopped)
+
+
 def test_commands_of_the_advice_run(tmp_path: Path) -> None:
     """All of at least forty failures are read by a shell; those that only look are run."""
     failures = [name for name in FAILED if report_of(name).root_causes]

@@ -30,6 +30,18 @@ def test_a_list_is_cut_between_what_it_lists() -> None:
 def test_words_stay_whole_and_long_ones_are_broken() -> None:
     assert wrap("one two three", 8) == ["one two", "three"]
     assert wrap("/a/very/long/path", 8) == ["/a/very/", "long/pat", "h"]
+    assert wrap("see /a/very/long/path, then go", 8, paths=True) == [
+        "see",
+        "/a/very/long/path,",
+        "then go",
+    ]
+    assert wrap("查看 `df -h`；errno 5 来自存储", 12) == [
+        "查看",
+        "`df -h`；",
+        "errno 5 来自",
+        "存储",
+    ]
+    assert wrap("x" * 20, 8, paths=True) == ["x" * 8, "x" * 8, "xxxx"]
 
 
 def test_chinese_punctuation_does_not_begin_a_line() -> None:
@@ -49,6 +61,7 @@ def test_most_lines() -> None:
 
 @given(st.text(), st.integers(4, 100))
 def test_nothing_is_wider_than_asked_and_nothing_is_lost(text: str, width: int) -> None:
+    text = text.replace("`", "'")  # commands stay whole
     lines = wrap(text, width)
     assert all(columns(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
@@ -56,7 +69,7 @@ def test_nothing_is_wider_than_asked_and_nothing_is_lost(text: str, width: int) 
 
 @given(st.text(), st.integers(4, 60), st.integers(1, 3))
 def test_at_most(text: str, width: int, most: int) -> None:
-    lines = wrap(text, width, most)
+    lines = wrap(text.replace("`", "'"), width, most)
     assert len(lines) <= most
     assert all(columns(line) <= width for line in lines)
 

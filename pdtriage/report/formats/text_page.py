@@ -99,7 +99,7 @@ class Page:
     def wrap(self, text: str, style: str = "", indent: int = 0, first: str = "") -> None:
         """A paragraph; `first` stands before its first line, inside the indentation."""
         lead = pad(first, indent)
-        for row in wrap(inert_line(text), self.width - indent):
+        for row in wrap(inert_line(text), self.width - indent, paths=True):
             self.line(lead + row, style)
             lead = " " * indent
 
@@ -109,7 +109,7 @@ class Page:
         """`  label  text`, the text in a column of its own; `mark` hangs before it."""
         lead = "  " + pad(label, label_width) + "  "
         indent = columns(lead) + len(mark)
-        for row in wrap(inert_line(text), self.width - indent, most):
+        for row in wrap(inert_line(text), self.width - indent, most, paths=True):
             self._lines.append(self._style(lead, DIM) + mark + row)
             lead, mark = " " * indent, ""
 
