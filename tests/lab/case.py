@@ -49,11 +49,13 @@ def result_of(folder: Path) -> Result | None:
         return Result(job, truth, answer, claims=claims)
     whole = answer_of(folder / "whole")
     full = knowable(job, truth_of(job), folder / "whole")
-    live = [_live_answer(folder / "whole" / job.home_of(node)) for node in range(job.nodes)]
+    homes = [folder / "whole" / job.home_of(node) for node in range(job.nodes)]
+    live = [_live_answer(home) for home in homes if not _knows_of_hearsay_only(job, home)]
     if job.fault in ("kill-launcher", "kill-all"):
         live = [None]  # Nobody was left to say anything.
     live_claims = _live_claims(job, full, played, whole, [one for one in live if one])
-    return Result(job, truth, answer, whole, live[0], played.exit_code, claims, live_claims)
+    first = live[0] if live else None
+    return Result(job, truth, answer, whole, first, played.exit_code, claims, live_claims)
 
 
 def _live_claims(
@@ -73,6 +75,17 @@ def _live_claims(
     if job.fault != "kill-all":
         claims["nothing left behind"] = played.leftovers == 0
     return claims
+
+
+def _knows_of_hearsay_only(job: Job, home: Path) -> bool:
+    """Whether all processes of a node ended well, and it cannot know better: without a common
+    secret what another node tells proves nothing, and that includes that the job failed."""
+    if job.nodes == 1 or job.has_secret or job.kind != "fault":
+        return False
+    record = max(home.glob("log/pdtriage/run-*.jsonl"), default=None)
+    lines = record.read_text(encoding="utf-8").splitlines() if record else []
+    deaths = [line for line in map(json.loads, lines) if line.get("kind") == "death"]
+    return bool(deaths) and all(death.get("code") == 0 for death in deaths)
 
 
 def cases_below(top: Path) -> list[Path]:

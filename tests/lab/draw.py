@@ -81,6 +81,7 @@ HEALTHY, RUNNING = 0.15, 0.05
 TWO_NODES, EARLIER, RESTARTS, SERVERS = 0.08, 0.12, 0.15, 0.2
 BUFFERED = 0.12
 TWO_CULPRITS = 0.06
+SIGNED = 0.5
 ALONE = ("exception", "data", "import", "memory", "native", "numeric", "operator")
 """Families of faults that strike a single process as they do many."""
 PS_MOMENTS = ("import", "before-init", "first", "middle", "after")
@@ -180,6 +181,11 @@ class Job:
         """The log of a rank: its number is the local one."""
         node, local = divmod(rank, self.per_node)
         return self.home_of(node) / "log" / f"{role}log.{local}"
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether its nodes sign what they tell each other."""
+        return self.is_ours and self.nodes > 1 and Random(f"{self.name}:secret").random() < SIGNED
 
     @property
     def is_ours(self) -> bool:

@@ -177,6 +177,7 @@ def _command(job: Job, node: Node) -> list[str]:
     if job.nodes > 1:
         meet = ["--nnodes", "2", "--master", f"{sandbox.HOSTS[0]}:49178"]
         more += [*meet, "--rank", str(node.index), "--host", sandbox.HOSTS[node.index]]
+        more += ["--job_secret", "of-this-job"] if job.has_secret else []
     if job.restarts and job.launcher == "new":
         more += ["--master", "etcd://127.0.0.1:2379", "--job_id", "lab", "--elastic_level", "1"]
     if job.restarts and job.is_ours:

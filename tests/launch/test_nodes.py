@@ -99,6 +99,20 @@ def test_a_failure_on_one_node_is_told_on_the_other(launcher: Launcher, tmp_path
     assert all(death.stopped for death in healthy.record().deaths)
 
 
+def test_a_node_that_is_done_hears_how_the_job_ended_elsewhere(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    flags = (f"--master=127.0.0.1:{free_port()}", "--nnodes=2", "--nproc_per_node=1")
+    actions = ("act.py", "0=exit:0:1", "1=exit:9:1.2")
+    nodes = [
+        launcher.start(*flags, f"--rank={i}", *actions, log_dir=tmp_path / f"n{i}") for i in (0, 1)
+    ]
+    done, failing = (node.finish() for node in nodes)
+    assert (done.code, failing.code) == (9, 9), done.err
+    assert done.record().reason == "failed"
+    assert done.record().deaths[0].code == 0
+
+
 def test_static_nodes_exchange_facts_over_a_port_of_their_own(
     launcher: Launcher, tmp_path: Path
 ) -> None:

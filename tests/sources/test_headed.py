@@ -1,4 +1,4 @@
-"""Several logs in one text, each below its name, as `tail` prints them."""
+"""Several logs in one text, each below its name, as `tail` prints them, or with ranks in lines."""
 
 from __future__ import annotations
 
@@ -72,3 +72,31 @@ def test_names_without_end_are_read_up_to_the_limit(tmp_path: Path) -> None:
     found = find([text], limits=Limits(entries=20))
     assert len(found.sources) == 20
     assert any("all.txt" in note.en for note in found.notes)
+
+
+def labelled(rank: int, log: bytes) -> bytes:
+    return b"".join(b"[rank %d] %s\n" % (rank, line) for line in log.split(b"\n")[:-1])
+
+
+def test_lines_that_name_their_rank_are_of_its_log(tmp_path: Path) -> None:
+    text = tmp_path / "ranks.txt"
+    text.write_bytes(labelled(0, b"step 1\n") + labelled(1, TRACEBACK) + labelled(0, b"step 2\n"))
+    found = find([tmp_path])
+    assert paths(found) == [f"{tmp_path.name}/ranks.txt/workerlog.{n}" for n in (0, 1)]
+    assert [content(source) for source in found.sources] == [b"step 1\nstep 2\n", TRACEBACK]
+    assert pdtriage.analyze(tmp_path).root_causes[0].rank == 1
+
+
+def test_a_rank_that_labels_its_own_lines_is_no_file_of_several(tmp_path: Path) -> None:
+    """It does not label what Python prints of its end; who labels all lines of one rank does."""
+    name = tmp_path / "ranks.txt"
+    name.write_bytes(labelled(0, 80 * b"step 1\n") + TRACEBACK)
+    assert paths(find([name])) == ["ranks.txt"]
+    name.write_bytes(labelled(0, 3 * b"step 1\n" + TRACEBACK))
+    assert paths(find([name])) == ["ranks.txt/workerlog.0"]
+
+
+def test_labelled_lines_that_cannot_be_held_are_read_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "ranks.txt").write_bytes(labelled(0, TRACEBACK) + labelled(1, TRACEBACK))
+    found = find([tmp_path / "ranks.txt"], limits=Limits(in_memory=20))
+    assert (paths(found), found.notes) == (["ranks.txt"], ())

@@ -155,7 +155,10 @@ def conclude(
 
 
 def _ending_by_now(ending: Ending, policy: Policy) -> Ending:
-    """A signal may have come while we listened to the others, here or to one of them."""
+    """While we listened to the others a signal may have come, here or to one of them, or one of
+    them failed: what ended well here was not all of the job."""
+    if ending.reason == "completed" and policy.reason == "peer":
+        ending = ending._replace(reason="peer")
     if policy.stopped_elsewhere is not None and ending.reason in ("completed", "peer"):
         ending = ending._replace(reason="interrupted")
     return ending._replace(interrupted_by=policy.interrupted_by or policy.stopped_elsewhere)

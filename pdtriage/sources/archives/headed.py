@@ -1,4 +1,5 @@
-"""Several logs in one text, each below its name: what `tail -n 100 log/workerlog.*` prints."""
+"""Several logs in one text: each below its name, as `tail -n 100 log/workerlog.*` prints them, or
+with the rank before each line."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from pdtriage.sources.byte_stream import Memory, Unpacked
 from pdtriage.sources.display_path import join_display, member_parts
 from pdtriage.sources.find.candidates import Candidate
+from pdtriage.sources.find.recognise import RANK_LABEL
 from pdtriage.sources.limits import HEAD, Limits, Room
 from pdtriage.sources.notes import Notes
 
@@ -18,6 +20,52 @@ def headed_members(
     text: Candidate, limits: Limits, notes: Notes, room: Room
 ) -> Iterator[Candidate]:
     """The logs in it; what `tail -f` shows of one log in turns with others is one log."""
+    content = _content(text, limits, notes, room)
+    if content is None:
+        notes.add("large", text.path)
+        return
+    for count, (name, log) in enumerate(_parts(content).items()):
+        if count >= limits.entries:
+            notes.add("entries", text.path)
+            return
+        parts = member_parts(name)
+        if not parts:
+            continue
+        folder = join_display(text.path, "/".join(parts[:-1])) if parts[:-1] else text.path
+        yield _member(text, parts[-1], folder, log)
+
+
+def labelled_members(text: Candidate, limits: Limits, notes: Notes, room: Room) -> list[Candidate]:
+    """The logs of the ranks in it; none where one rank alone may have labelled its own lines, and
+    of what is too large to be held, which is read as it is."""
+    content = _content(text, limits, notes, room)
+    logs: dict[int, bytearray] = {}
+    rank, is_foreign = 0, False
+    for line in (content or b"").splitlines(keepends=True):
+        label = RANK_LABEL.match(line)
+        rank = int(label[1]) if label else rank
+        own = line[label.end() :] if label else line
+        # no program labels the frames of a traceback, or empty lines
+        is_foreign = is_foreign or (label is not None and not own[:1].strip())
+        logs.setdefault(rank, bytearray()).extend(own)
+    if len(logs) > limits.entries or (len(logs) < 2 and not is_foreign):
+        return []
+    return [_member(text, f"workerlog.{rank}", text.path, log) for rank, log in logs.items()]
+
+
+def _member(text: Candidate, name: str, folder: str, log: bytearray) -> Candidate:
+    return Candidate(
+        name=name,
+        folder=folder,
+        origin=Memory(bytes(log)),
+        size=len(log),
+        modified=text.modified,
+        inside=text.inside + 1,
+    )
+
+
+def _content(text: Candidate, limits: Limits, notes: Notes, room: Room) -> bytes | None:
+    """All of the text, unless it is too large to be held."""
     most = min(limits.in_memory, room.left)
     content = bytearray()
     pieces = Unpacked(text.origin, text.layers, limits).pieces(
@@ -25,25 +73,10 @@ def headed_members(
     )
     for piece in pieces:
         if len(content) + len(piece) > most:
-            notes.add("large", text.path)
-            return
+            return None
         content += piece
     room.left -= len(content)
-    for count, (name, log) in enumerate(_parts(bytes(content)).items()):
-        if count >= limits.entries:
-            notes.add("entries", text.path)
-            return
-        parts = member_parts(name)
-        if not parts:
-            continue
-        yield Candidate(
-            name=parts[-1],
-            folder=join_display(text.path, "/".join(parts[:-1])) if parts[:-1] else text.path,
-            origin=Memory(bytes(log)),
-            size=len(log),
-            modified=text.modified,
-            inside=text.inside + 1,
-        )
+    return bytes(content)
 
 
 def _parts(content: bytes) -> dict[str, bytearray]:

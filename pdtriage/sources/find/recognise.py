@@ -12,8 +12,11 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 
 _TAIL_HEADER = re.compile(rb"==> ([^\r\n]{1,1000}) <==\r?\n")
-ArchiveKind = Literal["zip", "tar", "headed", "foreign"]
-"""headed: one text with several logs, each below its name."""
+RANK_LABEL = re.compile(rb"\[[Rr](?:ank|ANK) (\d{1,6})\]:?(?: |$)")
+"""What people put before each line where they lay the logs of all ranks into one file."""
+_MOST_LABELS = 64
+ArchiveKind = Literal["zip", "tar", "headed", "labelled", "foreign"]
+"""headed: one text with several logs, each below its name; labelled: each line names its rank."""
 
 
 class NameFacts(NamedTuple):
@@ -136,7 +139,19 @@ def archive_by_content(packed: bytes, unpacked: bytes) -> ArchiveKind | None:
         return "foreign"
     if _begins_tar(unpacked):
         return "tar"
-    return "headed" if begins_headed(unpacked) else None
+    if begins_headed(unpacked):
+        return "headed"
+    return "labelled" if begins_labelled(unpacked) else None
+
+
+def begins_labelled(head: bytes) -> bool:
+    """Whether the first lines all name their rank: a program puts that into its own lines, and
+    neither into those of others nor into empty ones."""
+    if head[:1] != b"[":
+        return False
+    lines = head.split(b"\n", _MOST_LABELS)[:_MOST_LABELS]
+    whole = lines[:-1] if len(lines) > 1 else lines
+    return len(whole) > 1 and all(RANK_LABEL.match(line) for line in whole)
 
 
 def begins_headed(head: bytes) -> bool:

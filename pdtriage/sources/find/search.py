@@ -30,6 +30,7 @@ from pdtriage.sources.find.recognise import (
     as_log_of_process,
     as_worker_log,
     begins_headed,
+    begins_labelled,
     is_by_a_launcher,
     is_text,
     kind_of_text,
@@ -212,8 +213,8 @@ class _Search:
             self.unread.append(candidate)
             return False
         head = self._head(candidate)
-        may_hold_logs = by_name or candidate.asked or begins_headed(head)
-        if may_hold_logs and self._open_archive(candidate, by_name, head):
+        several = begins_headed(head) or begins_labelled(head)
+        if (by_name or candidate.asked or several) and self._open_archive(candidate, by_name, head):
             return True
         if candidate.asked and self.several and not is_text(head):
             self.notes.add("binary", candidate.path)
@@ -257,6 +258,13 @@ class _Search:
             from pdtriage.sources.archives.headed import headed_members
 
             self.offer(headed_members(candidate, self.limits, self.notes, self.room))
+        elif kind == "labelled":
+            from pdtriage.sources.archives.headed import labelled_members
+
+            members = labelled_members(candidate, self.limits, self.notes, self.room)
+            if not members:
+                return False
+            self.offer(members)
         elif kind is None:
             self.notes.add("archive", candidate.path)
         elif not candidate.asked and (candidate.size or 0) > self.limits.unasked_archive:
