@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from pdtriage.model import FileFacts
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.runs.folders import Log
 from pdtriage.runs.run_boundaries import Segment, Span, facts_up_to
@@ -36,6 +37,8 @@ def recorded_parts(log: Log, processes: Sequence[ProcessRecord]) -> RecordedPart
     """A log cut where records say that processes began; `processes` wrote it, the oldest first."""
     if not processes:
         return RecordedParts((), log)
+    if len(log.pieces) == 1 and _has_longer_line_ends(log.pieces[0], processes[-1].end_offset):
+        processes = [_moved(process, log.pieces[0]) for process in processes]
     bounds = [0, *accumulate(piece.bytes for piece in log.pieces)]
     modified = [piece.file.modified for piece in log.pieces]
     seams = log.pieces[0].seams if len(log.pieces) == 1 else ()
@@ -52,6 +55,32 @@ def process_key(process: ProcessRecord) -> tuple[str, int] | None:
     """Role and number of the log a record names, as logs are filed by."""
     name, _, number = (process.log or "").rpartition(".")
     return (process.role, int(number)) if name and number.isdecimal() else None
+
+
+def _has_longer_line_ends(facts: FileFacts, recorded: int | None) -> bool:
+    """Whether a file became one byte longer in every line: another system ends lines with two."""
+    if not recorded or not facts.lines:
+        return False
+    return facts.bytes - facts.lines in (recorded, recorded - 1)
+
+
+def _moved(process: ProcessRecord, facts: FileFacts) -> ProcessRecord:
+    """What a record tells, with the places where things stand by now."""
+    end = process.end_offset
+    last = None if end is None else _moved_offset(end, facts)
+    return process._replace(offset=_moved_offset(process.offset, facts), end_offset=last)
+
+
+def _moved_offset(offset: int, facts: FileFacts) -> int:
+    """Where the first thing of those stands that stood behind it."""
+    things = (facts.events, facts.progress, facts.stamps, facts.echoes)
+    behind = [
+        thing.offset
+        for listed in things
+        for thing in listed
+        if thing.offset - (thing.line - 1) >= offset
+    ]
+    return min(behind, default=facts.bytes) if offset else 0
 
 
 def _ranges(

@@ -37,6 +37,7 @@ _TIMED = re.compile(rb"(?m)^[^\n]{0,60}(?:\b\d{1,2}:\d\d:\d\d\b|\b1\d{9}\b)")
 """A line that tells the time."""
 TIMES = 7
 """So many of them in a log show how long it was silent before it was stopped."""
+_OTHER_SIZE = b"op.preamble.length <= op.nbytes"
 _TROUBLE = re.compile(
     rb"Connection closed by peer|Connection reset|C\+\+ Traceback"
     rb"|received signal 15|FatalError|Fatal Python error|TIMEOUT"
@@ -103,6 +104,7 @@ def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
     texts = _texts(job, kept)
     saw = _has_record(texts) or any(Path(name).name == "console.log" for name in texts)
     fault = job.the_fault
+    truth = _with_the_other_one(job, truth, texts)
     if fault is None or truth.is_quiet:
         if job.kind == "running":
             return _marked(truth, not _ends_in_noise(job), True, not _ends_in_noise(job))
@@ -119,6 +121,17 @@ def knowable(job: Job, truth: Truth, kept: Path) -> Truth:
     return _knowable_failure(job, truth, texts, saw)
 
 
+def _with_the_other_one(job: Job, truth: Truth, texts: dict[str, bytes]) -> Truth:
+    """Of the two ranks that a single complaint about sizes is of, nobody can say which is odd."""
+    logs = {rank: texts.get(str(job.log_of(rank)), b"") for rank in range(job.ranks)}
+    complaining = [rank for rank, text in logs.items() if _OTHER_SIZE in text]
+    if job.fault != "other-network" or len(complaining) != 1:
+        return truth
+    ranks = tuple(dict.fromkeys((*truth.ranks, *complaining)))
+    victims = tuple(rank for rank in truth.victims if rank not in ranks)
+    return replace(truth, ranks=ranks, victims=victims)
+
+
 def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool) -> Truth:
     fault = job.the_fault
     assert fault is not None
@@ -129,6 +142,8 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
     echoed = key not in (b"", b"Error") and any(key in text for text in texts.values())
     everybody = _has_all(job, texts) and not _ends_in_noise(job) and job.kept != "head"
     shows = job.moment != "import"  # Before Paddle is there, nothing tells of a signal.
+    if fault.name == "stack-overflow" and not saw:  # no handler has room to speak then
+        shows = any(b"FatalError" in text for text in own)
     trouble = any(_TROUBLE.search(text) for text in texts.values())
     record = _has_record(texts)
     if job.kept == "head" or (
@@ -159,7 +174,9 @@ def _knowable_failure(job: Job, truth: Truth, texts: dict[str, bytes], saw: bool
 def _marked(truth: Truth, verdict: bool, rank: bool, category: bool) -> Truth:
     honest = truth.categories
     if not category and not truth.is_quiet:
-        honest = tuple(dict.fromkeys((*honest, *SYMPTOMS)))
+        # that a reader of data raised may be told where its own words are cut off
+        reader = ("data.worker",) if any(each.startswith("data.") for each in honest) else ()
+        honest = tuple(dict.fromkeys((*honest, *SYMPTOMS, *reader)))
     return replace(
         truth,
         categories=honest,

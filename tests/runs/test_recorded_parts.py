@@ -12,6 +12,8 @@ from pdtriage.record.schema import ProcessRecord
 from pdtriage.runs.folders import Log
 from pdtriage.runs.recorded_parts import process_key, recorded_parts
 
+from .builders import facts_of
+
 STARTED = 1_700_000_000.0
 
 
@@ -106,3 +108,16 @@ def test_a_log_is_known_by_role_and_number() -> None:
     assert process_key(named) == ("worker", 0)
     assert process_key(named._replace(log=None)) is None
     assert process_key(named._replace(log="workerlog")) is None
+
+
+def test_a_log_that_another_system_has_saved_is_longer_in_every_line() -> None:
+    first, second = (f"step {n} loss 0.5\nepoch 1 done\n" * 3 for n in (10, 20))
+    text = (first + second).replace("\n", "\r\n")
+    log = Log("worker", 0, [facts_of("log/workerlog.0", text)])
+    ends = (len(first), len(first + second))
+    starts = [process(0, ends[0], STARTED), process(ends[0], ends[1], STARTED + 60)]
+    steps = [
+        [step.step for span in segment for step in span.progress]
+        for segment in recorded_parts(log, starts).segments
+    ]
+    assert steps == [[10, 10, 10], [20, 20, 20]]
