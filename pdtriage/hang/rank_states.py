@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median_low
 from typing import Literal
 
 from pdtriage.hang.stack_groups import STOPPED, call_site_of, waits_for_data
@@ -37,10 +38,17 @@ OF_USUAL = 4.0
 LEAST = 10.0
 BUSY, IDLE = 0.5, 0.2
 """Shares of a core."""
-NEAR = 3
-"""Steps between ranks that count as equally far."""
+NEAR = (3, 10, 30, 100)
+"""Steps between ranks that count as equally far: logs are not all read at the same moment, and not
+all ranks begin at the same one."""
+SAME_PACE = 0.8
+"""Of the usual rate of steps."""
 WINDOW = 60.0
 """Seconds over which a rate is measured."""
+
+
+SOMEHOW = "?"
+"""How a process ended that was not started here."""
 
 
 class RankLook(NamedTuple):
@@ -95,9 +103,10 @@ class RankHistory:
         """The slowest first: by position, then by what they do, then by their number."""
         for look in looks:
             self._learn(now, look)
-        positions = [look.position for look in looks if look.position and not look.ended]
-        least = min(positions, default=None)
-        found = [self._line(now, look, least) for look in looks]
+        alive = [look for look in looks if look.position and not look.ended]
+        least = min((look.position for look in alive if look.position), default=None)
+        moving = [look.position for look in alive if look.position and self._moves(now, look.name)]
+        found = [self._line(now, look, least, max(moving, default=None)) for look in looks]
         return sorted(found, key=_slowest_first)
 
     def rate(self, name: str, now: float) -> float | None:
@@ -123,13 +132,27 @@ class RankHistory:
         while len(steps) > 2 and now - steps[1][0] > WINDOW:
             steps.pop(0)
 
-    def _line(self, now: float, look: RankLook, least: tuple[int, int] | None) -> RankLine:
-        steps = self._steps.get(look.name, [])
-        stands = now - steps[-1][0] if steps else now
-        rate = self.rate(look.name, now)
+    def _moves(self, now: float, name: str) -> bool:
+        """Whether its last step is no longer ago than a few of its own."""
+        steps = self._steps.get(name, [])
+        if not steps:
+            return False
         usual = (steps[-1][0] - steps[0][0]) / (len(steps) - 1) if len(steps) > 1 else 0.0
-        moves = bool(steps) and stands <= max(LEAST, OF_USUAL * usual)
-        state, detail = _state_of(look, moves, least)
+        return now - steps[-1][0] <= max(LEAST, OF_USUAL * usual)
+
+    def _line(
+        self,
+        now: float,
+        look: RankLook,
+        least: tuple[int, int] | None,
+        furthest: tuple[int, int] | None,
+    ) -> RankLine:
+        """`least` is where the last of all ranks is, `furthest` the first of those that move."""
+        rate = self.rate(look.name, now)
+        ahead = look.position is not None and least is not None and look.position > least
+        if furthest is not None and look.position is not None and look.position < furthest:
+            ahead = False  # others went on from there: it does not wait for whoever is behind
+        state, detail = _state_of(look, self._moves(now, look.name), ahead=ahead)
         numbers = () if look.number is None else (look.number,)
         return RankLine(
             look.name, numbers, look.position, rate, look.memory, look.quiet, state, detail
@@ -137,22 +160,31 @@ class RankHistory:
 
 
 def fold_lines(lines: Sequence[RankLine], most: int) -> list[RankLine]:
-    """One line for all that are equal, where there are more lines than `most`."""
-    if len(lines) <= most:
-        return list(lines)
-    moving = sorted(line.position for line in lines if line.position and line.state == "training")
-    usual = moving[len(moving) // 2] if moving else (0, 0)
+    """One line for all that are equal, where there are more lines than `most`: ranks that train
+    at one pace, and are about equally far, as near as it takes."""
+    found = list(lines)
+    for near in NEAR:
+        if len(found) <= most:
+            break
+        found = _folded(lines, near)
+    return found
+
+
+def _folded(lines: Sequence[RankLine], near: int) -> list[RankLine]:
+    moving = [line for line in lines if line.position and line.state == "training"]
+    usual = median_low([line.position for line in moving if line.position] or [(0, 0)])
+    pace = median_low([line.rate or 0.0 for line in moving] or [0.0])
     groups: dict[tuple[object, ...], list[RankLine]] = {}
     for line in lines:
         role = line.name.partition(" ")[0]
-        at = None if line.state == "training" and _is_near(line.position, usual) else line.position
+        alike = line in moving and (line.rate or 0.0) >= SAME_PACE * pace
+        at = None if alike and _is_near(line.position, usual, near) else line.position
         groups.setdefault((role, line.state, line.detail, at), []).append(line)
     return [_join(group) for group in groups.values()]
 
 
-def _is_near(position: tuple[int, int] | None, usual: tuple[int, int]) -> bool:
-    """Logs are not all read at the same moment."""
-    return position is not None and position[0] == usual[0] and abs(position[1] - usual[1]) <= NEAR
+def _is_near(position: tuple[int, int] | None, usual: tuple[int, int], near: int) -> bool:
+    return position is not None and position[0] == usual[0] and abs(position[1] - usual[1]) <= near
 
 
 def _join(group: Sequence[RankLine]) -> RankLine:
@@ -169,9 +201,10 @@ def _join(group: Sequence[RankLine]) -> RankLine:
     )
 
 
-def _state_of(look: RankLook, moves: bool, least: tuple[int, int] | None) -> tuple[RankState, str]:
+def _state_of(look: RankLook, moves: bool, *, ahead: bool) -> tuple[RankState, str]:
+    """`ahead` of somebody who does not come."""
     if look.ended:
-        return "ended", look.ended
+        return "ended", "" if look.ended == SOMEHOW else look.ended
     if look.kernel_state in STOPPED:
         return "stopped", ""
     if moves and not look.evaluating:
@@ -186,9 +219,7 @@ def _state_of(look: RankLook, moves: bool, least: tuple[int, int] | None) -> tup
         return "loading", ""
     if look.position is None:
         return "starting", ""
-    if least is not None and look.position > least:
-        return "waiting", ""  # it is ahead of somebody who does not come
-    return "silent", ""
+    return ("waiting" if ahead else "silent"), ""
 
 
 def _by_stack(stack: ProcessStack) -> tuple[RankState, str] | None:

@@ -15,7 +15,7 @@ from typing import BinaryIO, TextIO
 from pdtriage.analysis.job import Job
 from pdtriage.hang.job_processes import ranks_of_folder
 from pdtriage.hang.kernel_view import VitalsWatch, bytes_moved
-from pdtriage.hang.rank_states import RankLook
+from pdtriage.hang.rank_states import SOMEHOW, RankLook
 from pdtriage.hang.rhythm import HangLimits, RankSample
 from pdtriage.hang.take import StackTarget
 from pdtriage.launch.options.flags import ANALYSIS_BUDGET
@@ -297,7 +297,7 @@ class Watcher:
                 continue
             who = (status.role, status.rank)
             pid = pids.get(who, 0)
-            ended = "?" if pids and pid not in vitals else ""
+            ended = SOMEHOW if pids and pid not in vitals else ""
             looks.append(look_of(who, status, vitals.get(pid), ended=ended, stack=stacks.get(pid)))
         return looks
 

@@ -177,8 +177,8 @@ class HangResult(NamedTuple):
     words: str
 
 
-def play(job: HangingJob, folder: Path) -> HangResult:
-    """Start it, wait until somebody is named, press Ctrl-C."""
+def play(job: HangingJob, folder: Path, limits: str = LIMITS) -> HangResult:
+    """Start it, wait until somebody is named, press Ctrl-C; `limits` is for `--hang_after`."""
     script = folder / "train.py"
     script.write_text(_HEAD + textwrap.dedent(job.code))
     lines = script.read_text().splitlines()
@@ -187,7 +187,7 @@ def play(job: HangingJob, folder: Path) -> HangResult:
     with errors.open("wb") as stream:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "pdtriage", "run", "--quiet", f"--hang_after={LIMITS}"),
+                *(sys.executable, "-m", "pdtriage", "run", "--quiet", f"--hang_after={limits}"),
                 *(f"--nproc_per_node={job.ranks}", "train.py"),
             ],
             cwd=folder,
@@ -232,12 +232,14 @@ rank = begin(); train(rank, 100_000)
 ADDRESSES = ("10.78.31.1", "10.78.31.2")
 
 
-def play_cut_off(folder: Path) -> HangResult:
+def play_cut_off(folder: Path, limits: str = LIMITS) -> HangResult:
     """Two nodes of one rank each; the second loses its cable while they train."""
     (folder / "train.py").write_text(_HEAD + CUT_OFF)
     with _two_nodes() as (names, devices):
         errors = [folder / f"errors{node}" for node in (0, 1)]
-        launches = [_start_node(folder, node, names, devices, errors[node]) for node in (0, 1)]
+        launches = [
+            _start_node(folder, node, names, devices, errors[node], limits) for node in (0, 1)
+        ]
         log = folder / "log0" / "workerlog.0"
         began = _await(lambda: log.exists() and b"step: 9," in log.read_bytes(), launches[0])
         subprocess.run(["ip", "-n", names[1], "link", "set", devices[1], "down"], check=True)
@@ -256,13 +258,18 @@ def play_cut_off(folder: Path) -> HangResult:
 
 
 def _start_node(
-    folder: Path, node: int, names: tuple[str, str], devices: tuple[str, str], errors: Path
+    folder: Path,
+    node: int,
+    names: tuple[str, str],
+    devices: tuple[str, str],
+    errors: Path,
+    limits: str,
 ) -> subprocess.Popen[bytes]:
     with errors.open("wb") as stream:
         return subprocess.Popen(
             [
                 *("ip", "netns", "exec", names[node], sys.executable, "-m", "pdtriage", "run"),
-                *("--quiet", f"--hang_after={LIMITS}", "--nnodes=2", f"--rank={node}"),
+                *("--quiet", f"--hang_after={limits}", "--nnodes=2", f"--rank={node}"),
                 *(f"--master={ADDRESSES[0]}:29334", f"--host={ADDRESSES[node]}"),
                 *(
                     "--nproc_per_node=1",
@@ -308,6 +315,9 @@ step = {step}
 for number in range(90):
     dist.all_reduce(paddle.ones([1]))
     time.sleep(100 * step if number == 0 else step)
+    if number == {compiles}:
+        until = time.monotonic() + 50 * step
+        while time.monotonic() < until: pass
     print(f"epoch: {{number // 30}}, step: {{number}}, loss: 0.5", flush=True)
     if number % {every} == {every} - 1:
         time.sleep(30 * step)
@@ -315,20 +325,24 @@ for number in range(90):
             print("Eval samples: 100", flush=True)
     if number % {saves} == {saves} - 1 and rank == 0:
         time.sleep(60 * step)
+    if number % 30 == 29:
+        time.sleep(20 * step)
 """
 
 
 def play_healthy(seed: int, folder: Path) -> str:
-    """A job whose first step takes a hundred others, evaluations thirty and checkpoints sixty, the
-    last on the first rank alone; what was said of it that is an alarm."""
+    """A job whose first step takes a hundred others, evaluations thirty, checkpoints sixty (on the
+    first rank alone), a compilation fifty and the end of an epoch twenty; what was said of it that
+    is an alarm."""
     chance = random.Random(seed)
     step, every, saves = chance.choice((0.03, 0.06, 0.1)), chance.choice((15, 30)), 40
-    code = UNEVEN.format(step=step, every=every, saves=saves)
+    compiles, ranks = chance.randrange(10, 80), chance.choice((2, 3))
+    code = UNEVEN.format(step=step, every=every, saves=saves, compiles=compiles)
     (folder / "train.py").write_text(_HEAD + code)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pdtriage", "run", "--quiet", "--hang_after=1:1800"),
-            *("--nproc_per_node=2", "train.py"),
+            *(f"--nproc_per_node={ranks}", "train.py"),
         ],
         cwd=folder,
         env=clean_environment(),

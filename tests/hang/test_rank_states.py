@@ -51,6 +51,17 @@ def test_who_is_ahead_of_one_that_stands_waits_for_it() -> None:
     ]
 
 
+def test_who_stands_while_others_go_on_from_there_waits_for_nobody() -> None:
+    history = RankHistory()
+    for second in range(90):
+        lines = history.lines(second, ranks(second // 4, min(second, 40), second))
+    assert [(line.name, line.state) for line in lines] == [
+        ("rank 0", "training"),
+        ("rank 1", "silent"),
+        ("rank 2", "training"),
+    ]
+
+
 def test_an_epoch_that_begins_anew_is_no_step_back() -> None:
     history = RankHistory()
     for second in range(30):
@@ -119,6 +130,20 @@ def test_many_ranks_that_do_the_same_share_a_line() -> None:
     assert lines[0].name == "rank 40"
     assert len(lines[1].numbers) == 63
     assert lines[1].several
+
+
+def test_ranks_that_began_one_after_the_other_share_a_line_where_there_are_many() -> None:
+    history = RankHistory()
+    for second in range(60):
+        looks = ranks(*(max(0, 4 * second - rank) for rank in range(40)))
+        looks[1] = looks[1]._replace(position=(0, second))
+        lines = history.lines(second, looks)
+    folded = fold_lines(lines, 16)
+    assert len(folded) <= 16
+    assert folded[0].name == "rank 1", "slower than the others"
+    assert folded[0].numbers == (1,)
+    assert sorted(number for line in folded for number in line.numbers) == list(range(40))
+    assert len(fold_lines(lines[:16], 16)) == 16
 
 
 def test_memory_and_work_of_a_process_and_of_what_it_started() -> None:
