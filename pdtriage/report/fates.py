@@ -71,11 +71,11 @@ def fates(report: Report) -> list[Fate]:
     return sorted(found, key=lambda fate: (fate.part != "culprit", _ORDER.index(fate.status)))
 
 
-def ending_label(code: int | None, signal: int | None) -> str:
+def ending_label(code: int | None, signal: int | None) -> Text:
     """`SIGABRT`, `exit 1`, or nothing where it is not known."""
     if signal is not None:
-        return signal_name(signal)
-    return "" if code is None else f"exit {code}"
+        return Text(signal_name(signal), signal_name(signal))
+    return Text("", "") if code is None else Text(f"exit {code}", f"退出码 {code}")
 
 
 def fate_words(fate: Fate) -> Text:
@@ -84,8 +84,8 @@ def fate_words(fate: Fate) -> Text:
     if fate.reason:
         parts.append(REASONS[fate.reason])
     end = ending_label(fate.exit_code, fate.signal)
-    if end:
-        parts.append(Text(end, end))
+    if end.en:
+        parts.append(end)
     return Text(", ".join(part.en for part in parts), "，".join(part.zh for part in parts))
 
 

@@ -106,6 +106,13 @@ def test_all_lanes_are_there_and_folded() -> None:
     assert text.count('<details class="fate">') == 3
 
 
+def test_lanes_of_a_large_job_speak_the_language_of_the_report() -> None:
+    text = written(reports.in_chinese(reports.large(1024)), "html")
+    ends = set(re.findall(r'<span class="end">([^<]+)</span>', text))
+    assert ends
+    assert all("第" in end and "step" not in end for end in ends)
+
+
 def test_a_lane_has_everything_that_happened_to_its_rank() -> None:
     text = written(reports.failed(), "html")  # 95 seconds
     lane = next(lane for lane in re.findall(r'<div class="lane culprit".*?</div>', text))

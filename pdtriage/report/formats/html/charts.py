@@ -177,13 +177,14 @@ class _Frame(NamedTuple):
     def labels(self) -> list[float]:
         return [self.high, (self.low + self.high) / 2, self.low]
 
-    def ticks(self, timed: bool) -> list[str]:
+    def ticks(self, timed: bool) -> list[Text]:
         middle = (self.first + self.last) / 2
         dated = self.last - self.first > _DAY
         places = (self.first, middle, self.last)
         if timed:
-            return [moment_time(place, dated) for place in places]
-        return [f"step {self.first:.0f}", f"{middle:.4g}", f"{self.last:.0f}"]
+            return [Text(*[moment_time(place, dated)] * 2) for place in places]
+        first = Text(f"step {self.first:.0f}", f"第 {self.first:.0f} 步")
+        return [first, Text(*[f"{middle:.4g}"] * 2), Text(*[f"{self.last:.0f}"] * 2)]
 
 
 def _limits(values: Sequence[float], from_zero: bool) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pdtriage.model import RankRow, Report, Text
+from pdtriage.model import Language, RankRow, Report, Text
 from pdtriage.report.fates import Fate, ending_label, fate_words, fates, steps
 from pdtriage.report.formats.html import tools
 from pdtriage.report.formats.html.build import Html, group_of, process_label, tag
@@ -12,7 +12,8 @@ from pdtriage.support.text_width import cut_list
 NAME_COLUMNS = 44
 MOST_LANES = 1200
 MOST_TITLED = 64
-"""With more ranks the single lanes are terse: the words and tooltips of their group tell more."""
+"""With more ranks the single lanes are terse, in the language of the report alone: the words and
+tooltips of their group tell more."""
 
 
 def timeline(report: Report, name: str, most: int = MOST_LANES) -> Html:
@@ -21,11 +22,11 @@ def timeline(report: Report, name: str, most: int = MOST_LANES) -> Html:
     if not found:
         return Html("")
     scale = scale_of(report)
-    titled = len(report.ranks) <= MOST_TITLED
+    terse = None if len(report.ranks) <= MOST_TITLED else report.language
     room = most
     groups = []
     for fate in found:
-        groups.append(_group(fate, scale, min(room, len(fate.rows)), titled))
+        groups.append(_group(fate, scale, min(room, len(fate.rows)), terse))
         room = max(0, room - len(fate.rows))
     return tag(
         "section",
@@ -46,9 +47,9 @@ def timeline(report: Report, name: str, most: int = MOST_LANES) -> Html:
     )
 
 
-def _group(fate: Fate, scale: Scale | None, shown: int, titled: bool) -> Html:
+def _group(fate: Fate, scale: Scale | None, shown: int, terse: Language | None) -> Html:
     if len(fate.rows) == 1:
-        return _lane(fate.rows[0], fate, scale, titled=True)
+        return _lane(fate.rows[0], fate, scale, None)
     count = len(fate.rows)
     names = group_of(fate.role, fate.known_ranks, count)
     short = Text(cut_list(names.en, NAME_COLUMNS), cut_list(names.zh, NAME_COLUMNS))
@@ -60,7 +61,7 @@ def _group(fate: Fate, scale: Scale | None, shown: int, titled: bool) -> Html:
         tag("span", _with_step(fate_words(fate), steps(fate.rows)), class_="end"),
         class_=f"lane {fate.part}",
     )
-    rows: list[Html | None] = [_lane(row, fate, scale, titled) for row in fate.rows[:shown]]
+    rows: list[Html | None] = [_lane(row, fate, scale, terse) for row in fate.rows[:shown]]
     if count > shown:
         left = count - shown
         rows.append(
@@ -76,18 +77,18 @@ def _group(fate: Fate, scale: Scale | None, shown: int, titled: bool) -> Html:
     return tag("details", head, *rows, class_="fate")
 
 
-def _lane(row: RankRow, fate: Fate, scale: Scale | None, titled: bool) -> Html:
+def _lane(row: RankRow, fate: Fate, scale: Scale | None, terse: Language | None) -> Html:
     where = " ".join(part for part in (row.host, row.device) if part)
     end = ending_label(row.exit_code, row.signal)
-    words = fate_words(fate) if len(fate.rows) == 1 else Text(end, end)
+    words = fate_words(fate) if len(fate.rows) == 1 else end
     step = "" if row.last_step is None else str(row.last_step)
     said = _with_step(words, step)
     return tag(
         "div",
         tag("b", process_label(row.role, row.rank, row.local_rank, row.host)),
         tag("span", where, class_="where"),
-        life_of(row, scale, titled),
-        tag("span", said if titled else said.en, class_="end"),
+        life_of(row, scale, terse is None),
+        tag("span", said.in_(terse) if terse else said, class_="end"),
         class_=f"lane {fate.part}",
         data_host=row.host,
         data_role=row.role,

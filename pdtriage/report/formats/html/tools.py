@@ -76,10 +76,13 @@ def legend(report: Report) -> Html:
         if differing
         else Text("clocks of different hosts may differ", "不同主机的时钟可能有偏差")
     )
+    if len({row.host for row in report.ranks}) > 1:
+        told = Text(f"Times are those of the logs; {clocks.en}.", f"时间取自日志；{clocks.zh}。")
+    else:
+        told = Text("Times are those of the logs.", "时间取自日志。")
     note = Text(
-        f"Times are those of the logs; {clocks.en}. A step or an error without a time is placed "
-        "by those around it.",
-        f"时间取自日志；{clocks.zh}。没有时间的训练步或错误，按其前后的时间估计位置。",
+        f"{told.en} A step or an error without a time is placed by those around it.",
+        f"{told.zh}没有时间的训练步或错误，按其前后的时间估计位置。",
     )
     return tag("p", *items, tag("span", note), class_="legend")
 
