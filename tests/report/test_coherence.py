@@ -13,6 +13,8 @@ from pdtriage import analyze
 from pdtriage.knowledge.load import load_knowledge
 from pdtriage.masking.redact import mask_secrets
 from pdtriage.model import Moment, Report, Text
+from pdtriage.report.formats.html.drawing import by_one_clock
+from pdtriage.report.formats.html.tools import moments_of
 from scripts.check_reports import commands_of, problems_of
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "fixtures" / "scenarios"
@@ -45,6 +47,14 @@ def report_of(name: str) -> Report:
 @pytest.mark.parametrize("name", FAILED)
 def test_a_report_holds_together(name: str) -> None:
     assert list(problems_of(report_of(name))) == []
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_the_table_of_the_page_holds_together(name: str) -> None:
+    """It tells what every rank lived through besides the timeline, each by its own clock."""
+    report = by_one_clock(report_of(name))
+    moments = tuple(moment for moment in moments_of(report)[0] if moment.kind != "start")
+    assert list(problems_of(report._replace(timeline=moments))) == []
 
 
 def test_an_effect_before_its_cause_is_noticed() -> None:

@@ -10,6 +10,7 @@ from pdtriage.report.words import moment_time, role_word
 from pdtriage.verdict.timeline import with_moments
 
 MOST_ROWS = 200
+_FALLS = ("symptom", "signal", "exit")
 _TICKS = 5
 
 
@@ -97,7 +98,7 @@ def without_times() -> Html:
 
 def table(report: Report, scale: Scale | None) -> Html | None:
     """The lanes for the ear, for the keyboard and for print."""
-    moments, whole = _moments_to_list(report)
+    moments, whole = moments_of(report)
     if not moments:
         return None
     dated = scale is not None and scale.with_date
@@ -130,7 +131,7 @@ def table(report: Report, scale: Scale | None) -> Html | None:
     return tag("details", tag("summary", title), tag("div", body, class_="scroll"))
 
 
-def _moments_to_list(report: Report) -> tuple[list[Moment], bool]:
+def moments_of(report: Report) -> tuple[list[Moment], bool]:
     """Everything there is in the order of the short story, where that can be read; else that."""
     launchers = [moment for moment in report.timeline if moment.role == "launcher"]
     lived = [moment for row in report.ranks for moment in row.moments]
@@ -138,8 +139,20 @@ def _moments_to_list(report: Report) -> tuple[list[Moment], bool]:
         return list(report.timeline), len(lived) + len(launchers) <= len(report.timeline)
     said = {_without_count(moment) for moment in report.timeline}
     more = [moment for moment in lived if _without_count(moment) not in said]
+    more = [_not_before_the_cause(moment, report) for moment in more]
     more.sort(key=lambda m: (m.t is None, m.t or 0.0))
     return list(with_moments(report.timeline, more)), True
+
+
+def _not_before_the_cause(moment: Moment, report: Report) -> Moment:
+    """What a rank says of the fall of another, no earlier than that: stamps are of unlike grain."""
+    blamed = {(cause.role, rank) for cause in report.root_causes[:1] for rank in cause.ranks}
+    if (moment.role, moment.rank) in blamed or moment.kind not in _FALLS or moment.t is None:
+        return moment
+    errors = [m for m in report.timeline if (m.role, m.rank) in blamed and m.kind != "start"]
+    first = errors[0].t if errors else None
+    is_early = first is not None and moment.t < first
+    return moment._replace(t=first, about=True) if is_early else moment
 
 
 def _without_count(moment: Moment) -> tuple[Role, int | None, str, str]:
