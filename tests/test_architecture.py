@@ -46,7 +46,6 @@ SMALL = {
     "masking/substitution": "the modules with patterns stand on it",
     "hang/inside/sitecustomize": "runs in the processes of the job, which import nothing of ours",
     "sources/limits": "every way to bytes keeps them",
-    "sources/archives/headed": "each kind of archive has a module",
     "sources/remote/known_hosts": "imported where paramiko is installed and used",
     "reading/codec": "msgspec, on whose import small folders do not wait",
     "verdict/fingerprint": "three stages ask for it",
