@@ -1,5 +1,5 @@
 """``python -m tests.lab play SEED COUNT | one SEED:INDEX | show SEED:INDEX | score FOLDER…
-| store FOLDER NAME``
+| otherwise FOLDER… | store FOLDER NAME``
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .case import cases_below, folder_of, make, result_of
+from .case import cases_below, folder_of, make, result_of, results_otherwise
 from .draw import as_json, job_of
 from .play import played_of
 from .score import Result, misses, table
@@ -38,6 +38,8 @@ def main() -> int:
         sub.add_argument("case", metavar="SEED:INDEX")
     scoring = commands.add_parser("score", help="judge cases that were played before")
     scoring.add_argument("folders", nargs="*", type=Path, help="default: the stored cases")
+    keeping = commands.add_parser("otherwise", help="judge them as kept in every other way")
+    keeping.add_argument("folders", nargs="+", type=Path)
     storing = commands.add_parser("store", help="keep played cases for the tests; list misses")
     storing.add_argument("folder", nargs="?", type=Path)
     storing.add_argument("name", nargs="?", help="of the archive: that of the seed, say")
@@ -55,6 +57,10 @@ def main() -> int:
         else:
             with unpacked() as folders:
                 _report([result_of(folder) for folder in folders])
+        return 0
+    if choice.command == "otherwise":
+        folders = [case for top in choice.folders for case in cases_below(top)]
+        _report([result for folder in folders for result in results_otherwise(folder)])
         return 0
     if choice.command == "store":
         return _store(choice.folder, choice.name)

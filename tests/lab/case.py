@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from .draw import Job, as_json, from_json, job_of
+from .draw import Job, as_json, from_json, job_of, ways_to_keep
 from .keep import keep
 from .play import Played, play, played_of, write_played
 from .score import Answer, Claims, Result, agree, answer_of, from_report, judged
@@ -56,6 +58,21 @@ def result_of(folder: Path) -> Result | None:
     live_claims = _live_claims(job, full, played, whole, [one for one in live if one])
     first = live[0] if live else None
     return Result(job, truth, answer, whole, first, played.exit_code, claims, live_claims)
+
+
+def results_otherwise(folder: Path) -> Iterator[Result]:
+    """What is said of a case where its files are kept in every other way."""
+    job = from_json((folder / "job.json").read_text(encoding="utf-8"))
+    if played_of(folder).problem or not (folder / "whole").is_dir():
+        return
+    for way in ways_to_keep(job):
+        with TemporaryDirectory(prefix="pdtriage-lab-") as top:
+            other, case = replace(job, kept=way), Path(top) / folder.name
+            keep(other, folder / "whole", case / "kept")
+            (case / "job.json").write_text(as_json(other) + "\n", encoding="utf-8")
+            write_played(played_of(folder), case)
+            if any((case / "kept").iterdir()) and (result := result_of(case)):
+                yield result
 
 
 def _live_claims(

@@ -371,8 +371,18 @@ def _patience(lot: Random, kind: str, fault: Fault | None) -> float:
     return round(lot.uniform(0.2, 1.5), 1)
 
 
+def ways_to_keep(job: Job) -> list[str]:
+    """How else the files of a job may be kept."""
+    ways = [way for way in KEPT if way != job.kept]
+    return [way for way in ways if _kept_as(way, job.kind, job.the_fault, job.ranks) == way]
+
+
 def _kept(lot: Random, kind: str, fault: Fault | None, ranks: int) -> str:
-    kept = _one(lot, KEPT)
+    return _kept_as(_one(lot, KEPT), kind, fault, ranks)
+
+
+def _kept_as(kept: str, kind: str, fault: Fault | None, ranks: int) -> str:
+    """What was drawn, or what is kept instead where that would not do."""
     if ranks == 1 and kept in ("no-victim", "no-culprit"):
         return "folder"
     if fault and fault.needs_console:
