@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from .case import result_of
-from .draw import FAMILIES, Job, as_json, from_json, job_of
+from .draw import FAMILIES, Job, as_json, from_json, job_of, ways_to_keep
 from .faults import FAULTS
 from .keep import keep
 from .loggers import LOGGERS
@@ -149,6 +149,19 @@ def test_where_nothing_can_be_known_only_an_overclaim_is_wrong(whole: Path, tmp_
     assert not judged(truth, Answer("failed", "data.io", 1, (1,), (1,), "likely"), job)[
         "no overclaim"
     ]
+
+
+def test_a_job_may_be_kept_in_all_other_ways_that_suit_it() -> None:
+    for job in JOBS[:400]:
+        ways = ways_to_keep(job)
+        assert job.kept not in ways
+        assert len(set(ways)) == len(ways)
+        if job.the_fault and job.the_fault.needs_console:
+            assert {*ways, job.kept} <= {"both", "console"}
+        if job.kind != "fault":
+            assert "no-culprit" not in ways
+    whole = next(job for job in JOBS if job.kind == "fault" and job.kept == "folder")
+    assert "console" in ways_to_keep(whole)
 
 
 def test_intervals_are_wilsons() -> None:
