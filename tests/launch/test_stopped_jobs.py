@@ -94,6 +94,22 @@ def test_without_a_secret_the_others_break_and_know_why(launcher: Launcher, tmp_
 
 
 @pytest.mark.live
+@pytest.mark.parametrize("told", [0, 1])
+def test_under_paddles_launcher_the_others_hear_of_a_stop_before_their_master_goes(
+    launcher: Launcher, tmp_path: Path, told: int
+) -> None:
+    """It is served by the launcher of the first node, which is told to stop."""
+    nodes = start(launcher, tmp_path, "master", "--launcher=paddle", "gloo_steady.py")
+    for node in nodes:
+        node.wait_for_log("step 3", 2, seconds=90)
+    nodes[told].signal(signal.SIGTERM)
+    for node in nodes:
+        assert node.finish(90).code == 143, node.err[-3000:]
+        assert "INTERRUPTED" in node.err
+        assert "FAILED" not in node.err
+
+
+@pytest.mark.live
 @pytest.mark.parametrize(("how", "gone"), [("ips", 1), ("master", 0)])
 def test_a_node_that_vanished_is_named_not_its_ranks(
     launcher: Launcher, tmp_path: Path, how: str, gone: int

@@ -43,10 +43,13 @@ MISSED_AFTER = 1.0
 """Seconds without a key that hangs on a lease: the lease itself was waited for already."""
 _BEAT = 0.5
 _HURRIED = 0.1
+_WRITTEN_AFTER = 0.02
 _UNHEARD = 10.0
 """Seconds a node may take from the meeting to its first word: it has to find its devices."""
 _LATE = 5.0
 """Seconds without the exchange at the beginning that are worth a note."""
+_HEARD_AFTER = 3
+"""Beats after which a node that lives has read what was written."""
 _HOSTING = 3.0
 """Seconds the node that hosts the exchange stays for the others to read it."""
 
@@ -138,7 +141,7 @@ class FactsChannel:
         self._lock = threading.Lock()
         self._state = "running"
         self._facts = PeerFacts()
-        self._version = 0
+        self._version = self._written_version = 0
         self._promised = 0
         self._wake = threading.Event()
         self._leaving = False
@@ -186,6 +189,16 @@ class FactsChannel:
                 self._promised -= 1
 
         return publish
+
+    def await_readers(self) -> None:
+        """Waits until the others have had time to read what was published, some seconds at most:
+        the place of exchange may go with what comes next."""
+        deadline = time.monotonic() + _HOSTING
+        while any(map(self.is_alive, self._peers)) and time.monotonic() < deadline:
+            if self._written_version == self._version:
+                time.sleep(min(_HEARD_AFTER * self._every, deadline - time.monotonic()))
+                return
+            time.sleep(_WRITTEN_AFTER)
 
     def has_published_all(self) -> bool:
         """Whether nothing that was to be published is still being found out."""
@@ -315,10 +328,11 @@ class FactsChannel:
 
     def _write(self, count: int) -> bool:
         with self._lock:
+            version = self._version
             message = {
                 "beat": 0 if self._leased else count,
                 "state": self._state,
-                "version": self._version,
+                "version": version,
                 "replicas": self._replicas,
                 "leaving": self._leaving,
                 "facts": encode_facts(self._facts),
@@ -326,7 +340,10 @@ class FactsChannel:
         text = json.dumps(message, ensure_ascii=False)
         if self._leased and text == self._written:
             return True
-        return self._client.put(self.key, text)
+        done = self._client.put(self.key, text)
+        if done:
+            self._written_version = version
+        return done
 
     def _read_peer(self, key: str, text: str) -> None:
         name = key.rpartition("/")[2]

@@ -168,6 +168,9 @@ class PaddleLauncher(Supervision):
     def pass_on(self, action: Forward | Coordinate) -> None:
         if isinstance(action, Coordinate) and action.what == "interrupted":
             tell_of_stop(self.channel, action.signal)
+            if self.channel is not None:
+                # Paddle's launcher closes the place where nodes meet as soon as it is told to stop.
+                self.channel.await_readers()
         elif isinstance(action, Coordinate):
             self.on_failure(self.channel)
         elif self._launcher in self.alive:
