@@ -144,8 +144,15 @@ class Job:
             if looked > MOST_LOOKED and place < len(self.runs) - 1:
                 return
             self.look_below_errors(place)
-            if self.verdicts[place] == "unknown" and not self.judgements[place].causes:
+            if self._may_have_ended_well(place):
                 self._look_at_the_end(place)
+
+    def _may_have_ended_well(self, place: int) -> bool:
+        """Whether nothing says how a run ended, or only a kernel that names none of its ranks."""
+        causes = self.judgements[place].causes
+        if not causes:
+            return self.verdicts[place] == "unknown"
+        return bool(self.runs[place].kernel) and all(cause.rank is None for cause in causes)
 
     def look_below_errors(self, place: int = -1) -> None:
         """Whether those who show one in a run, mostly the newest, went on as before."""

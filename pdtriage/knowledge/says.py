@@ -43,6 +43,7 @@ TERMS: dict[Says, Terms] = {
     "training-done": Terms(["end"]),
     "process-starts": Terms(["start"]),
     "program-starts": Terms(["start"]),
+    "imports": Terms(["start"]),
     "process-ends": Terms(["cause", "victim", "end"]),
     "completed": Terms(["end"]),
     "failed": Terms(_BAD_NEWS),

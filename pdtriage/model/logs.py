@@ -40,6 +40,7 @@ Says = Literal[
     "training-done",
     "process-starts",
     "program-starts",
+    "imports",
     "process-ends",
     # how it ended
     "completed",

@@ -35,6 +35,7 @@ from pdtriage.runs.ends import (
     vanished_launchers,
 )
 from pdtriage.runs.folders import JobFolder, sort_files
+from pdtriage.runs.machine_log import lines_of_runs
 from pdtriage.runs.node_run import NodeRun
 from pdtriage.runs.node_runs import node_runs
 from pdtriage.runs.numbering import Numbering, numbers_that_are_ranks, self_rank
@@ -78,10 +79,13 @@ def assemble(
     grouped = aligned_runs([runs for runs in map(node_runs, job.nodes) if runs])
     apart = notes_on_separate_jobs(grouped)
     partial = partial_ones(grouped)
+    by_kernel = lines_of_runs(grouped, job.kernel)
     found = []
     for index, (launch, group) in enumerate(zip(launches_of(grouped), grouped, strict=True), 1):
         newest = index == len(grouped)
         facts_of_run = _run_facts(index, launch, group, job, newest)
+        by_machine = (*by_kernel[index - 1], *(_pasted(group) if newest else ()))
+        facts_of_run = facts_of_run._replace(kernel=by_machine)
         facts_of_run = facts_of_run._replace(notes=(*facts_of_run.notes, *apart))
         for record in (run.record for run in group if run.record and run.record.peers):
             if knowledge is not None:
@@ -97,7 +101,7 @@ def assemble(
 def _machine_alone(job: JobFolder) -> list[RunFacts]:
     """The log of a kernel is worth a report by itself, if it says anything: that of a node whose
     job left no other trace, or which nobody thought of keeping."""
-    told = _machine_events([], job)
+    told = tuple((facts.file.path, event) for facts in job.kernel for event in facts.events)
     if not any(event.role in ("cause", "symptom") for _, event in told):
         return []
     times = [event.time for _, event in told if event.time is not None]
@@ -137,7 +141,6 @@ def _run_facts(
         ),
         ranks=tuple(ranks),
         launcher=tuple(event for run in group for event in _launcher_events(run, told)),
-        kernel=_machine_events(group, job) if newest else (),
         nodes=tuple(nodes),
         world_size=world_size,
         mode=_mode(group),
@@ -219,15 +222,12 @@ def _launcher_events(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
     return [*run.console.events, *only_there]
 
 
-def _machine_events(group: list[NodeRun], job: JobFolder) -> tuple[tuple[str, Event], ...]:
-    """What the machine says: kernel logs and pictures of the cards, also pasted into a console."""
-    pasted = [
-        (path, event)
-        for run in group
-        for path, event in run.console.output
-        if "by-kernel" in event.says or "card-picture" in event.says
-    ]
-    return (*((f.file.path, e) for f in job.kernel for e in f.events), *pasted)
+def _pasted(group: list[NodeRun]) -> Iterator[tuple[str, Event]]:
+    """What the kernel says, and pictures of the cards, where they were pasted into a console."""
+    for run in group:
+        for path, event in run.console.output:
+            if "by-kernel" in event.says or "card-picture" in event.says:
+                yield path, event
 
 
 def _cards(group: list[NodeRun], ranks: list[Rank]) -> Iterator[CardHistory]:

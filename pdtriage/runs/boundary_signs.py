@@ -119,7 +119,9 @@ def later_starts(facts: FileFacts) -> list[Event]:
     return [
         e
         for e in facts.events
-        if e.role == "start" and e.line > NEAR_LINES // 2 and "process-starts" not in e.says
+        if e.role == "start"
+        and e.line > NEAR_LINES // 2
+        and not {"process-starts", "imports"} & set(e.says)
     ]
 
 

@@ -56,9 +56,11 @@ def may_hold_several(facts: FileFacts) -> bool:
 def _may_begin(facts: FileFacts, ends: Sequence[Event]) -> bool:
     """Whether a process may have begun in a log of which nothing stands behind an end: what ends
     there made no step, as another one did, or a start is told again."""
+    starts = [event for event in _by_themselves(facts) if "process-starts" in event.says]
+    if any(_is_uncompiled(end) and end.offset > s.offset for end in ends for s in starts):
+        return True
     if not facts.progress:
         return False
-    starts = [event for event in _by_themselves(facts) if "process-starts" in event.says]
     by_signature = {event.signature: event.pid for event in starts}
     if any(event.pid != by_signature[event.signature] for event in starts):
         return True
@@ -73,7 +75,7 @@ def restarts(facts: FileFacts) -> list[Echo]:
         return []
     steps = [step.line for step in facts.progress]
     results = sorted(e.line for e in facts.events if "evaluated" in e.says)
-    starts = sorted(e.line for e in facts.events if e.role == "start")
+    starts = sorted(e.line for e in facts.events if e.role == "start" and "imports" not in e.says)
     return [e for e in facts.echoes if not _is_evaluation(e.line, steps, results, starts)]
 
 
@@ -157,11 +159,13 @@ class _Lives:
                 self._start(item.line, item.offset)
             else:
                 line = (end.last_line or end.line) + 1
-                self._start(line, end.ends_at, DOUBTFUL if _may_be_caught(end, item) else SURE)
+                doubtful = _may_be_caught(end, item) or self._may_import_more(end, item)
+                self._start(line, end.ends_at, DOUBTFUL if doubtful else SURE)
         elif isinstance(item, Event) and self._is_of_another(item):
-            first = self._anew or self._first_word(item)
+            first = self._anew or (item if _is_uncompiled(item) else self._first_word(item))
             self._start(first.line, first.offset)
-        self._learn(item)
+        if not _imports(item):  # which any process may do at any time
+            self._learn(item)
 
     def _start(self, line: int, offset: int, weight: int = SURE) -> None:
         self.starts.append((line, offset, "process", weight))
@@ -183,10 +187,16 @@ class _Lives:
             return self._is_another_end(item, end)
         if _is_crash_of_another(item, end):
             return True
+        if _imports(item):
+            return "process-ends" in end.says or end.category != "code.import"
         if "process-starts" not in item.says:
             return False
         # a container counts its processes from 1 again
         return item.pid is None or item.pid not in self._pids or self._is_late(item)
+
+    def _may_import_more(self, end: Event, item: _Item) -> bool:
+        """Whether the same process may import something below what looks like its end."""
+        return _imports(item) and not self._is_sure(end)
 
     def _speaks_behind(self, step: Progress) -> bool:
         """Whether this process counts on and speaks later: what ended was a child of it."""
@@ -236,8 +246,13 @@ class _Lives:
         return newest if newest is not None and newest.pid == item.pid else item
 
     def _is_stillborn(self, item: Event) -> bool:
-        """Whether a program ended before it did anything, while the process here has made steps."""
-        return bool(item.ends_at) and self._reached >= (0, 0) and _may_be_stillborn(item)
+        """Whether a program ended before it did anything, while the process here has made steps, or
+        at least began: a main program that cannot be compiled does not even do that."""
+        if not item.ends_at:
+            return False
+        if self._reached >= (0, 0):
+            return _may_be_stillborn(item)
+        return bool(self._opened) and _is_uncompiled(item)
 
     def _ends_before_it_opens(self, item: Event) -> bool:
         """Whether a process may end so before it has said what this one said when it began."""
@@ -291,6 +306,10 @@ class _Lives:
         if "signal" not in end.fields or end.pid is None or not self._pids:
             return False
         return end.pid not in self._pids and end.pid > min(self._pids)
+
+
+def _imports(item: _Item) -> bool:
+    return isinstance(item, Event) and "imports" in item.says
 
 
 def _may_be_stillborn(end: Event) -> bool:

@@ -132,7 +132,9 @@ class SignatureMatcher:
             fields = self._fields_on_line(signature, lines, candidate, line, block)
             if fields is not None:
                 found.append((signature, line, fields))
-        if not found or any(signature.role == "noise" for signature, _, _ in found):
+        if any(signature.role == "noise" for signature, _, _ in found):
+            found = [it for it in found if "imports" in it[0].says]
+        if not found:
             return []
         if block and (own := block.traceback_at(line)) and own.is_the_programs_own:
             # whatever it says of connections, but not where it names the one that is lost

@@ -8,8 +8,13 @@ from .builders import environment, runs_of
 
 WARNING = "/opt/lib/x.py:7: UserWarning: No ccache found\n  warnings.warn(message)\n"
 IMPORTED = f"{25 * '='} Modified FLAGS detected {25 * '='}\n"
+IMPORTS = (
+    "/opt/lib/depends.py:2: DeprecationWarning: the imp module is deprecated in favour of "
+    "importlib; see the module's documentation for alternative uses\n  import imp\n"
+)
 STEPS = "epoch 0 step 0 loss 1.5\nepoch 0 step 1 loss 1.4\nepoch 0 step 2 loss 1.3\n"
 MORE_STEPS = "epoch 0 step 3 loss 1.2\nepoch 0 step 4 loss 1.1\n"
+DONE = "Training finished\n"
 NO_SCRIPT = (
     "/usr/bin/python: can't open file 'tools/train.py': [Errno 2] No such file or directory\n"
 )
@@ -70,6 +75,7 @@ BEGINNINGS = {
     "no script": NO_SCRIPT,
     "uncaught exception": uncaught("ValueError: 3"),
     "no module": no_module(),
+    "imports": IMPORTS + "the configuration is read\n",
 }
 
 
@@ -210,6 +216,9 @@ def test_training_that_finished_is_followed_by_one_that_cannot_import() -> None:
         + "\nDuring handling of the above exception, another exception occurred:\n\n"
         + uncaught("ValueError: 3"),
         connects(100) + STEPS + "Exception in thread Thread-1:\n" + caught() + MORE_STEPS,
+        connects(100) + STEPS + caught() + IMPORTS + MORE_STEPS,
+        connects(100) + STEPS + DONE + IMPORTS,  # what exports the model
+        no_module() + IMPORTS + "goes on without extras\n",
     ],
 )
 def test_one_process_remains_one_run(text: str) -> None:
@@ -224,7 +233,6 @@ def test_the_last_words_of_a_process_stay_with_it() -> None:
 
 
 FLAGS = "======================= Modified FLAGS detected =======================\n"
-DONE = "Training finished\n"
 
 
 @pytest.mark.parametrize(
@@ -253,6 +261,7 @@ def test_a_second_import_is_a_run_where_another_rank_shows_two() -> None:
 
 def test_a_main_program_that_cannot_be_compiled_made_no_steps() -> None:
     assert len(runs_of({"log/workerlog.0": STEPS + SYNTAX})) == 2
+    assert len(runs_of({"log/workerlog.0": connects(100) + "Done.\n" + SYNTAX})) == 2
     imported = uncaught().replace("KeyError: 'a'\n", "") + SYNTAX
     assert len(runs_of({"log/workerlog.0": STEPS + imported})) == 1
 
