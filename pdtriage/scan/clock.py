@@ -31,7 +31,7 @@ Times = tuple[float, float] | tuple[()]
 
 HEAD = 1 << 14
 """Bytes at the beginning of a file that are searched for a year."""
-_DATE = lazy_compile(rb"20(\d\d)[-/](\d\d)[-/]\d\d[ T_]\d\d:\d\d:\d\d")  # fast: a fixed beginning
+_DATE = lazy_compile(rb"20(\d\d)[-/](\d\d)[-/](\d\d)[ T_]\d\d:\d\d:\d\d")  # fast: a fixed beginning
 _UNIX = lazy_compile(rb"Aborted at (\d{10}) \(unix time\)")
 
 
@@ -56,14 +56,36 @@ class Clock:
             self._newest, self._year = None, "1970"
 
     def learn_year(self, head: bytes) -> None:
-        """Learns the year from how the file begins; later lines are of the months that follow."""
+        """Learns the year from how the file begins; later lines are of the months that follow, and
+        what stands above the first year is older than that."""
         date = _DATE.search(head, 0, HEAD)
-        unix = None if date else _UNIX.search(head, 0, HEAD)
+        told = date or _UNIX.search(head, 0, HEAD)
+        if told is None:
+            return
+        moment: float | None = float(told[1])
         if date:
-            month = _begin_of_minute(date[1].decode(), date[2].decode(), "1", "0", "0")
-            self._oldest = None if month is None else month - MONTH
-        elif unix:
-            self._oldest = float(unix[1]) - MONTH
+            year, month, day = (each.decode() for each in date.groups())
+            begin = _begin_of_minute(year, month, "1", "0", "0")
+            self._oldest = None if begin is None else begin - MONTH
+            moment = _begin_of_minute(year, month, day, "0", "0")
+        else:
+            self._oldest = float(told[1]) - MONTH
+        if moment is None or self._oldest is None:
+            return
+        for line in head[: told.start()].decode("utf-8", "replace").splitlines():
+            found = self._patterns.first(line[:LOOKED_AT])
+            if found is not None:
+                first = self._before(moment + 2 * DAY, found[1])
+                self._oldest = min(self._oldest, self._oldest if first is None else first - DAY)
+                return
+
+    def _before(self, moment: float, groups: Groups) -> float | None:
+        """The last time before a moment that fits a stamp without a year."""
+        if groups[0] or groups[2]:
+            return None
+        own = time.gmtime(moment).tm_year
+        begins = [_begin_of_minute(str(year), *groups[3:7]) for year in (own, own - 1)]
+        return next((begin for begin in begins if begin is not None and begin < moment), None)
 
     @property
     def is_undated(self) -> bool:

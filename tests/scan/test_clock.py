@@ -63,3 +63,18 @@ def test_an_archive_may_tell_of_any_time(modified: float) -> None:
     clock = Clock(engine().clocks, modified)
     assert clock.read("[2023-11-14 22:13:20,000] x") == (MOMENT, None)
     assert clock.read("I0101 00:00:01.000000 5 a.cc:1] x") == (1.0, 5)
+
+
+@pytest.mark.parametrize(("day", "year"), [("0425", 2023), ("1109", 2023), ("1228", 2022)])
+def test_what_stands_above_the_first_year_is_older(day: str, year: int) -> None:
+    stamp = f"W{day} 13:39:00.000000 7 a.cc:1] x"
+    head = f"starts\n{stamp}\nends\n[2023-11-10 11:06:34,000] [    INFO] - starts\n"
+    clock = Clock(engine().clocks, MOMENT)
+    clock.learn_year(head.encode())
+    for read in (stamp, "W1110 11:06:30.000000 9 a.cc:1] x"):
+        found = clock.read(read)
+        assert found is not None
+        assert found[0] <= calendar.timegm((2023, 11, 10, 23, 59, 59))
+    older = clock.read(stamp)
+    assert older is not None
+    assert older[0] == calendar.timegm((year, int(day[:2]), int(day[2:]), 13, 39, 0))
