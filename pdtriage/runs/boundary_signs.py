@@ -15,6 +15,8 @@ SAME_PROCESS = 5.0
 """Seconds between two threads of one process that dies."""
 EXACT = ("echo", "process")
 """Signs that tell where a run begins, not only that one has begun; the best first."""
+ONCE = ("process", "modules")
+"""Signs of which no start gives two."""
 CLOCK_BACK = 120.0
 """Seconds; less is two writers' buffers, not a new run."""
 
@@ -39,6 +41,7 @@ def boundaries(facts: FileFacts) -> list[Boundary]:
     signs += starts_after_ends(facts)
     # by itself that weighs nothing: children that are spawned import it, too
     signs += [(e.line, e.offset, "import", 0) for e in second_imports(facts)]
+    signs += [(e.line, e.offset, "modules", 2) for e in _rounds_of_imports(facts)]
     if not signs:
         return []
     # not where it ends: what follows an exception at once is taken for the rest of its message
@@ -46,8 +49,8 @@ def boundaries(facts: FileFacts) -> list[Boundary]:
     steps = sorted(p.line for p in facts.progress)
     found: list[Boundary] = []
     group: list[_Sign] = []
-    for sign in sorted(signs, key=lambda sign: (sign[:2], sign[2] != "process")):
-        twice = sign[2] == "process" and any(other[2] == "process" for other in group)
+    for sign in sorted(signs, key=lambda sign: (sign[:2], sign[2] not in ONCE)):
+        twice = sign[2] in ONCE and any(other[2] == sign[2] for other in group)
         if group and (twice or not _is_same_restart(group[-1][0], sign[0], ends, steps)):
             found.append(_boundary(facts, group, _since(found, ends), steps))
             group = []
@@ -137,6 +140,19 @@ def _new_pids(facts: FileFacts) -> list[_Sign]:
         apart = abs(later.time - earlier.time) > SAME_PROCESS
         if apart and later.pid not in seen and all(last_of[pid] < later.line for pid in seen):
             found.append((later.line, later.offset, "pid", 1))
+    return found
+
+
+def _rounds_of_imports(facts: FileFacts) -> list[Event]:
+    """Where modules warn again as they did when they were imported: Python has them do so once."""
+    said: set[str] = set()
+    found: list[Event] = []
+    for event in facts.events:
+        if "imports" in event.says:
+            if event.text in said:
+                found.append(event)
+                said.clear()
+            said.add(event.text)
     return found
 
 

@@ -386,11 +386,14 @@ def fold_repeats(
 ) -> list[Event]:
     """Equal events that follow each other closely become one with a count.
 
-    `breaks` are lines that no fold may cross: steps and new beginnings, in rising order.
+    `breaks` are lines that no fold may cross: steps and new beginnings, in rising order. No fold
+    crosses what is told as modules are imported, either.
     """
     folded: list[Event] = []
     open_at: dict[tuple[object, ...], int] = {}
     for event in events:
+        if "imports" in event.says:
+            open_at.clear()
         key = (event.signature, event.writer, event.frame, *_sameness(event))
         at = open_at.get(key)
         if at is not None and _is_near(folded[at], event, breaks, near):

@@ -91,6 +91,18 @@ def test_runs_that_fail_alike_follow_each_other_at_once() -> None:
     assert len(runs_of({"log/workerlog.0": uncaught() * 3})) == 3
 
 
+def test_modules_warn_once_in_a_process() -> None:
+    """Between these runs nothing ends and no step is made: a card is not there."""
+    told = (
+        "E0102 03:{0:02}:07.000006 {1} pybind.cc:1584] Invalid CUDAPlace(2), must inside [0, 2)\n"
+    )
+    text = "".join(IMPORTS + told.format(number, 100 + number) for number in range(5))
+    runs = runs_of({"log/workerlog.2": text})
+    assert [len(run.ranks[0].events) for run in runs] == [2] * 5
+    children = connects(100) + IMPORTS + STEPS + IMPORTS * 3 + MORE_STEPS + IMPORTS
+    assert len(runs_of({"log/workerlog.0": children})) == 1
+
+
 def test_a_process_that_says_again_how_it_starts_is_another_one() -> None:
     runs = runs_of({"log/workerlog.0": connects(100) + STEPS + connects(200, 2) + MORE_STEPS})
     assert len(runs) == 2
