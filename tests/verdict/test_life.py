@@ -107,6 +107,16 @@ def test_the_table_of_torchrun_names_who_failed_first(code: int, category: str) 
     assert found.causes[0].category == category
 
 
+def test_a_process_that_its_watchdog_aborted_waited_for_another() -> None:
+    watchdog = (
+        "[rank1]:[E ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation "
+        "timeout: WorkNCCL(SeqNum=42, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600012 ms\n"
+    )
+    found = judged_files({"console.log": STEPS + watchdog + TABLE.format(code=-6)})
+    assert (found.verdict, found.causes[0].category) == ("failed", "comm.timeout")
+    assert 1 not in found.causes[0].ranks
+
+
 CAUGHT = (
     'Traceback (most recent call last):\n  File "t.py", line 9, in train\n    read()\n'
     "ValueError: bad entry in the cache: 'width'\n"

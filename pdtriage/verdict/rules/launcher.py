@@ -24,9 +24,23 @@ def cause_of_launcher(evidence: RunEvidence) -> Suspect | None:
     """The first cause in the console that is of this run."""
     earlier = _of_an_earlier_run(evidence)
     for found in evidence.launcher:
-        if found.event.role == "cause" and passage(found) not in earlier:
+        if found.event.role != "cause" or passage(found) in earlier:
+            continue
+        if not _only_follows(found, evidence):
             return _by_console(found, evidence)
     return None
+
+
+def _only_follows(found: Observation, evidence: RunEvidence) -> bool:
+    """Whether the rank it names says itself what it ended by, and that this was no fault of it:
+    the watchdog of a collective aborts the process that waits."""
+    told = found.event.fields.get("rank", "")
+    return any(
+        found.event.signature in evidence.signatures[symptom.event.signature].explains
+        for reading in evidence.readings
+        if told and str(reading.rank.rank) == told
+        for symptom in reading.symptoms
+    )
 
 
 def _of_an_earlier_run(evidence: RunEvidence) -> set[tuple[str, int, int]]:
