@@ -299,7 +299,7 @@ class LiveObserver:
 
     def _see_death(self, died: Died) -> None:
         self._alive.discard(died.death.pid)
-        self._ended[died.death.pid] = _short_ending(died.death)
+        self._ended[died.death.pid] = _short_ending(died.death).in_(self.language)
         if died.first:
             self._keep_standstill()
         elif self._hang is not None and died.death.code == 0 and died.death.rank is not None:
@@ -417,10 +417,12 @@ def _at_this_moment(text: Text) -> Text:
     return Text(f"at {moment} {text.en}", f"{moment} 时{text.zh}")
 
 
-def _short_ending(death: DeathRecord) -> str:
-    if death.signal is None:
-        return f"exit {death.code}" if death.code is not None else "?"
-    return signal_name(death.signal)
+def _short_ending(death: DeathRecord) -> Text:
+    if death.signal is not None:
+        return Text(signal_name(death.signal), signal_name(death.signal))
+    if death.code is None:
+        return Text("?", "?")
+    return Text(f"exit {death.code}", f"退出码 {death.code}")
 
 
 class _TextTo(io.StringIO):
