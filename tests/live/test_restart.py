@@ -130,7 +130,8 @@ def test_analyze_says_what_run_said(desk: Desk, language: str) -> None:
     assert run.code == 1
     after = desk.run("analyze", "log", f"--lang={language}").out.decode()
     assert after == shown(run)
-    assert max(columns(line) for line in after.splitlines()) <= 80
+    broken = [line for line in after.splitlines() if str(desk.folder) not in line]
+    assert max(map(columns, broken)) <= 80, "only a path stays whole"
     words = {
         "en": "3 attempts, all failed, in 2 ways (1, 3: ",
         "zh": "全部失败，方式有 2 种（第 1, 3 次：",
