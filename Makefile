@@ -58,10 +58,8 @@ unit: $(VENV)/.ready $(PS_VENV)/.ready ## the tests alone, and how much of pdtri
 lab: $(VENV)/.ready ## play COUNT random jobs of SEED and score what is said of them (docs/laboratory.md)
 	$(VENV)/bin/python -m tests.lab play $(SEED) $(COUNT) $(LAB_FLAGS)
 
-torture: $(VENV)/.ready ## random lives of jobs and of their launcher, and what was lost of them (LIVES=2000)
-	$(VENV)/bin/python -m tests.torture --lives $(or $(LIVES),2000)
-	$(VENV)/bin/python -m tests.torture.strangers
-	$(VENV)/bin/python -m tests.torture.killed_verbs
+torture: $(VENV)/.ready ## lives of jobs, strangers, kills, odd bytes, secrets: one table of what was lost (LIVES=2000)
+	$(VENV)/bin/python -m tests.torture.everything --lives $(or $(LIVES),2000)
 
 hangs: $(VENV)/.ready ## real Paddle jobs that stand still, each in another way, and who is named for it (TIMES=20)
 	$(VENV)/bin/python -m tests.hang.jobs --times $(or $(TIMES),1)

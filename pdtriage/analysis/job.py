@@ -10,7 +10,7 @@ from pdtriage.analysis.baseline import GoodRun, earlier_success, note_on_unknown
 from pdtriage.analysis.pipeline import NoSuchRun, Which
 from pdtriage.hang.stragglers import notes_on_pace, step_courses, stragglers_of
 from pdtriage.knowledge import Knowledge
-from pdtriage.masking.redact import mask_secrets
+from pdtriage.masking.redact import mask_secrets, sentences_of
 from pdtriage.model import (
     Baseline,
     Difference,
@@ -60,6 +60,9 @@ class Job:
         self._seams = seams
         self.knowledge = knowledge
         self.judgements = [judge(run, knowledge) for run in runs]
+        self._rows: tuple[Run, ...] = ()
+        """As reports list the runs: one tuple for all of them, of thousands of runs as well."""
+        self._sentences: tuple[Text, ...] = ()
         self.notes = (*notes, *knowledge.problems)
 
     @gc_paused()
@@ -73,15 +76,15 @@ class Job:
     ) -> Report:
         chosen = self._index(which)
         facts, judgement = self.runs[chosen], self.judgements[chosen]
+        rows = self._listed()
         good = good or earlier_success(self.runs, self.verdicts, chosen)
         unlike, compared = self._unlike(facts, judgement, good) if good else ((), ())
-        rows = self._rows()
         slow = stragglers_of(step_courses(facts))
         report = Report(
             verdict=judgement.verdict,
             language=language,
             job=JobRow(facts.job_id, facts.mode, facts.started_by, facts.world_size, facts.nodes),
-            runs=tuple(rows),
+            runs=rows,
             run=facts.run.index,
             root_causes=judgement.causes,
             victims=judgement.victims,
@@ -110,7 +113,7 @@ class Job:
             from pdtriage.analysis.rotated import name_pieces  # few logs are rotated
 
             report = name_pieces(report, self._seams)
-        return mask_secrets(report) if redact else report
+        return mask_secrets(report, self._sentences) if redact else report
 
     def _timeline(self, facts: RunFacts, judgement: Judgement) -> tuple[Moment, ...]:
         """The timeline of a run, with what happened to its cards."""
@@ -180,6 +183,7 @@ class Job:
             runs[place] = run
             self.runs = runs
             self.judgements[place] = judge(run, self.knowledge)
+            self._rows = ()
 
     @property
     def verdicts(self) -> list[VerdictWord]:
@@ -221,8 +225,11 @@ class Job:
             )
         )
 
-    def _rows(self) -> list[Run]:
-        return [
-            row_of(facts, judgement, newest=facts is self.runs[-1])
-            for facts, judgement in zip(self.runs, self.judgements, strict=True)
-        ]
+    def _listed(self) -> tuple[Run, ...]:
+        if not self._rows:
+            self._rows = tuple(
+                row_of(facts, judgement, newest=facts is self.runs[-1])
+                for facts, judgement in zip(self.runs, self.judgements, strict=True)
+            )
+            self._sentences = sentences_of(self._rows)
+        return self._rows

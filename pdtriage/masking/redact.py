@@ -23,9 +23,24 @@ from pdtriage.model import (
 __all__ = ["MASK", "mask_secrets", "masked_text"]
 
 
-def mask_secrets(report: Report) -> Report:
-    """The same report with every secret masked; `redactions` says how many there were."""
+def sentences_of(runs: Iterable[Run]) -> tuple[Text, ...]:
+    """What rows of runs say in words; thousands of runs say the same few things."""
+    said: dict[Text, None] = {}
+    for run in runs:
+        if run.cause is not None:
+            said[run.cause.title] = None
+        if run.restart is not None:
+            said[run.restart.why] = None
+    return tuple(said)
+
+
+def mask_secrets(report: Report, of_runs: tuple[Text, ...] | None = None) -> Report:
+    """The same report with every secret masked; `redactions` says how many there were.
+
+    `of_runs`: the sentences of its runs, where they are known.
+    """
     masker = _Masker()
+    of_runs = sentences_of(report.runs) if of_runs is None else of_runs
     masked = report._replace(
         job=report.job._replace(id=report.job.id and masker.text(report.job.id)),
         root_causes=tuple(masker.cause(cause) for cause in report.root_causes),
@@ -35,7 +50,7 @@ def mask_secrets(report: Report) -> Report:
         differences=tuple(masker.difference(found) for found in report.differences),
         attempts=report.attempts
         and report.attempts._replace(summary=masker.sentence(report.attempts.summary)),
-        runs=tuple(masker.run(run) for run in report.runs),
+        runs=masker.runs(report.runs, of_runs),
         standstill=report.standstill and masker.standstill(report.standstill),
         explanation=report.explanation and masker.explanation(report.explanation),
     )
@@ -77,6 +92,11 @@ class _Masker:
         if all(self.sentence(text) == text for text in said):
             return rows
         return tuple([row._replace(moments=self.moments(row.moments)) for row in rows])
+
+    def runs(self, runs: tuple[Run, ...], said: tuple[Text, ...]) -> tuple[Run, ...]:
+        if all(self.sentence(text) == text for text in said):
+            return runs
+        return tuple(map(self.run, runs))
 
     def run(self, run: Run) -> Run:
         if run.cause is None and run.restart is None:

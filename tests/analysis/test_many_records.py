@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from pdtriage.analysis.pipeline import analyze
+from pdtriage.analysis.pipeline import analyze, analyze_all_runs
+from pdtriage.model import Report
 
 DAY = 86_400.0
 
@@ -32,7 +34,7 @@ def write_runs(log: Path, runs: int) -> Path:
     return log
 
 
-def calls_for(folder: Path) -> int:
+def calls_for(folder: Path, ask: Callable[[Path], Report] = analyze) -> int:
     """Counted, not timed: a busy machine changes nothing."""
     calls = 0
 
@@ -42,7 +44,7 @@ def calls_for(folder: Path) -> int:
 
     sys.setprofile(count)
     try:
-        report = analyze(folder)
+        report = ask(folder)
     finally:
         sys.setprofile(None)
     assert report.verdict == "failed"
@@ -53,3 +55,16 @@ def test_work_grows_with_the_records(tmp_path: Path) -> None:
     analyze(write_runs(tmp_path / "first", 2))  # whatever is loaded once
     few, many = (calls_for(write_runs(tmp_path / str(runs), runs)) for runs in (100, 800))
     assert many < 9 * few
+
+
+def test_so_it_does_where_every_run_is_reported(tmp_path: Path) -> None:
+    """Each report lists all runs: one tuple of them for all, or memory grows with the square."""
+
+    def newest(folder: Path) -> Report:
+        reports = analyze_all_runs(folder)
+        assert len({id(report.runs) for report in reports}) == 1
+        return reports[-1]
+
+    newest(write_runs(tmp_path / "first", 2))
+    few, many = (calls_for(write_runs(tmp_path / str(runs), runs), newest) for runs in (50, 200))
+    assert many < 5 * few

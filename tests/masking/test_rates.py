@@ -63,10 +63,17 @@ def _comes_through(text: Text) -> bool:
     return text.secret in masked or count == 0
 
 
+def planted_out(seed: int, number: int) -> list[Text]:
+    return [text for text in planted_texts(seed, number) if _comes_through(text)]
+
+
+def harmless_masked(seed: int, number: int) -> list[Text]:
+    return [text for text in harmless_texts(seed, number) if masked_text(text.text)[1]]
+
+
 def _rates(seed: int, number: int = 2000) -> str:
     began = time.process_time()
-    out = [text for text in planted_texts(seed, number) if _comes_through(text)]
-    masked = [text for text in harmless_texts(seed, number) if masked_text(text.text)[1]]
+    out, masked = planted_out(seed, number), harmless_masked(seed, number)
     seconds = time.process_time() - began
     lines = [f"{text.kind}: {text.text!r}" for text in (*out, *masked)]
     return "\n".join(

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
@@ -43,21 +43,28 @@ def main() -> int:
     possible = [life for life in lives if is_possible(life.fate)]
     if len(possible) < len(lives):
         print(f"{len(lives) - len(possible)} lives are left out: they take root's rights")
-    lives = possible
+    began = time.monotonic()
+    lived = live_all(possible, command, asked.at_once, asked.minutes)
+    print(table(lived))
+    print(f"\n{len(lived)} lives in {time.monotonic() - began:.0f} s, seed {asked.seed}")
+    return any(loss for _, loss in lived)
+
+
+def live_all(
+    lives: Sequence[Life], command: Sequence[str] | None, at_once: int, minutes: float = inf
+) -> list[tuple[Life, Loss]]:
+    """Those begun within so many minutes; what one loses is printed at once."""
     # What is started in the background is told to ignore it, and would tell its children so.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
 
     def begin(life: Life) -> tuple[Life, Loss] | None:
-        if time.monotonic() - began > asked.minutes * 60:
+        if time.monotonic() - began > minutes * 60:
             return None
         return life, _told(life, live(life, command))
 
-    with ThreadPoolExecutor(asked.at_once) as pool:
-        lived = [one for one in pool.map(begin, lives) if one is not None]
-    print(table(lived))
-    print(f"\n{len(lived)} lives in {time.monotonic() - began:.0f} s, seed {asked.seed}")
-    return any(loss for _, loss in lived)
+    with ThreadPoolExecutor(at_once) as pool:
+        return [one for one in pool.map(begin, lives) if one is not None]
 
 
 def table(lived: Iterable[tuple[Life, Loss]]) -> str:

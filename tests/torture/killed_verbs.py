@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -36,6 +38,7 @@ VERBS = {
     "bundle": ("bundle", str(LOG), "-o", "b.tar.zst"),
     "bundle gz": ("bundle", str(LOG), "-o", "b.tar.gz"),
     "parsers new": ("parsers", "new", "own.lease", "--sample", SAMPLE, "-o", "own.toml"),
+    "history": ("history", "import", str(LOG), "--history", "h.db"),
     "run": ("run", "--nproc_per_node=2", "--grace=0.2", "--report=r.html", "train.py"),
 }
 
@@ -101,6 +104,9 @@ def _read_whole(path: Path) -> None:
             plain = zstd().ZstdDecompressor().decompress(raw)
         with tarfile.open(fileobj=io.BytesIO(plain)) as members:
             assert "pdtriage-bundle/pdtriage/README.md" in members.getnames()
+    elif path.suffix == ".db":
+        with contextlib.closing(sqlite3.connect(path)) as kept:  # goes back by its journal
+            assert kept.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     elif path.suffix == ".bin":
         assert cache.unseal(raw, path.stem.rpartition("-")[2]) is not None
     elif path.suffix == ".jsonl":
@@ -129,16 +135,21 @@ def main() -> int:
     lost = 0
     print(f"{'verb':12} {'kills':>6} {'life':>7}  half files")
     for verb in asked.verbs or VERBS:
-        with tempfile.TemporaryDirectory() as made:
-            kills, found = 0, []
-            while not play(verb, Path(made), kills * asked.every / 1000):
-                kills += 1
-                found += half_files(Path(made))
-            life = (kills * asked.every) / 1000
-            found += half_files(Path(made))
-            lost += len(found)
-            print(f"{verb:12} {kills:6} {life:6.2f}s  {len(found)}", *found[:3], sep="  ")
+        kills, found = kill_at_every_moment(verb, asked.every)
+        lost += len(found)
+        life = kills * asked.every / 1000
+        print(f"{verb:12} {kills:6} {life:6.2f}s  {len(found)}", *found[:3], sep="  ", flush=True)
     return int(lost > 0)
+
+
+def kill_at_every_moment(verb: str, every: float = 50) -> tuple[int, list[str]]:
+    """How often it was killed, each time so many milliseconds later, and the half files it left."""
+    with tempfile.TemporaryDirectory() as made:
+        kills, found = 0, list[str]()
+        while not play(verb, Path(made), kills * every / 1000):
+            kills += 1
+            found += half_files(Path(made))
+        return kills, [*found, *half_files(Path(made))]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -222,30 +222,38 @@ def _most_memory(pid: int) -> int:
     return 0
 
 
+def play_all(
+    acts: int, seed: int, launcher: str = "pdtriage"
+) -> Iterator[tuple[str, Harm, Counter[str], int]]:
+    """Every kind of job: its name, what was changed of it, what was tried, memory of its node 0."""
+    jobs: list[tuple[Callable[..., tuple[Harm, Counter[str], int]], bool, bool]] = [
+        *product((play, meet), (True, False), (False, True))
+    ]
+    if launcher == "paddle":
+        met = partial(meet, launcher=PADDLE)
+        jobs = [(met, False, failing) for failing in (False, True)]
+    for job, secret, failing in jobs:
+        own = f"{seed}/{secret}/{failing}"
+        harm, tried, memory = job(acts // len(jobs), own, secret=secret, failing=failing)
+        name = (
+            f"{'--ips' if job is play else '--master'}, "
+            f"{'with' if secret else 'without'} a secret, {'fails' if failing else 'ends well'}"
+        )
+        yield name, harm, tried, memory
+
+
 def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--acts", type=int, default=600)
     reader.add_argument("--seed", type=int, default=0)
     reader.add_argument("--launcher", choices=["pdtriage", "paddle"], default="pdtriage")
     asked = reader.parse_args()
-    jobs: list[tuple[Callable[..., tuple[Harm, Counter[str], int]], bool, bool]] = [
-        *product((play, meet), (True, False), (False, True))
-    ]
-    if asked.launcher == "paddle":
-        met = partial(meet, launcher=PADDLE)
-        jobs = [(met, False, failing) for failing in (False, True)]
     print("| job | hostile acts | stopped | verdict changed | most memory of node 0 |")
     print("|---|---|---|---|---|")
     harmed, done = 0, Counter[str]()
-    for job, secret, failing in jobs:
-        seed = f"{asked.seed}/{secret}/{failing}"
-        harm, tried, memory = job(asked.acts // len(jobs), seed, secret=secret, failing=failing)
+    for name, harm, tried, memory in play_all(asked.acts, asked.seed, asked.launcher):
         harmed += bool(harm)
         done += tried
-        name = (
-            f"{'--ips' if job is play else '--master'}, "
-            f"{'with' if secret else 'without'} a secret, {'fails' if failing else 'ends well'}"
-        )
         row = (name, tried.total(), harm.stopped or 0, harm.verdict or 0, f"{memory >> 10} MB")
         print(f"| {' | '.join(map(str, row))} |", flush=True)
     print(f"\n{done.total()} acts: " + ", ".join(f"{count} {what}" for what, count in done.items()))
