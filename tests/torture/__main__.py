@@ -86,7 +86,10 @@ def table(lived: Iterable[tuple[Life, Loss]]) -> str:
 def _told(life: Life, loss: Loss) -> Loss:
     if loss:
         words = " ".join(rank.word(place) for place, rank in enumerate(life.ranks))
-        print(f"life {life.number}: {life.fate} after {life.moment} s, {words}: {loss}", flush=True)
+        print(
+            f"life {life.number}: {life.fate} after {life.moment} s, {words}: {loss}",
+            file=sys.stderr,
+        )
     return loss
 
 

@@ -49,9 +49,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6)
     parser.add_argument("--at-once", type=int, default=4)
     asked = parser.parse_args()
-    rows = list(_rows(asked))
-    print("\n".join([HEAD, *map(str, rows), f"\nseed {asked.seed}"]))
-    return int(any(row.lost for row in rows))
+    print(HEAD, flush=True)
+    lost = 0
+    for row in _rows(asked):
+        lost += row.lost
+        print(row, flush=True)
+    print(f"\nseed {asked.seed}")
+    return int(lost > 0)
 
 
 def _rows(asked: argparse.Namespace) -> Iterator[Row]:
@@ -62,7 +66,7 @@ def _rows(asked: argparse.Namespace) -> Iterator[Row]:
         killed, found = kill_at_every_moment(verb)
         kills, half = kills + killed, half + len(found)
         for file in found:
-            print(f"{verb}: {file}")
+            _tell(f"{verb}: {file}")
     yield Row(f"kills, at every 50 ms of {len(VERBS)} commands", kills, "half files", half)
     yield _fuzz(asked.fuzz)
     for tried, loss, lost in (
@@ -70,7 +74,7 @@ def _rows(asked: argparse.Namespace) -> Iterator[Row]:
         ("harmless texts", "masked", harmless_masked(asked.seed, asked.texts)),
     ):
         for text in lost:
-            print(f"{text.kind}: {text.text!r}")
+            _tell(f"{text.kind}: {text.text!r}")
         yield Row(tried, asked.texts, loss, len(lost))
 
 
@@ -86,7 +90,7 @@ def _strangers(acts: int, seed: int) -> Iterator[Row]:
     harms, done = [], 0
     for name, harm, tried, _ in play_all(acts, seed):
         if harm:
-            print(f"{name}: {harm}")
+            _tell(f"{name}: {harm}")
         harms.append(harm)
         done += tried.total()
     yield Row(
@@ -103,8 +107,13 @@ def _fuzz(seconds: float) -> Row:
     inputs = sum(map(int, re.findall(r"(?:Done |inputs: )(\d+)", told)))
     findings = len(re.findall(r"(?m)^\S+ +FAILED", told))
     if findings:
-        print(told)
+        _tell(told)
     return Row("inputs for every reader and parser", inputs, "findings", findings)
+
+
+def _tell(loss: str) -> None:
+    """Beside the table."""
+    print(loss, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
