@@ -137,12 +137,7 @@ class SignatureMatcher:
         if not found:
             return []
         if block and (own := block.traceback_at(line)) and own.is_the_programs_own:
-            # whatever it says of connections, but not where it names the one that is lost
-            found = [
-                it
-                for it in found
-                if it[0].points != "peer" or not it[0].generic or "peer_addr" in it[2]
-            ]
+            found = [it for it in found if not _is_of_other_ranks(it, own)]
         if len(found) > 1:
             best = max((s.weight for s, _, _ in found if s.role in COMPETING), default=0)
             found = [it for it in found if it[0].role not in COMPETING or it[0].weight == best]
@@ -208,6 +203,15 @@ class SignatureMatcher:
         if compiled is None:
             compiled = self._patterns[pattern] = limited_compile(pattern)
         return compiled.search(text)
+
+
+def _is_of_other_ranks(match: Match, own: Traceback) -> bool:
+    """Whether words on connections would speak of other ranks, of which this traceback of the
+    program itself tells nothing, unless it names the one that is lost."""
+    signature, _, fields = match
+    if not signature.generic or "peer_addr" in fields:
+        return False
+    return signature.points == "peer" or (own.is_of_a_client and "between-ranks" in signature.says)
 
 
 def _tone_down(signature: Signature, lines: Lines, line: Line, block: Block | None) -> Signature:

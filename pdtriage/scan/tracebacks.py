@@ -163,10 +163,15 @@ class Traceback:
         """
         if not self.frames or any(_BETWEEN_RANKS.search(frame.file) for frame in self.frames):
             return False
-        if any(_CLIENT.search(frame.file) for frame in self.frames):
+        if self.is_of_a_client:
             return True
         raised = self.code.startswith("raise ") and not _LIBRARY.search(self.frames[-1].file)
         return raised and not _ENDPOINT.search(self.message)
+
+    @property
+    def is_of_a_client(self) -> bool:
+        """Whether what talks to some service raised it, as ranks do not among each other."""
+        return any(_CLIENT.search(frame.file) for frame in self.frames)
 
     @property
     def user_frame(self) -> Frame | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pdtriage.model import Text
+from pdtriage.model import Rank, Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.accusations import RankKey, unseen_rank_of
 from pdtriage.verdict.evidence import RunEvidence, by_node, launcher_pids
@@ -45,6 +45,8 @@ def unnamed_peer(evidence: RunEvidence) -> list[Suspect]:
         return []
     best = max(evidence.accusations, key=lambda a: (bool(a.address), a.found.event.count))
     known = best.accused[0] if len(best.accused) == 1 else unseen_rank_of(best)
+    if known is not None and _may_wait_itself(known, [best.found], evidence):
+        known = None
     others = [f for f in best.accuser.symptoms if f is not best.found][:3]
     support = [*others, *best.accuser.explained[:2]]
     why = wording.accused_address(best.address) if best.address else wording.NOBODY_NAMED
@@ -77,8 +79,19 @@ def _accused_and_silent(evidence: RunEvidence) -> list[Suspect]:
             continue  # who was stopped while it waited as well is not the one they waited for
         if _was_stopped_for_another(reading, evidence):
             continue
+        if _may_wait_itself(reading.rank, words[key], evidence):
+            continue
         suspects.append(_of_accused(reading, words[key], wording.accused_by(ranks), ranks))
     return sorted(suspects, key=lambda s: (-len(s.accusers), s.order, s.position))
+
+
+def _may_wait_itself(rank: Rank, words: Sequence[Observation], evidence: RunEvidence) -> bool:
+    """Nobody lost the connection to it, they only waited for it, as it may have for another one
+    that left no log here either."""
+    if rank.files or any(f.category != "comm.timeout" for f in words):
+        return False
+    here = sum(bool(reading.rank.files) for reading in evidence.readings)
+    return (evidence.facts.world_size or 0) > here + 1
 
 
 def _was_stopped_for_another(reading: RankReading, evidence: RunEvidence) -> bool:
@@ -123,6 +136,8 @@ def _left_over(evidence: RunEvidence) -> list[Suspect]:
     addresses = [a.address for a in accusations if a.address and not a.accused]
     waited = any(a.found.category == "comm.timeout" for a in accusations)
     quiet = [r for r in readings if _may_be_missing(r, addresses, waited)]
+    if evidence.facts.mode.startswith("ps"):  # where trainers do not need each other
+        quiet = [r for r in quiet if not evidence.says_finished(r)]
     least = min((r.position for r in quiet), default=None)
     quiet = [r for r in quiet if r.position == least]
     if len(quiet) != 1 or len(readings) < 2:

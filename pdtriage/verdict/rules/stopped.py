@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pdtriage.model import SENDER_PROGRAM, Rank, Text, Vanished
@@ -171,10 +171,10 @@ def stopped_with_their_peers(evidence: RunEvidence) -> list[Suspect]:
     nodes = by_node(r for r in evidence.readings if r.rank.files).values()
     if not all(map(_began_with_the_first, nodes)):
         return []
-    broke = {a.accuser.rank.key for a in evidence.accusations}
-    if not all(_broke_with(a, stopped) for a in evidence.accusations):
+    gone = _gone_with(stopped, evidence.accusations)
+    if not all(_broke_with(a, gone) for a in evidence.accusations):
         return []
-    if not all(r.rank.key in stopped or r.rank.key in broke for r in evidence.readings):
+    if not all(r.rank.key in gone for r in evidence.readings):
         return []
     if hung := awaited_for_long(evidence):
         return hung
@@ -206,11 +206,29 @@ def _may_be_its_launchers(reading: RankReading) -> bool:
     return own.isdecimal() and reading.sender < int(own)
 
 
-def _broke_with(accusation: Accusation, stopped: Collection[RankKey]) -> bool:
-    """Whether a rank lost a connection, and to nobody else than those who were stopped."""
+def _gone_with(stopped: set[RankKey], accusations: Sequence[Accusation]) -> set[RankKey]:
+    """Those who were stopped, who broke with them, who broke with these, and so on."""
+    gone, of = set(stopped), _by_accuser(accusations)
+    while broken := {
+        key for key, own in of.items() if key not in gone and all(_broke_with(a, gone) for a in own)
+    }:
+        gone |= broken
+    return gone
+
+
+def _by_accuser(accusations: Sequence[Accusation]) -> dict[RankKey, list[Accusation]]:
+    """What each rank says of others."""
+    found: dict[RankKey, list[Accusation]] = {}
+    for accusation in accusations:
+        found.setdefault(accusation.accuser.rank.key, []).append(accusation)
+    return found
+
+
+def _broke_with(accusation: Accusation, gone: Collection[RankKey]) -> bool:
+    """Whether a rank lost a connection, and to nobody else than those who are gone."""
     if accusation.found.category == "comm.timeout" or accusation.accuser.causes:
         return False
-    return all(rank.key in stopped for rank in accusation.accused)
+    return all(rank.key in gone for rank in accusation.accused)
 
 
 def all_were_stopped(evidence: RunEvidence) -> list[Suspect]:

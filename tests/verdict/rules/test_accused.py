@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ..builders import ERROR, STEPS, judged, judged_files, lost, summary
+from ...runs.builders import environment
+from ..builders import ERROR, HOST, STEPS, judged, judged_files, lost, summary, waited
 from .stories import ENDED_WELL
 
 LAUNCHER = 50
@@ -78,3 +79,46 @@ def test_a_server_that_a_trainer_lost_is_missed_although_the_launcher_ended_with
     assert [(cause.role, cause.rank) for cause in found.causes] == [("server", 0)]
     assert found.verdict == "failed"
     assert judged_files(texts | {"log/workerlog.0": STEPS}).verdict == "succeeded"
+
+
+def test_who_was_waited_for_may_have_waited_for_another_one_whose_log_is_not_here() -> None:
+    """In a ring each rank names its neighbour."""
+    endpoints = ",".join(f"{HOST}:{port}" for port in range(4))
+    files = {
+        f"log/{kind}.{local}": text
+        for local, rank in enumerate((2, 3))
+        for kind, text in (
+            ("workerlog", STEPS + waited("0" if rank == 3 else "none")),
+            ("envlog", environment(rank, 4, "pod", endpoints)),
+        )
+    }
+    (cause,) = judged_files(files).causes
+    assert (cause.rank, cause.category) == (None, "comm.timeout")
+    one_missing = {**files, "log/workerlog.2": STEPS + waited("none")}
+    one_missing["log/envlog.2"] = environment(1, 4, "pod", endpoints)
+    (cause,) = judged_files(one_missing).causes
+    assert cause.rank == 0
+
+
+def test_a_trainer_that_took_its_leave_is_not_the_one_that_a_server_lost() -> None:
+    left = (
+        "I1119 20:03:26.618189  8839 brpc_ps_client.cc:734] BrpcPsClient::FinalizeWorker done\n"
+        "trainer done\n"
+    )
+    reset = (
+        "W1119 20:03:28.054284  9112 input_messenger.cpp:362] Fail to read from Socket{id=339 fd=8 "
+        f"addr={HOST}:55336:45678}} (0x7fa874024170): Connection reset by peer [104]\n"
+    )
+    crash = (
+        "0   paddle::distributed::BrpcPsClient::PushDenseTaskConsume()\n\n"
+        "FatalError: `Segmentation fault` is detected by the operating system.\n"
+        "  [SignalInfo: *** SIGSEGV (@0x28) received by PID 8843 (TID 0x7f25) from PID 40 ***]\n"
+    )
+    texts = {
+        "log/serverlog.0": "ready\n" + reset,
+        "log/workerlog.0": STEPS + left,
+        "log/workerlog.1": STEPS
+        + "I1119 20:03:27.691635  8843 brpc_ps_client.cc:684] flush\n"
+        + crash,
+    }
+    assert [cause.rank for cause in judged_files(texts).causes] == [1]

@@ -209,7 +209,12 @@ def test_a_node_that_fails_when_another_one_was_stopped_only_lost_it(
     [
         ((stopped(70, 60), lost(1, 0)), INTERRUPTED),
         ((stopped(70, 60), stopped(71, 60), lost(2, 1)), INTERRUPTED),
-        ((stopped(70, 60), lost(1, 0), lost(2, 1)), ("failed", "external.kill")),  # who ended 1?
+        ((stopped(70, 60), lost(1, 0), lost(2, 1)), INTERRUPTED),  # it broke with 1, that with 0
+        ((stopped(70, 60), lost(1, 2), lost(2, 0)), INTERRUPTED),
+        (
+            (stopped(70, 60), lost(1, 2), lost(2, 1)),
+            ("failed", "external.kill"),
+        ),  # who ended these?
         ((stopped(70, 99), lost(1, 0)), ("failed", "external.kill")),  # younger than the rank
         ((lost(0, 1), stopped(71, 60)), ("failed", "external.kill")),  # launchers begin with 0
         ((stopped(70, 60), lost(1, 0), ""), ("failed", "external.kill")),  # the third just ends
