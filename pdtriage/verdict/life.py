@@ -96,7 +96,7 @@ def is_survived(found: Observation, rest: Rest) -> bool:
 def is_outlived(found: Observation, rest: Rest) -> bool:
     """Whether a process outlived an error: longer than prepared work lasts, or to a good end."""
     rank, milestones = rest.rank, rest.milestones
-    if _goes_on_by_its_words(found, rest):
+    if _goes_on_by_its_words(found, rest) or _began_after(found, rank):
         return True
     if was_caught(found) and _has_ended_otherwise(found, rest):
         return True
@@ -154,6 +154,18 @@ def _has_ended_otherwise(found: Observation, rest: Rest) -> bool:
     if not found.event.block or _is_dying(found, rest):
         return False
     return any(line > end_of(found) for line in rest.ends)
+
+
+def _began_after(found: Observation, rank: Rank) -> bool:
+    """Whether an exception was printed before the process had begun its work, as where an optional
+    module is missing: what ends a process is not followed by its own first lines."""
+    if not found.event.block or rank.mixed or may_take_effect_later(found):
+        return False
+    end = end_of(found)
+    return any(
+        event.line > end and file == found.file and "process-starts" in event.says
+        for file, event in rank.events
+    )
 
 
 def _was_ended_by_a_signal(found: Observation, rank: Rank) -> bool:

@@ -302,3 +302,20 @@ def test_a_thread_that_speaks_in_the_midst_of_another_one_says_what_ended_both()
     )
     (cause,) = judged(torn).causes
     assert cause.signature == "op.enforce"
+
+
+OPTIONAL = (
+    "optional plugin missing:\n"
+    'Traceback (most recent call last):\n  File "/srv/train.py", line 13, in <module>\n'
+    "    import paddle_plugin_xyz\n"
+    "ModuleNotFoundError: No module named 'paddle_plugin_xyz'\n\n"
+)
+BEGINS = "I1119 20:12:44.437265 251 tcp_utils.cc:132] Successfully connected to 10.0.0.1:46332\n"
+
+
+def test_what_stands_above_the_first_words_of_a_process_has_not_ended_it() -> None:
+    """A script says on every rank, before it begins, that an optional module is missing."""
+    wrong = ERROR.replace("in f", "in <module>").replace("KeyError: 1", "ValueError: bad batch")
+    found = judged(OPTIONAL + BEGINS + lost(0, 1), OPTIONAL + BEGINS + wrong)
+    assert [(cause.ranks, cause.category) for cause in found.causes] == [((1,), "code.python")]
+    assert blamed(judged(OPTIONAL, OPTIONAL)) == ["code.import"]
