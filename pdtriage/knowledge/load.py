@@ -54,6 +54,7 @@ def load_knowledge(extra: Sequence[Path] = ()) -> Knowledge:
         remainders=tuple(formats["remainders"]),
         recoveries=tuple(formats["recoveries"]),
         troubles=tuple(formats["troubles"]),
+        unfinished=tuple(formats["unfinished"]),
         problems=tuple(problems),
     )
 

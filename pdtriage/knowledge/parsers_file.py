@@ -29,6 +29,7 @@ FORMAT_TABLES = {
     "remainder": "remainders",
     "recovery": "recoveries",
     "trouble": "troubles",
+    "unfinished": "unfinished",
 }
 _CACHE = "parsers"
 _FIELDS = Signature._fields, Format._fields, *FORMAT_TABLES

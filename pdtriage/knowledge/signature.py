@@ -125,6 +125,7 @@ class _Contents(NamedTuple):
     remainders: tuple[Format, ...] = ()
     recoveries: tuple[Format, ...] = ()
     troubles: tuple[Format, ...] = ()
+    unfinished: tuple[Format, ...] = ()
     problems: tuple[Text, ...] = ()
     """What was wrong with extra parsers that were skipped; the shipped ones have none."""
 

@@ -60,6 +60,8 @@ def with_reasons(suspect: Suspect, lineup: Lineup, evidence: RunEvidence) -> Sus
     if suspect.named:
         return suspect  # many wrote into one console
     suspect = _among_others(suspect, lineup, alone=evidence.is_one_process)
+    if suspect.certain and evidence.is_broken_off:
+        suspect = suspect.because(wording.BROKEN_OFF)
     return suspect.because(wording.NOT_ALL_READ) if evidence.facts.unread else suspect
 
 
@@ -118,6 +120,7 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
     sure = suspect.certain and not evidence.facts.unread and _ended_with_it(suspect, evidence)
     if (
         sure
+        and not evidence.is_broken_off
         and not _is_older(suspect, evidence)
         and _is_stated(suspect, evidence)
         and not _is_disputed(suspect, evidence)

@@ -31,6 +31,7 @@ class RunEvidence:
         self.signatures = knowledge.signatures
         self._finishes = knowledge.finishes
         self._remainders = knowledge.remainders
+        self._unfinished = knowledge.unfinished
         self.readings = _without_what_others_outlived(
             [read_rank(rank, knowledge) for rank in facts.ranks], facts
         )
@@ -85,6 +86,15 @@ class RunEvidence:
         return self._all_ended_well()
 
     @cached_property
+    def is_broken_off(self) -> bool:
+        """Whether a log lacks its end, and nobody saw that of the run: there may be another one."""
+        facts = self.facts
+        if facts.ended_by_record or facts.ended_by_cluster or self.says_failed:
+            return False
+        ends = ["\n".join(_last_lines(r.rank)) for r in self.readings if not r.rank.mixed]
+        return any(form.search(end) for end in ends for form in self._unfinished)
+
+    @cached_property
     def ended_badly(self) -> bool:
         """Somebody saw it: the record, the cluster, the launcher, a parent, or who lost a peer."""
         facts = self.facts
@@ -135,6 +145,10 @@ class RunEvidence:
         if any(size.isdecimal() and int(size) > len(self.readings) for size in sizes):
             return True
         return len(self.readings) == 1 and any(map(_is_between_ranks, events))
+
+
+def _last_lines(rank: Rank) -> list[str]:
+    return [line for line in rank.tail if line.strip()][-2:]
 
 
 def _without_what_others_outlived(

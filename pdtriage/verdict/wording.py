@@ -23,6 +23,10 @@ ONLY_LOG = Text("its log is the only one here", "此处只有它的日志")
 LAUNCHER_ITSELF = Text("the launcher itself ended with it", "启动器自身因此退出")
 OWN_ERROR = Text("its own log ends with this error", "其日志以该错误结束")
 NOT_ALL_READ = Text("there was no time to read all of the logs", "时间不够，日志没有全部读完")
+BROKEN_OFF = Text(
+    "a log here breaks off in the midst of a message: what came after that is missing",
+    "此处有日志在一条信息中间断开，其后的内容缺失",
+)
 ONLY_WITH_ERROR = Text(
     "no other log here shows an error of its own", "此处其他日志均没有自身的错误"
 )

@@ -39,7 +39,9 @@ def test_a_pattern_that_does_not_compile(tmp_path: Path, key: str) -> None:
     )
 
 
-@pytest.mark.parametrize("table", ["prefix", "clock", "counter", "finish", "recovery", "trouble"])
+@pytest.mark.parametrize(
+    "table", ["prefix", "clock", "counter", "finish", "recovery", "trouble", "unfinished"]
+)
 def test_a_format_that_does_not_compile(tmp_path: Path, table: str) -> None:
     path = _written(tmp_path, f'[[{table}]]\nid = "odd"\npattern = "(unclosed"')
     with pytest.raises(UserError) as refused:
@@ -54,7 +56,8 @@ def test_a_prefix_is_for_the_standard_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["signature", "prefix", "clock", "counter", "finish", "recovery", "trouble"]
+    "table",
+    ["signature", "prefix", "clock", "counter", "finish", "recovery", "trouble", "unfinished"],
 )
 @pytest.mark.parametrize("form", ["{} = 3", "{} = ['a']", "[{}]\nid = 'odd'"])
 def test_what_is_no_list_of_tables(tmp_path: Path, table: str, form: str) -> None:

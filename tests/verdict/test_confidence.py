@@ -7,7 +7,7 @@ import pytest
 from pdtriage.knowledge import load_knowledge
 from pdtriage.model import Cause
 
-from .builders import DISK, death, judged, recorded, waited
+from .builders import DISK, STEPS, death, judged, lost, recorded, summary, waited
 
 PADDLE = "/opt/py/lib/python3.9/site-packages/paddle"
 POD_FAILED = "LAUNCH INFO 2023-01-02 03:04:05,006 Pod failed\n"
@@ -187,3 +187,15 @@ def test_a_thread_that_died_need_not_have_ended_its_process(
     deaths = (death(0, 0, code, None), death(1, 1, None, 15)._replace(stopped=True))
     found = judged(text, "ready\n", records=[recorded(*deaths)])
     assert (found.causes[0].rank, found.causes[0].confidence) == (0, confidence)
+
+
+@pytest.mark.parametrize("kept", ["the whole", "up to the traceback", "up to the block's head"])
+def test_where_a_log_breaks_off_nothing_is_proven(kept: str) -> None:
+    """Another run may have followed, of which the missing end would tell."""
+    block = f"{lost(1, 0)}{summary(71, 71)}"
+    cut = {"the whole": block, "up to the traceback": OWN.rpartition("\n")[0].rpartition("\n")[0]}
+    text = cut.get(kept, block.partition("FatalError")[0])
+    cause = judged(OWN, STEPS + text, STEPS + lost(2, 0)).causes[0]
+    assert (cause.rank, cause.confidence == "proven") == (0, kept == "the whole")
+    seen = judged(OWN, STEPS + text, STEPS + lost(2, 0), console=POD_FAILED).causes[0]
+    assert (seen.rank, seen.confidence) == (0, "proven")

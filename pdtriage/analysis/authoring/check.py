@@ -63,7 +63,7 @@ def check(
     scanned = (*knowledge.prefixes, *knowledge.clocks, *knowledge.counters)
     searched = (
         *(*knowledge.finishes, *knowledge.remainders),
-        *(*knowledge.recoveries, *knowledge.troubles),
+        *(*knowledge.recoveries, *knowledge.troubles, *knowledge.unfinished),
     )
     for form in (*scanned, *searched):
         if found := list(_format(form)):
