@@ -158,7 +158,12 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
         )
     trouble = [end_of(f) for f in known if f.event.role in ("cause", "symptom", "victim")]
     lost = [f for f in telling if f.signature.points == "peer"]
-    ends = [f.event.first_line for f in telling if f.ends_process and f.event.first_line]
+    back = {passage(f) for f in telling if f.signature.points == "earlier"}
+    ends = [
+        f.event.first_line
+        for f in telling
+        if f.ends_process and f.event.first_line and passage(f) not in back
+    ]
     dying = [f.event.line for f in telling if f.event.final and not f.event.block]
     finishes, recoveries = knowledge.finishes, knowledge.recoveries
     often = _signatures_met_often(telling)

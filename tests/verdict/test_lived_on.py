@@ -319,3 +319,32 @@ def test_what_stands_above_the_first_words_of_a_process_has_not_ended_it() -> No
     found = judged(OPTIONAL + BEGINS + lost(0, 1), OPTIONAL + BEGINS + wrong)
     assert [(cause.ranks, cause.category) for cause in found.causes] == [((1,), "code.python")]
     assert blamed(judged(OPTIONAL, OPTIONAL)) == ["code.import"]
+
+
+def test_a_connection_that_is_tried_again_is_not_what_the_exception_below_follows_from() -> None:
+    reset = "[Errno 104] Connection reset by peer while listing the bucket, attempt {} of 3\n"
+    raised = (
+        'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    g()\n'
+        "ValueError: (InvalidArgument) The axis of concat must be less than 2. (at /c.cc:6)\n"
+    )
+    again = [reset.format(1), reset.format(2), "listed\n"]
+    cause = judged("".join(again) + raised, "".join(again) + lost(1, 0)).causes[0]
+    assert (cause.rank, cause.category) == (0, "code.operator")
+    last = judged(reset.format(3) + raised, reset.format(3) + lost(1, 0)).causes[0]
+    assert last.category != "code.operator"
+
+
+def test_a_crash_that_follows_from_something_earlier_does_not_show_that_it_was_caught() -> None:
+    """A trainer prints its exception and leaves; its client of the servers is torn down by that."""
+    frames = "0   paddle::distributed::BrpcPsClient::PushDenseTaskConsume()\n"
+    head = f"{38 * '-'}\nC++ Traceback (most recent call last):\n{38 * '-'}\n"
+    crash = (
+        f"\n\n{head}{frames}\n{22 * '-'}\nError Message Summary:\n{22 * '-'}\n"
+        "FatalError: `Segmentation fault` is detected by the operating system.\n"
+        "  [SignalInfo: *** SIGSEGV (@0x28) received by PID 71 (TID 0x7f10) from PID 40 ***]\n"
+    )
+    flush = "I0115 10:00:09.480829 71 brpc_ps_client.cc:684] BrpcPsClient::flush begin\n"
+    cause = judged(STEPS + ERROR + flush + crash, STEPS).causes[0]
+    assert (cause.rank, cause.category) == (0, "code.python")
+    other = judged(STEPS + ERROR + flush + crash.replace(frames, "0   f()\n"), STEPS).causes[0]
+    assert other.category == "code.crash"
