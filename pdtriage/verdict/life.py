@@ -75,7 +75,7 @@ class Rest(NamedTuple):
     ended_by_peers: Sequence[int] = ()
     """Where it ended by that."""
     ends: Sequence[int] = ()
-    """Where exceptions begin that nobody caught, but for those that only follow from earlier ones."""
+    """Where exceptions begin that nobody caught and that follow from no earlier one."""
     dying: Sequence[int] = ()
     """Where a runtime says that it ends the process; what it was thrown is printed below."""
     recoveries: Sequence[Format] = ()
