@@ -24,6 +24,7 @@ from pdtriage.launch.plan.interpreter import PaddleWheel
 from pdtriage.launch.supervise.events import Planned
 from pdtriage.support.errors import UserError
 
+from ..ports import free_port
 from .conftest import NO_SECRET, SCRIPTS, Launcher
 from .test_command_lines import CPU_WHEEL, GPU_WHEEL
 from .test_command_lines import plan_of as collective_plan
@@ -178,10 +179,11 @@ def test_a_further_variable_does_what_its_row_says() -> None:
         variable: here for variable, _, here in table("Further variables that the launchers read")
     }
     etcd = {f"PADDLE_ELASTIC_ETCD_SERVICE_{part}": "7" for part in ("HOST", "PORT")}
-    ports = range(41_000, 41_010)
+    fixed = str(free_port())
+    ports = range(int(fixed), int(fixed) + 100)
     held = {
-        "PORT_RANGE": set(free_ports(3, {"PORT_RANGE": "41000:41009"})) <= {*ports},
-        "FLAGS_FIXED_PORT": free_ports(1, {"FLAGS_FIXED_PORT": "41020"}) == (41020,),
+        "PORT_RANGE": set(free_ports(3, {"PORT_RANGE": f"{ports[0]}:{ports[-1]}"})) <= {*ports},
+        "FLAGS_FIXED_PORT": free_ports(1, {"FLAGS_FIXED_PORT": fixed}) == (int(fixed),),
         "PADDLE_ENV_LIMIT_LEN": "PADDLE_TRAINER_ENDPOINTS"
         not in child_environment(
             {"PADDLE_ENV_LIMIT_LEN": "5"}, {"PADDLE_TRAINER_ENDPOINTS": "a:1,b:2"}, "backup"

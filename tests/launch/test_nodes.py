@@ -224,7 +224,8 @@ def test_what_no_node_has_written_at_the_rendezvous_is_left_out(
     nodes.append(launcher.start(*flags, log_dir=tmp_path / "b", env=NO_SECRET))
     for node in nodes:
         assert node.finish(60).code == 0, node.err
-    assert "announcements at the rendezvous cannot be understood" in nodes[0].record().notes[0].en
+    note = nodes[0].record().notes[0].en  # how many it saw before the other node came
+    assert re.match(r"\d announcements? at the rendezvous cannot be understood", note)
 
 
 def _await_waiting(launch: Launch) -> None:
