@@ -154,7 +154,9 @@ class _Lives:
 
     def take(self, item: _Item) -> None:
         end = self._end
-        if end is not None and self._is_next(item, end):
+        if end is not None and isinstance(item, Event) and self._is_raised_on(item, end):
+            self._end = end._replace(last_line=item.last_line, ends_at=item.ends_at)
+        elif end is not None and self._is_next(item, end):
             if isinstance(item, Echo) or self._has_more_to_say:
                 self._start(item.line, item.offset)
             else:
@@ -193,6 +195,13 @@ class _Lives:
             return False
         # a container counts its processes from 1 again
         return item.pid is None or item.pid not in self._pids or self._is_late(item)
+
+    def _is_raised_on(self, item: Event, end: Event) -> bool:
+        """Whether a logger had printed an exception that is raised on, right above: another process
+        would have told of its own start, and of its steps, before it came as far as that."""
+        lived = bool(self._opened) or self._reached >= (0, 0)
+        is_next = 0 < item.first_line - end.last_line <= 2
+        return lived and is_next and bool(item.ends_at) and item.text == end.text
 
     def _may_import_more(self, end: Event, item: _Item) -> bool:
         """Whether the same process may import something below what looks like its end."""

@@ -392,3 +392,13 @@ def test_a_log_without_steps_has_as_many_runs_as_it_was_started() -> None:
     )
     told = [[e.category for _, e in run.ranks[1].events if e.ends_at] for run in runs]
     assert told == [[], ["code.import"]]
+
+
+def test_an_exception_that_a_logger_printed_and_that_is_raised_on_is_one_end() -> None:
+    """As ``logger.catch(reraise=True)`` of loguru has it: Python prints it again right below."""
+    logged = "2024-01-02 03:04:05.264 | ERROR    | __main__:<module>:1 - An error has been caught\n"
+    once = connects(100) + STEPS + logged + uncaught()
+    assert len(runs_of({"log/workerlog.0": once + uncaught()})) == 1
+    assert len(runs_of({"log/workerlog.0": once + uncaught("ValueError: 3")})) == 2
+    assert len(runs_of({"log/workerlog.0": once + uncaught() + uncaught("ValueError: 3")})) == 2
+    assert len(runs_of({"log/workerlog.0": once + uncaught() + connects(200, 9) + STEPS})) == 2
