@@ -11,7 +11,7 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, Rank, RunFacts
 from pdtriage.verdict.accusations import accusations_in, accusers_of
 from pdtriage.verdict.good_ends import finished_together, says_finished, servers_were_ended
-from pdtriage.verdict.life import is_outlived_by_others, was_caught
+from pdtriage.verdict.life import is_outlived_by_others, was_caught, was_caught_unclear
 from pdtriage.verdict.rank_reading import (
     Observation,
     RankReading,
@@ -176,8 +176,8 @@ def _without_what_was_caught_everywhere(readings: list[RankReading]) -> list[Ran
     for reading in readings:
         caught = [
             found
-            for found in reading.causes
-            if was_caught(found)
+            for found in (*reading.causes, *reading.symptoms)
+            if (was_caught(found) or was_caught_unclear(found))
             and known.get(_sameness(found), reading.rank.key) != reading.rank.key
         ]
         told.append(without_outlived(reading, caught) if caught else reading)

@@ -102,6 +102,8 @@ def is_outlived(found: Observation, rest: Rest) -> bool:
         return True
     if was_caught(found) and found.event.block and _was_ended_by_a_signal(found, rank):
         return True
+    if was_caught_unclear(found) and any(n > end_of(found) + 1 for n in rest.ended_by_peers):
+        return True
     if _is_of_a_thread_aside(found) and any(n > end_of(found) for n in rest.ended_by_peers):
         return True
     signs = signs_after(found, rank)
@@ -190,6 +192,13 @@ def was_caught(found: Observation) -> bool:
     if found.ends_process or found.event.role != "cause" or "thread" in found.event.fields:
         return False
     return found.category != "numeric.nan" and not found.signature.stack
+
+
+def was_caught_unclear(found: Observation) -> bool:
+    """Whether somebody else's connection, nobody knows whose, broke and that was caught."""
+    if found.ends_process or not found.event.block or "thread" in found.event.fields:
+        return False
+    return found.signature.points == "peer" and found.signature.generic
 
 
 def _is_of_a_thread_aside(found: Observation) -> bool:

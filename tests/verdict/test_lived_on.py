@@ -7,7 +7,18 @@ import pytest
 from pdtriage.verdict import Judgement, judge
 
 from ..scan.builders import engine
-from .builders import DISK, ERROR, STEPS, judged, last_run, logs, lost, summary, waited
+from .builders import (
+    DISK,
+    ERROR,
+    STEPS,
+    judged,
+    last_run,
+    logs,
+    lost,
+    raised_at,
+    summary,
+    waited,
+)
 
 FULL = "2023-01-15 10:00:00 ERROR cannot write cache: [Errno 28] No space left on device\n"
 """A mere line: nothing says that the process ended with it."""
@@ -348,3 +359,15 @@ def test_a_crash_that_follows_from_something_earlier_does_not_show_that_it_was_c
     assert (cause.rank, cause.category) == (0, "code.python")
     other = judged(STEPS + ERROR + flush + crash.replace(frames, "0   f()\n"), STEPS).causes[0]
     assert other.category == "code.crash"
+
+
+def test_a_refused_connection_that_all_ranks_caught_is_no_place_where_one_waits() -> None:
+    """Those that ended by something else show that it was caught; one of them stood still."""
+    refused = (
+        'Traceback (most recent call last):\n  File "t.py", line 9, in track\n    g()\n'
+        "ConnectionRefusedError: [Errno 111] Connection refused\nnumbers are kept here\n"
+    )
+    gave_up = raised_at(20, waited("2")).replace("in f", "in <module>")
+    others = [STEPS + refused + gave_up] * 2
+    causes = judged(STEPS + refused + summary(70, 60), *others).causes
+    assert [(c.signature, c.rank) for c in causes] == [("verdict.hang", 0)]
