@@ -129,7 +129,7 @@ def _texts(value: object, where: str) -> tuple[Text, ...]:
 
 
 def _instead(advice: object, where: str) -> tuple[int, ...]:
-    """The places of the steps that replace those of the category."""
+    """The places of the steps that stand in for the one above them."""
     steps = advice if isinstance(advice, list) else []
     found = tuple([n for n, step in enumerate(steps) if step.get("instead") is True])
     if 0 in found:
@@ -155,14 +155,14 @@ def _cases(value: object, where: str) -> tuple[Case, ...]:
 
 def _case(entry: dict[str, object], where: str) -> Case:
     pattern, advice = _optional(entry, "pattern", where), entry.get("advice")
-    if pattern is None or not advice or len(entry) != len(Case._fields):
+    if pattern is None or not advice or set(entry) != {"pattern", "advice"}:
         raise UserError(
             Text(
                 f"{where}: a case has a pattern and advice",
                 f"{where}：case 只有 pattern 和 advice 两项",
             )
         )
-    return Case(pattern, _texts(advice, where + " advice"))
+    return Case(pattern, _texts(advice, where + " advice"), _instead(advice, where))
 
 
 def _names(value: object, where: str) -> tuple[tuple[str, str, str], ...]:

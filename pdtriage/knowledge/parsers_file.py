@@ -32,7 +32,7 @@ FORMAT_TABLES = {
     "unfinished": "unfinished",
 }
 _CACHE = "parsers"
-_FIELDS = Signature._fields, Format._fields, *FORMAT_TABLES
+_FIELDS = Signature._fields, Case._fields, Format._fields, *FORMAT_TABLES
 _FORM = f"json {sys.implementation.cache_tag} {_FIELDS}".encode()
 """What was stored by another Python, or with other fields, is not to be read."""
 _SENTENCES = [Signature._fields.index(n) for n in ("title", "full_title", "meaning", "confirm")]
@@ -220,5 +220,5 @@ def _signature(fields: list[Any]) -> Signature:
     return Signature._make(fields)
 
 
-def _case(pattern: str, advice: list[list[str]]) -> Case:
-    return Case(pattern, tuple([Text(*step) for step in advice]))
+def _case(pattern: str, advice: list[list[str]], instead: list[int]) -> Case:
+    return Case(pattern, tuple([Text(*step) for step in advice]), tuple(instead))

@@ -28,6 +28,8 @@ class Case(NamedTuple):
     pattern: str
     """Found in the message; its named groups fill the slots of the advice."""
     advice: tuple[Text, ...]
+    instead: tuple[int, ...] = ()
+    """Places of steps that stand in for the one above, where that falls away."""
 
 
 class Signature(NamedTuple):

@@ -133,7 +133,7 @@ def steps_with(
     for case in signature.cases:
         groups = _groups(case.pattern, message)
         if groups is not None:
-            advice, instead, values = case.advice, (), {**values, **groups}
+            advice, instead, values = case.advice, case.instead, {**values, **groups}
             break
     called = _called(signature, values)
     steps: list[Text] = []

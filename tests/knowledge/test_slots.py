@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from pdtriage.knowledge.load import load_knowledge
-from pdtriage.knowledge.signature import Signature
+from pdtriage.knowledge.signature import Case, Signature
 from pdtriage.knowledge.slots import (
     fill_slots,
     general,
@@ -123,6 +123,14 @@ def test_a_step_stands_in_for_the_one_above_it() -> None:
         "Run `pip install <module>`.",
         "Ask somebody.",
     ]
+
+
+def test_so_does_one_of_a_case() -> None:
+    case = Case("signal 15", (text("Look at {path}."), text("Look at it."), text("Ask.")), (1,))
+    signature = SIGNATURE._replace(cases=(case,))
+    known = steps_with(signature, {"path": "x.bin"}, "signal 15")
+    assert known == (text("Look at x.bin."), text("Ask."))
+    assert steps_with(signature, {}, "signal 15") == (text("Look at it."), text("Ask."))
 
 
 def test_no_answer_gives_the_same_step_twice() -> None:
