@@ -17,6 +17,10 @@ from .builders import facts_of
         ("iter={}/37120", None, 150),
         ("Epoch [1][{}/200]\tlr: 0.1, loss: 0.3", 1, 100),
         ("Train Epoch: 1 [{}/60000 (1%)]\tLoss: 0.31", 1, 640),
+        ("Train: 0 [  {}/1251 (  4%)]  Loss: 6.95 (6.95)  Time: 0.421s", 0, 50),
+        ("tick {}   kimg 48.0", None, 12),
+        ("[rank1] update {}, loss 0.31", None, 300),
+        ("INFO - Episode: {}/400, mean reward: 3.5", None, 12),
         ("\x1b[31mepoch:[  9/80 ]\x1b[0m \x1b[95mtrain step:{}  \x1b[0m \x1b[92mloss: 0.7", 9, 20),
     ],
 )
@@ -33,6 +37,9 @@ def test_a_step_is_seen(line: str, epoch: int | None, step: int) -> None:
         "Epoch(val) [1][79]",
         "3,0,32510,3776,28734,2023/04/13 22:25:03",
         "第 3 名",
+        "eval - Episode: 3/400, mean reward: 3.5",
+        "update 3 packages",
+        "[1] loss 0.31",  # which may as well be the rank
     ],
 )
 def test_what_is_no_step_is_none(line: str) -> None:
