@@ -104,7 +104,7 @@ def is_outlived(found: Observation, rest: Rest) -> bool:
         return True
     if was_caught_unclear(found) and any(n > end_of(found) + 1 for n in rest.ended_by_peers):
         return True
-    if _is_of_a_thread_aside(found) and any(n > end_of(found) for n in rest.ended_by_peers):
+    if is_of_a_thread_aside(found) and any(n > end_of(found) for n in rest.ended_by_peers):
         return True
     signs = signs_after(found, rank)
     if signs and (signs[-1] - end_of(found) > 2 * PREPARED_STEPS or len(signs) > PREPARED_STEPS):
@@ -201,7 +201,7 @@ def was_caught_unclear(found: Observation) -> bool:
     return found.signature.points == "peer" and found.signature.generic
 
 
-def _is_of_a_thread_aside(found: Observation) -> bool:
+def is_of_a_thread_aside(found: Observation) -> bool:
     """Whether a thread died of an error that is none of data, memory or disks: a main program that
     came as far as to lose a peer had not waited for it."""
     return "thread" in found.event.fields and found.signature.generic

@@ -371,3 +371,16 @@ def test_a_refused_connection_that_all_ranks_caught_is_no_place_where_one_waits(
     others = [STEPS + refused + gave_up] * 2
     causes = judged(STEPS + refused + summary(70, 60), *others).causes
     assert [(c.signature, c.rank) for c in causes] == [("verdict.hang", 0)]
+
+
+def test_a_thread_that_died_explains_nothing_where_all_ranks_were_stopped() -> None:
+    """None of them had ended by itself, and all made steps until then."""
+    died = (
+        "Exception in thread pusher:\nTraceback (most recent call last):\n"
+        '  File "t.py", line 9, in push\n    g()\nLookupError: no gateway\n'
+    )
+    stopped_all = [died + STEPS + summary(70 + rank, 60) for rank in range(3)]
+    judgement = judged(*stopped_all)
+    assert (judgement.verdict, judgement.causes[0].category) == ("interrupted", "external.kill")
+    one = judged(died + STEPS, *stopped_all[1:])
+    assert one.causes[0].rank == 0

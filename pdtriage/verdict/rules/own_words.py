@@ -9,7 +9,7 @@ from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.good_ends import ends_on_a_fatal_word
-from pdtriage.verdict.life import may_take_effect_later, steps_after
+from pdtriage.verdict.life import is_of_a_thread_aside, may_take_effect_later, steps_after
 from pdtriage.verdict.rank_reading import Observation, RankReading, has_words_behind_steps
 from pdtriage.verdict.rules.collectives import with_the_odd_one
 from pdtriage.verdict.rules.deaths import (
@@ -143,6 +143,8 @@ def survived_errors(evidence: RunEvidence) -> list[Suspect]:
     That may explain a bad end that somebody saw; it makes none of a log that merely stops.
     """
     went_on = [reading for reading in evidence.readings if reading.survived]
+    if all(reading.stopped for reading in evidence.readings):  # nobody had failed by itself
+        went_on = [r for r in went_on if not all(map(is_of_a_thread_aside, r.survived))]
     if not evidence.ended_badly:
         return []
     stop = cause_of_launcher(evidence) if went_on else None
