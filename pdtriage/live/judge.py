@@ -128,8 +128,9 @@ class LaunchJudge:
             unread=self._follower.has_unread(),
             ranks=tuple(map(_with_programs, attempts[-1].ranks)),
         )
+        place = os.path.realpath(self._folder)  # files are opened by names without links only
         sources = [
-            Source(there.file, Disk(os.path.join(self._folder, own.file.path)))
+            Source(there.file, Disk(os.path.join(place, own.file.path)))
             for own, there in zip(facts, placed, strict=True)
         ]
         job = Job(attempts, knowledge, sources=sources)

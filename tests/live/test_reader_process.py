@@ -225,6 +225,44 @@ def test_what_was_not_read_may_hold_another_cause(tmp_path: Path, seconds: float
     assert cause.confidence == ("proven" if seconds else "likely")
 
 
+@pytest.mark.parametrize("named", ["whole", "from here", "by a link"])
+def test_lines_below_an_error_count_however_the_log_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """The file of a log is opened again for them, and by a name without links only."""
+    logs = tmp_path / "log"
+    logs.mkdir()
+    (tmp_path / "link").symlink_to(logs)
+    monkeypatch.chdir(tmp_path)
+    folder = {"whole": str(logs), "from here": "log", "by a link": str(tmp_path / "link")}[named]
+    where = 'Traceback (most recent call last):\n  File "t.py", line 3, in push\n    g()\n'
+    died = f"Exception in thread pusher:\n{where}{WHY}\n"
+    seen = "".join(f"sample {number} was seen\n" for number in range(9))
+    follower = LogFollower(lambda _: None, events=False)
+    processes, deaths = [], []
+    for rank in range(2):
+        (logs / f"workerlog.{rank}").write_text(seen + died + seen)
+        processes.append(
+            ProcessRecord("worker", rank, rank, None, None, 7 + rank, f"workerlog.{rank}", 0, 0, 0)
+        )
+        deaths.append(
+            DeathRecord(rank, "worker", rank, rank, 7 + rank, 9, 9, None, 15, False, True)
+        )
+        follower.follow(processes[-1], folder)
+    record = RunRecord(
+        "run-0001.jsonl",
+        1,
+        started=1.0,
+        world_size=2,
+        processes=tuple(processes),
+        deaths=tuple(deaths),
+        ended=10.0,
+        reason="interrupted",
+    )
+    report = LaunchJudge(follower, folder, "en").report_on_launch(record, {})
+    assert report.verdict == "interrupted"
+
+
 def test_what_is_told_arrives_as_it_was(tmp_path: Path) -> None:
     odd = os.fsdecode(b"log\xff\xfe")
     process = ProcessRecord("worker", 0, 0, "gpu:0", None, 7, "workerlog.0", 0, 0.5, 1.5)
