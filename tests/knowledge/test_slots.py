@@ -240,6 +240,26 @@ def test_an_exception_gets_the_advice_of_its_class() -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "first"),
+    [
+        ("KeyError: 'LOCAL_RANK'", "PADDLE_RANK_IN_NODE for LOCAL_RANK"),
+        ("KeyError: 'POD_IP'", "`env | grep POD_IP`"),
+        ("KeyError: 'label'", "Print the keys"),
+        ("AttributeError: 'DataParallel' object has no attribute 'module'", "write model._layers;"),
+        ("AttributeError: 'DataParallel' object has no attribute 'neck'", "model._layers.neck"),
+        ("ValueError: Default process group has not been initialized", "paddle.distributed"),
+        ("RuntimeError: The folder out/run-1/ is not empty", "`mv out/run-1 out/run-1.old`"),
+        ("Exception: No video found in data/clips", "`ls -la data/clips | head`"),
+        ("RuntimeError: No checkpoint was found", "Open train.py:3"),
+    ],
+)
+def test_the_first_step_is_for_that_message(message: str, first: str) -> None:
+    signature = load_knowledge().signatures["python.exception"]
+    values = {"message": message, "code": "train.py:3", "script": "train.py"}
+    assert first in steps_with(signature, values, message)[0].en
+
+
+@pytest.mark.parametrize(
     ("module", "package"), [("cv2", "opencv-python-headless"), ("yaml", "pyyaml"), ("x1", "x1")]
 )
 def test_a_package_is_installed_by_its_own_name(module: str, package: str) -> None:
