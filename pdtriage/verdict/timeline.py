@@ -64,8 +64,9 @@ def timeline_of(facts: RunFacts, judgement: Judgement, knowledge: Knowledge) -> 
     began = facts.run.started
     moments = [_without_an_older_time(moment, began) for moment in dict.fromkeys(moments)]
     moments = _with_the_culprit(moments, facts, judgement, culprits)
-    moments = _stop_first(_by_time(moments, guilty, findings), stops)
-    moments = _cause_first(moments, judgement.causes[:1], findings)
+    done = _orderly_ends(moments, judgement.readings)
+    moments = _stop_first(_by_time(moments, guilty, findings, done), stops)
+    moments = _cause_first(moments, judgement.causes[:1], findings, done)
     if began is not None:
         start = _first_by_one_clock(began, judgement.readings, offsets)
         words = Text("run started", "运行开始")
@@ -207,14 +208,25 @@ def _telling(moments: list[Moment], guilty: Iterable[tuple[str, int | None]]) ->
     return tuple(moments[place] for place in sorted(chosen))
 
 
-def _by_time(moments: list[Moment], guilty: set[Who], findings: set[Moment]) -> list[Moment]:
+def _orderly_ends(moments: Iterable[Moment], readings: Iterable[RankReading]) -> set[Moment]:
+    """Who ended with 0 by itself may have been done: that follows from nobody's failure."""
+    ends = ((r.rank, r.rank.exit) for r in readings)
+    done = {
+        (rank.role, rank.rank) for rank, end in ends if end and end.code == 0 and not end.stopped
+    }
+    return {m for m in moments if m.kind == "exit" and (m.role, m.rank) in done}
+
+
+def _by_time(
+    moments: list[Moment], guilty: set[Who], findings: set[Moment], done: set[Moment]
+) -> list[Moment]:
     """Moments in the order of time; without one, what a rank said stands before its known death.
 
     The error of a culprit stands before all that it led to.
     """
     deaths = {(m.role, m.rank): m.t for m in moments if m.kind == "exit" and m.t is not None}
-    fallen = [m.t for m in moments if (m.kind in _FALLS or m in findings) and m.t is not None]
-    first = min(fallen, default=None)
+    fallen = [m for m in moments if (m.kind in _FALLS and m not in done) or m in findings]
+    first = min((m.t for m in fallen if m.t is not None), default=None)
 
     def key(moment: Moment) -> tuple[bool, float, bool, bool]:
         who = (moment.role, moment.rank)
@@ -237,7 +249,10 @@ def _stop_first(moments: list[Moment], stops: set[Moment]) -> list[Moment]:
 
 
 def _cause_first(
-    moments: list[Moment], causes: Sequence[Cause], findings: set[Moment]
+    moments: list[Moment],
+    causes: Sequence[Cause],
+    findings: set[Moment],
+    done: set[Moment],
 ) -> list[Moment]:
     """Moments with what the culprit did first before all others say of it, and before its own end.
 
@@ -247,7 +262,8 @@ def _cause_first(
     """
     own = [n for n, m in enumerate(moments) if any(_is_own(m, cause) for cause in causes)]
     first = next((n for n in own if moments[n].kind not in _ENDS), next(iter(own), None))
-    effects = (n for n, m in enumerate(moments) if m in findings or _is_end(m, n in own))
+    fallen = (n for n, m in enumerate(moments) if n in own or m not in done)
+    effects = (n for n in fallen if moments[n] in findings or _is_end(moments[n], n in own))
     place = next((n for n in effects if n != first), None)
     if first is None or place is None or first < place:
         return moments
