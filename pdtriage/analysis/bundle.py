@@ -161,7 +161,9 @@ def _reduce(file: LogFile, raw: bytes) -> bytes:
         case "env":
             lines = [f"{name}={value}" for name, value in variables]
             return masked_text("\n".join(lines) + "\n")[0].encode()
-        case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" as scanned:
+        case (
+            "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" | "ras" as scanned
+        ):
             raise ValueError(scanned)
         case "gpu":
             return _card_lines(facts.cards).encode()

@@ -26,11 +26,16 @@ FileKind = Literal[
     "backup_env",  # backup_env.N.json
     "gpu",  # <job>.gpu.log
     "kernel",  # dmesg, kern.log, journal
+    "ras",  # what NCCL's RAS answered (ncclras)
     "k8s",  # pods, events and PaddleJobs as kubectl shows them
     "record",  # our own run record
     "report",  # what `pdtriage run` reported when the job had ended
     "other",
 ]
+SideKind = Literal[
+    "endpoints", "pod", "env", "backup_env", "gpu", "k8s", "record", "report", "other"
+]
+"""Files that are not read line by line."""
 Reading = Literal[
     "scan",  # line by line for events
     "parse",  # whole, for the facts of a small file beside the logs
@@ -83,6 +88,7 @@ class Kind(NamedTuple):
 
 
 def _row(kind: FileKind) -> Kind:
+    """Of what is read line by line; what stands beside the logs has rows of its own."""
     match kind:
         case "worker" | "server" | "heter" | "coordinator":
             bare = "" if kind == "coordinator" else f"{kind}log"
@@ -91,6 +97,32 @@ def _row(kind: FileKind) -> Kind:
         case "console":  # recognised by what launchers, libraries and dying processes print
             name = lazy_compile(r"run-(?P<index>\d{1,9})\.console", re.ASCII)  # of our own record
             return Kind("scan", followed=True, bundled=5, name=name, folder=RECORD_FOLDER)
+        case "kernel":
+            name = lazy_compile(
+                r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
+                re.IGNORECASE,
+            )
+            line = lazy_compile(
+                rb"(?:kern  :\w+ *: )?\[ *\d{1,9}\.\d{6}\](?: \[ *T?\d+\])? "
+                rb"|[^\n]{10,80}? kernel: |\[\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\] "
+            )
+            return Kind("scan", bundled=6, name=name, lines=LineSigns(line, 0.5))
+        case "ras":
+            name = lazy_compile(
+                r"(?:.*[._-])?ncclras(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?", re.IGNORECASE
+            )
+            first = (
+                rb"(?:[^\n]{0,200}\n){0,4}?[^\n]{0,80}NCCL version \d[^\n]{1,60} compiled with CUDA"
+            )
+            further = rb"\nJob summary\r?\n=|\nCommunicators\.\.\."
+            opening = OpeningSigns(lazy_compile(first), lazy_compile(further))
+            return Kind("scan", bundled=6, name=name, openings=(opening,))
+        case _:
+            return _side_row(kind)
+
+
+def _side_row(kind: SideKind) -> Kind:
+    match kind:
         case "endpoints":
             opening = OpeningSigns(lazy_compile(rb"PADDLE_TRAINER_ENDPOINTS:"))
             name = _launcher_name(r"endpoints\.log")
@@ -111,16 +143,6 @@ def _row(kind: FileKind) -> Kind:
             return Kind(
                 "parse", openings=(OpeningSigns(lazy_compile(rb"index,uuid,driver_version")),)
             )
-        case "kernel":
-            name = lazy_compile(
-                r"(?:.*[._-])?(?:dmesg|kern\.log|kernel\.log)(?:[_-][\w-]*)?(?:\.(?:log|txt|out))?",
-                re.IGNORECASE,
-            )
-            line = lazy_compile(
-                rb"(?:kern  :\w+ *: )?\[ *\d{1,9}\.\d{6}\](?: \[ *T?\d+\])? "
-                rb"|[^\n]{10,80}? kernel: |\[\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\] "
-            )
-            return Kind("scan", bundled=6, name=name, lines=LineSigns(line, 0.5))
         case "k8s":  # as JSON, as `describe` shows them, or as a table
             json = lazy_compile(
                 rb'"kind":\s*"(?:Pod|Event|PaddleJob)(?:List)?"|"schema":\s*"pdtriage\.k8s/\d'

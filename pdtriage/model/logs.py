@@ -62,6 +62,12 @@ Says = Literal[
     "states-cause",
     "card-picture",
     "inspected",
+    # what NCCL's RAS answers of a job that somebody asks about
+    "ras-group",
+    "ras-subject",
+    "ras-launched",
+    "ras-unreached",
+    "ras-member",
     "lacks-shm",
     # the report that `pdtriage run` printed
     "own-headline",
@@ -69,6 +75,10 @@ Says = Literal[
     "own-verdict",
 ]
 """What a line means for the judgement, beyond its role; docs/parsers.md explains each word."""
+BY_RAS: frozenset[Says] = frozenset(
+    {"ras-group", "ras-subject", "ras-launched", "ras-unreached", "ras-member"}
+)
+"""Words of lines that NCCL's RAS writes."""
 
 SIGNATURE_ROLES: tuple[str, ...] = get_args(SignatureRole)
 

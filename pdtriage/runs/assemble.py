@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
 from pdtriage.model import (
+    BY_RAS,
     CardEvent,
     CardHistory,
     CardSample,
@@ -21,6 +22,7 @@ from pdtriage.model import (
     Role,
     Run,
     RunFacts,
+    Says,
     Standstill,
     Text,
 )
@@ -223,10 +225,10 @@ def _launcher_events(run: NodeRun, told: set[str]) -> list[tuple[str, Event]]:
 
 
 def _pasted(group: list[NodeRun]) -> Iterator[tuple[str, Event]]:
-    """What the kernel says, and pictures of the cards, where they were pasted into a console."""
+    """What the kernel and NCCL's RAS say, and pictures of the cards, pasted into a console."""
     for run in group:
         for path, event in run.console.output:
-            if "by-kernel" in event.says or "card-picture" in event.says:
+            if not _OF_THE_MACHINE.isdisjoint(event.says):
                 yield path, event
 
 
@@ -414,3 +416,7 @@ def _conflicts(group: list[NodeRun]) -> list[Text]:
                 )
             )
     return notes
+
+
+_OF_THE_MACHINE: frozenset[Says] = BY_RAS | {"by-kernel", "card-picture"}
+"""Words of lines that a console shows, and no process of the job wrote."""

@@ -162,7 +162,7 @@ def _file_others(
         match file.kind:
             case "worker" | "server" | "heter" | "coordinator" as role:
                 nodes[file.folder].add_log(role, found)
-            case "kernel":
+            case "kernel" | "ras":
                 kernel.append(found)
             case "k8s":
                 told.append(found)

@@ -97,7 +97,7 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
             case "endpoints":
                 found = (_ENDPOINT.match(line) for line in text.splitlines())
                 endpoints = tuple(match[1] for match in found if match)
-            case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel":
+            case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" | "ras":
                 pass  # those are scanned
             case "record" | "report" | "gpu" | "other":
                 pass

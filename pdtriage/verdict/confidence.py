@@ -130,7 +130,9 @@ def confidence_in(suspect: Suspect, evidence: RunEvidence) -> Confidence:
         return "likely"
     if suspect.rank and is_one_of_unseen(suspect.rank, evidence.readings):
         return "guess"
-    watched = any(found.says("own-verdict") for found in suspect.support)
+    watched = any(
+        found.says("own-verdict", "ras-launched", "ras-unreached") for found in suspect.support
+    )
     died_first = suspect.order == 0 or suspect.first_to_fail or suspect.frame is not None
     if watched or suspect.accusers or died_first or suspect.signature == OOM_KILL:
         return "likely"

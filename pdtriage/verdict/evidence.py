@@ -101,7 +101,7 @@ class RunEvidence:
         ended = (facts.ended_by_record, facts.ended_by_cluster)
         if any(end in ("failed", "launcher-killed", "interrupted") for end in ended):
             return True
-        if self.says_failed or self.accusations or self.kernel:
+        if self.says_failed or self.accusations or any(f.event.category for f in self.kernel):
             return True
         if any(found.event.role == "cause" for found in (*self.launcher, *self.cluster)):
             return True

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pdtriage.knowledge import Knowledge
 from pdtriage.model import (
+    BY_RAS,
     Change,
     Claim,
     Event,
@@ -45,6 +46,7 @@ WITHOUT_RECORD = Text(
 )
 WITHOUT_CONSOLE = Text("without the launcher's console", "没有启动器的控制台输出")
 WITHOUT_KERNEL = Text("without the kernel's log", "没有内核日志")
+WITHOUT_RAS = Text("without what NCCL's RAS answered", "没有 NCCL RAS 的回答")
 WITHOUT_CLUSTER = Text("without what Kubernetes says", "没有 Kubernetes 提供的信息")
 WITHOUT_OTHERS = Text("without what the other ranks say went wrong", "没有其他 rank 的报错")
 
@@ -162,7 +164,10 @@ def _alternatives(
         yield without_line(line), _without_last_words(less, line)
     yield WITHOUT_RECORD, _without_record(facts)
     yield WITHOUT_CONSOLE, _without_console(facts)
-    yield WITHOUT_KERNEL, facts._replace(kernel=())
+    by_ras = tuple([said for said in facts.kernel if not BY_RAS.isdisjoint(said[1].says)])
+    by_kernel = tuple([said for said in facts.kernel if BY_RAS.isdisjoint(said[1].says)])
+    yield WITHOUT_KERNEL, facts._replace(kernel=by_ras)
+    yield WITHOUT_RAS, facts._replace(kernel=by_kernel)
     yield WITHOUT_CLUSTER, facts._replace(cluster=(), ended_by_cluster=None)
     blamed = {rank for cause in judgement.causes for rank in cause.ranks}
     yield WITHOUT_OTHERS, _without_others(facts, blamed)

@@ -110,6 +110,10 @@ LOOKED_AT = Text(
     "the log stops between two steps: no error, no end, and somebody looked where it stands",
     "日志停在两步之间：没有报错，也没有结束，且有人查看过它停在何处",
 )
+UNREACHED_BY_RAS = Text(
+    "asked while the job ran, the other processes (NCCL RAS) could not reach it",
+    "任务运行时查询 NCCL RAS，其他进程无法联系到它",
+)
 STUCK_AT_START = Text(
     "the log stops before the first step: no error, no end, and somebody looked where it stands",
     "日志停在第一步之前：没有报错，也没有结束，且有人查看过它停在何处",
@@ -269,6 +273,16 @@ def not_in_collective(operation: str, sequence: int) -> Text:
         f"the watchdogs of all others in its group report that {name} did not finish; its own does "
         "not",
         f"同组其他 rank 的看门狗都报告 {named}未完成，只有它没有",
+    )
+
+
+def fewer_operations(own: int, others: int, operation: str) -> Text:
+    operation = "" if operation == "collective" else f"{operation} "
+    return Text(
+        f"asked while the job ran, NCCL (RAS) had counted {own} {operation}operations that it "
+        f"launched, {others} of the others",
+        f"任务运行时查询 NCCL（RAS），它只启动了 {own} 次 {operation}操作，"
+        f"其他 rank 为 {others} 次",
     )
 
 

@@ -19,6 +19,7 @@ KINDS: dict[str, FileKind] = {
     "endpoints": "endpoints",
     "console": "console",
     "dmesg": "kernel",
+    "ras": "ras",
     "pods": "k8s",
 }
 
@@ -38,7 +39,7 @@ def facts_of(path: str, text: str) -> FileFacts:
         path, kind, folder, int(number) if number.isdecimal() else None, modified=MODIFIED
     )
     raw = dedent(text).encode()
-    if kind in ("worker", "server", "heter", "console", "kernel"):
+    if kind in ("worker", "server", "heter", "console", "kernel", "ras"):
         return scan(file, [raw], engine())
     return side_facts(file, raw)
 

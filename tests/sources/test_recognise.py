@@ -32,6 +32,7 @@ from tests.sources.builders import TRACEBACK
         ("dmesg.1", "kernel", None),
         ("node3-dmesg.txt", "kernel", None),
         ("kern.log.2.gz", "kernel", None),
+        ("node3-ncclras.txt", "ras", None),
     ],
 )
 def test_names_that_settle_it(name: str, kind: str, index: int | None) -> None:
@@ -55,6 +56,10 @@ def test_logs_that_name_their_node_are_of_nodes_of_their_own(tmp_path: Path) -> 
         (b"environ({'A': 'b'})\n[{'name': 'x'}]", "pod"),
         (b"[{'name': 'abcdef', 'rank': -1, 'endpoints': '10.0.0.1:1'}]", "pod"),
         (b"PADDLE_TRAINER_ENDPOINTS: \n1.2.3.4:6070", "endpoints"),
+        (
+            b"$ ncclras -v\nNCCL version 2.28.3 compiled with CUDA 12.9\n\nJob summary\n====\n",
+            "ras",
+        ),
         (b"index,uuid,driver_version,name\n0,GPU-1,535\n", "gpu"),
         (b'{\n "PADDLE_TRAINER_ID": "0"}', "backup_env"),
         (b"HOME=/x\nPADDLE_RANK_IN_NODE=0\nPATH=/bin\n", "env"),

@@ -19,6 +19,7 @@ from pdtriage.verdict.rules.rule import Rule, console, no_success
 from pdtriage.verdict.rules.waiting import (
     awaited_for_long,
     fell_behind,
+    missed_by_nccl,
     never_joined,
     stood_still,
 )
@@ -142,6 +143,7 @@ def reason_to_stop(evidence: RunEvidence) -> list[Suspect]:
     """Who kept the others waiting until somebody lost patience."""
     return (
         stood_still(evidence)
+        or missed_by_nccl(evidence)
         or fell_behind(evidence)
         or never_joined(evidence)
         or awaited_peers(evidence)

@@ -11,9 +11,10 @@ from pdtriage.hang.stack_words import summary_of
 from pdtriage.model import Text
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
-from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE
+from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE, still_grows
 from pdtriage.verdict.rank_reading import Observation, RankReading, has_words_behind_steps
 from pdtriage.verdict.rules.collectives import HANG
+from pdtriage.verdict.rules.nccl_ras import missed_by_ras
 from pdtriage.verdict.rules.rule import Rule, no_success
 from pdtriage.verdict.suspects import Suspect, silent_suspect
 
@@ -40,7 +41,8 @@ def elsewhere(evidence: RunEvidence) -> list[Suspect]:
     No two of these speak of one run: they ask for one rank, for two, and for more that complain.
     """
     return (
-        fell_behind(evidence)
+        missed_by_nccl(evidence)
+        or fell_behind(evidence)
         or _left_behind(evidence)
         or _odd_one_out(evidence)
         or _out_of_step(evidence)
@@ -90,6 +92,18 @@ def awaited_by_stacks(evidence: RunEvidence) -> list[Suspect]:
     return [suspect for suspect in stood_still(evidence) if suspect.rank is not None]
 
 
+def missed_by_nccl(evidence: RunEvidence) -> list[Suspect]:
+    """Whom NCCL itself saw missing, where the logs just stop, the job had stood still when it was
+    stopped, or the others gave up waiting: it may be asked of a healthy job, too."""
+    spoken = [r for r in evidence.readings if r.rank.lines]
+    lost = evidence.accusations
+    gave_up = bool(lost) and all(a.found.category == "comm.timeout" for a in lost)
+    if still_grows(evidence):
+        return []
+    stands = gave_up or _just_stop(spoken, evidence) or _stood_still(evidence)
+    return missed_by_ras(evidence) if stands else []
+
+
 def fell_behind(evidence: RunEvidence) -> list[Suspect]:
     """The rank that was not in the collective the others were stopped in."""
     waiting = [r for r in evidence.readings if r.waited_in or r.symptoms]
@@ -136,7 +150,7 @@ def awaited_for_long(evidence: RunEvidence) -> list[Suspect]:
     who stopped it then did so because of that."""
     if not _stood_still(evidence, OF_USUAL, HangLimits().floor):
         return []
-    return fell_behind(evidence)
+    return missed_by_nccl(evidence) or fell_behind(evidence)
 
 
 def never_joined(evidence: RunEvidence) -> list[Suspect]:
