@@ -14,15 +14,15 @@ containers differ by hours, where they are set to different time zones, but not 
 NEAR_LINES = 128
 """Of one report: whom the kernel kills is told below a table of all processes."""
 
-Told = tuple[str, Event]
+KernelLine = tuple[str, Event]
 
 
 def lines_of_runs(
     runs: Sequence[Sequence[NodeRun]], kernel: Sequence[FileFacts]
-) -> list[tuple[Told, ...]]:
+) -> list[tuple[KernelLine, ...]]:
     """For every run what the kernel says of its processes; for the last one also what it says of
     nobody's, but for what happened long before it began or after it ended."""
-    found: list[list[Told]] = [[] for _ in runs]
+    found: list[list[KernelLine]] = [[] for _ in runs]
     if runs and kernel:
         pids = [{pid for run in group for pid in _pids_of(run)} for group in runs]
         newest = span_of([time for run in runs[-1] for time in run.times])
