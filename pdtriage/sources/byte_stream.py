@@ -142,7 +142,9 @@ class Unpacked(NamedTuple):
 
     origin: Origin
     layers: tuple[Layer, ...]
+    """What they may give was counted when the archives they stand for were listed."""
     limits: Limits
+    """For a compression of its own."""
 
     def pieces(self, size: int, trouble: Callable[[Reason], None]) -> Iterator[bytes]:
         """Pieces of at most `size`; what cuts them short is told to `trouble`, never raised."""
@@ -191,7 +193,7 @@ class Unpacked(NamedTuple):
             elif isinstance(layer, Checked):
                 pieces = _check(pieces, layer)
             else:
-                pieces = decompress(layer, pieces, size, self.limits)
+                pieces = decompress(layer, pieces, size)
         return pieces
 
     def _ends_without_newline(self) -> bool:

@@ -18,6 +18,9 @@ class Limits(NamedTuple):
     """Log text repeats itself and packs well, but not like a bomb: bytes out for each byte in."""
     most: int = 64 << 30
     """Bytes that packed content may expand to in any case."""
+    archives: int = 4 << 30
+    """Bytes that all archives of one search, and what is packed in them, may together expand to
+    beyond `ratio` of what they take on disk."""
     held: int = 512 << 20
     """Bytes of packed members held in memory, for archives that can only be read front to back."""
     in_memory: int = 256 << 20
@@ -34,14 +37,34 @@ class Limits(NamedTuple):
         """Bytes that `taken` packed bytes may become."""
         return max(self.expanded, min(taken * self.ratio, self.most))
 
+    def shared(self, left: int, number: int, packed: int) -> Limits:
+        """For each of `number` contents of `packed` bytes in all, which may become `left` bytes."""
+        return self._replace(
+            expanded=min(self.expanded, left // max(1, number)),
+            ratio=min(self.ratio, left // max(1, packed)),
+        )
+
 
 class Room:
-    """Memory left for content that is held, over all archives of one search."""
+    """What is left for the archives of one search, however many there are, and in one another."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "unpacked")
 
-    def __init__(self, left: int) -> None:
-        self.left = left
+    def __init__(self, limits: Limits) -> None:
+        self.left = limits.held
+        """Memory for content that is held."""
+        self.unpacked = limits.archives
+        """Bytes that may still come out of them."""
+
+    def admit(self, taken: int, limits: Limits) -> None:
+        """Make room for what an archive of `taken` bytes on disk may well hold."""
+        self.unpacked += min(taken * limits.ratio, limits.most)
+
+    def take(self, wanted: int, most: int) -> int:
+        """As much of `wanted` as there is room for, and at most `most`."""
+        given = max(0, min(wanted, most, self.unpacked))
+        self.unpacked -= given
+        return given
 
 
 LIMITS = Limits()

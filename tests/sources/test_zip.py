@@ -149,6 +149,45 @@ def test_a_member_that_lies_about_its_size_gives_no_more_than_it_said(tmp_path: 
     assert source.notes()
 
 
+@pytest.mark.parametrize("inside", ["cut-off zip", "zip", "tar.gz", "gz"])
+def test_hundreds_of_archives_in_one_share_what_it_may_become(tmp_path: Path, inside: str) -> None:
+    """Each is small, and a hundred times as large unpacked, as all of them are once more in the
+    outer one: what is unpacked in all is bounded by what lies on the disk."""
+    log = b"step 1, loss 0.5\n" * (1 << 16)
+    inner = {
+        "cut-off zip": _streamed({"workerlog.0": log}).partition(b"PK\x01\x02")[0][:-16],
+        "zip": as_zip({"workerlog.0": log}),
+        "tar.gz": gzip.compress(as_tar({"workerlog.0": log})),
+        "gz": gzip.compress(log),
+    }[inside]
+    name = "workerlog.0.gz" if inside == "gz" else "log." + inside.rpartition(" ")[2]
+    outer = put(tmp_path, as_zip({f"node{n}/{name}": inner for n in range(200)}))
+    limits = Limits(ratio=20, expanded=2 << 20, archives=8 << 20)
+
+    found = find([outer], limits=limits)
+    given = [content(source) for source in found.sources]
+
+    most = limits.archives + limits.ratio * outer.stat().st_size
+    assert 200 * len(log) > 10 * most
+    assert most // 4 < sum(map(len, given)) <= most
+    assert all(log.startswith(text) for text in given)
+    notes = [told(found), *(note.en for source in found.sources for note in source.notes())]
+    assert any("reading was stopped early: a.zip/node" in note for note in notes)
+
+
+def test_looking_for_the_ends_of_members_is_bounded_as_well(tmp_path: Path) -> None:
+    """Members nobody asks for are unpacked, too, where only that tells where the next begins."""
+    photos = {f"photo{n}.jpg": b"\0" * (1 << 20) for n in range(10)}
+    streamed = _streamed({**photos, "workerlog.0": b"step 1\n"})
+    cut_off = streamed[: streamed.index(b"PK\x01\x02")]
+    outer = put(tmp_path, as_zip({f"node{n:02}.zip": cut_off for n in range(50)}))
+
+    found = find([outer], limits=Limits(ratio=1, archives=35 << 20))
+
+    assert paths(found) == [f"a.zip/node{n:02}.zip/workerlog.0" for n in range(3)]
+    assert "reading was stopped early: a.zip/node03.zip" in told(found)
+
+
 def test_many_members_on_the_same_bytes_are_stopped(tmp_path: Path) -> None:
     """A list of members that all point at one: small on disk, endless to read."""
     file = io.BytesIO()

@@ -41,14 +41,18 @@ _MAGICS: dict[bytes, tuple[Codec, bytes]] = {
 """By the first two bytes."""
 
 
-def decompress(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
+def decompress(
+    codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits | None = None
+) -> Iterator[bytes]:
     """Unpack all streams in `pieces`; damage and excess raise after what could be given."""
     if codec == "utf16":
         return _as_utf8(pieces)
     return _unpack(codec, _as_alone(pieces) if codec == "lzma" else pieces, size, limits)
 
 
-def _unpack(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
+def _unpack(
+    codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits | None
+) -> Iterator[bytes]:
     machine = _machine(codec)
     taken = given = streams = 0
     inside = False  # a stream has begun and not ended
@@ -65,7 +69,8 @@ def _unpack(codec: Codec, pieces: Iterator[bytes], size: int, limits: Limits) ->
             inside, rest = True, b""
             if out:
                 given += len(out)
-                if codec != "held" and not limits.allows(taken, given):
+                if limits is not None and not limits.allows(taken, given):
+                    yield out[: limits.most_of(taken) - given]  # counted from its end
                     raise TooMuchError
                 yield out
             if machine.eof:

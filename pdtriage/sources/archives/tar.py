@@ -65,10 +65,17 @@ class _Tar:
                         yield self._candidate(member, parts, part)
             return
         pieces = content.pieces(1 << 20, lambda _: self.notes.add("archive", self.archive.path))
-        stream = ForwardReader(pieces)
+        stream = ForwardReader(self._while_there_is_room(pieces))
         with tarfile.open(fileobj=stream, mode="r:", tarinfo=Header) as tar:
             for member, parts in self._members_of_interest(tar):
                 yield from self._hold(tar, member, parts, stream)
+
+    def _while_there_is_room(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            if self.room.take(len(piece), len(piece)) < len(piece):
+                self.notes.add("bomb", self.archive.path)
+                return
+            yield piece
 
     def _members_of_interest(
         self, tar: tarfile.TarFile

@@ -63,7 +63,7 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
         return
     with file:
         left = limits.most_of(size)
-        for member in _members(file, size, archive.path, limits, notes):
+        for member in _members(file, size, archive.path, limits, notes, room):
             parts = member_parts(member.name)
             if not parts or not is_interesting(parts[-1], parts[-2] if len(parts) > 1 else ""):
                 continue
@@ -73,12 +73,13 @@ def _in_zip(archive: Candidate, limits: Limits, notes: Notes, room: Room) -> Ite
             elif member.method not in CODECS:
                 notes.add("method", shown)
             else:
-                given = member.packed if member.unpacked is None else member.unpacked
-                if given > left:  # as of one stream: what comes before is read
+                wanted = member.packed if member.unpacked is None else member.unpacked
+                given = room.take(wanted, left)
+                if given < wanted:  # as of one stream: what comes before is read
                     notes.add("bomb", shown)
-                    if left <= 0:
+                    if not given:
                         return
-                    member = member._replace(unpacked=left, crc=None)
+                    member = member._replace(unpacked=given, crc=None)
                 left -= given
                 origin = _origin_of(archive, member, file, room)
                 if origin is None:
@@ -138,7 +139,7 @@ def _open(archive: Candidate, limits: Limits) -> tuple[BinaryIO, int]:
 
 
 def _members(
-    file: BinaryIO, size: int, path: str, limits: Limits, notes: Notes
+    file: BinaryIO, size: int, path: str, limits: Limits, notes: Notes, room: Room
 ) -> Iterator[ZipMember]:
     members: Iterator[ZipMember]
     try:
@@ -148,7 +149,7 @@ def _members(
         members = _members_listed(file, zipfile.ZipFile(file).infolist(), path, notes)
     except Exception:  # a broken directory makes zipfile raise anything from struct.error on
         notes.add("archive", path)
-        members = salvage(file, size)
+        members = _salvage(file, size, path, limits, notes, room)
     for count, member in enumerate(members):
         if count >= limits.entries:
             notes.add("entries", path)
@@ -239,12 +240,15 @@ def _candidate(
     )
 
 
-def salvage(file: BinaryIO, size: int) -> Iterator[ZipMember]:
+def _salvage(
+    file: BinaryIO, size: int, path: str, limits: Limits, notes: Notes, room: Room
+) -> Iterator[ZipMember]:
     """The members of a zip whose list of them is lost, because the upload stopped.
 
-    The headers in front of them are followed until one makes no sense.
+    The headers in front of them are followed until one makes no sense, or until finding out where
+    they end has unpacked as much as the archive may become.
     """
-    at = 0
+    at, left = 0, limits.most_of(size)
     while at + LOCAL.size <= size:
         file.seek(at)
         (
@@ -256,8 +260,15 @@ def salvage(file: BinaryIO, size: int) -> Iterator[ZipMember]:
         extra = file.read(extra_length)
         begins = at + LOCAL.size + name_length + extra_length
         known = not flags & 8
-        if not known:
-            packed = _deflated_length(file, begins) if method == 8 else size - begins
+        is_bomb = False
+        if not known and method == 8:
+            most = min(left, room.unpacked)
+            packed, given, ends = _deflated_length(file, begins, most)
+            left -= room.take(given, most)
+            is_bomb = given > most
+            unpacked = most if is_bomb else given if ends else None
+        elif not known:
+            packed, unpacked = size - begins, None
         elif packed == 0xFFFFFFFF:
             unpacked, packed = _long_sizes(extra) or (unpacked, size - begins)
         whole = begins + packed <= size
@@ -267,29 +278,35 @@ def salvage(file: BinaryIO, size: int) -> Iterator[ZipMember]:
             method=method,
             begins=begins,
             packed=min(packed, max(0, size - begins)),
-            unpacked=unpacked if known else None,
+            unpacked=unpacked,
             crc=crc if known and whole else None,
             modified=zip_time(day, clock, extra),
         )
+        if is_bomb:
+            notes.add("bomb", path)
+            return
         at = begins + packed if known else _next_header(file, begins + packed, size)
 
 
-def _deflated_length(file: BinaryIO, begins: int) -> int:
-    """How long a deflated member is whose header does not say so; to the end if it is cut off."""
+def _deflated_length(file: BinaryIO, begins: int, most: int) -> tuple[int, int, bool]:
+    """How long a deflated member is whose header does not say so, packed and unpacked, and whether
+    it ends there: it may be cut off, or is not followed any further than `most` bytes."""
     file.seek(begins)
     machine = zlib.decompressobj(-15)
-    taken = 0
+    taken = given = 0
     try:
         while piece := file.read(64 << 10):
             taken += len(piece)
             while piece and not machine.eof:
-                machine.decompress(piece, 1 << 20)
+                given += len(machine.decompress(piece, 1 << 20))
+                if given > most:
+                    return taken, given, False
                 piece = machine.unconsumed_tail
             if machine.eof:
-                return taken - len(machine.unused_data)
+                return taken - len(machine.unused_data), given, True
     except zlib.error:
         pass  # what comes before the damage is the member
-    return taken
+    return taken, given, False
 
 
 def _long_sizes(extra: bytes) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from pdtriage.model import KINDS, RECORD_FOLDER, FileKind, LogFile
 from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.archives.compressed import DamagedError, TooMuchError
-from pdtriage.sources.byte_stream import Disk, Unpacked
+from pdtriage.sources.byte_stream import Disk, Memory, Unpacked
 from pdtriage.sources.display_path import display_roots, join_display, natural_key
 from pdtriage.sources.find.candidates import (
     Candidate,
@@ -85,7 +85,9 @@ class _Search:
     def __init__(self, limits: Limits, several: bool) -> None:
         self.limits = limits
         self.several = several
-        self.room = Room(limits.held)
+        self.room = Room(limits)
+        self.limits_inside = limits
+        """For what lies packed in archives."""
         self.notes = Notes()
         self.missing: list[str] = []
         self.logs: dict[str, _Taken] = {}
@@ -151,10 +153,17 @@ class _Search:
             self._last_resort()
         self._know_by_their_launch()
         self._know_by_their_likes()
+        self._share_what_is_left()
         sources = tuple(self._sources())
         for path in unread_beside(self.unread, sources):
             self.notes.add("unfamiliar", path)
         return SearchResult(sources, self.notes.texts(), tuple(self.missing), doubtful)
+
+    def _share_what_is_left(self) -> None:
+        """Logs in archives may be packed themselves, which only those who read them will see."""
+        pieces = [*self.logs.values(), *itertools.chain(*self.further.values())]
+        inside = [_length(candidate) for candidate, _, _ in pieces if candidate.inside]
+        self.limits_inside = self.limits.shared(self.room.unpacked, len(inside), sum(inside))
 
     def _last_resort(self) -> None:
         """Where nothing is known, what is called a log may be one that says little."""
@@ -246,6 +255,8 @@ class _Search:
             kind = "tar"  # nothing was put into it, only the end is marked
         if kind is None and (by_name is None or (candidate.asked and head and is_text(head))):
             return False
+        if not candidate.inside:
+            self.room.admit(_length(candidate), self.limits)
         if candidate.inside > 1:
             self.notes.add("nested", candidate.path)
         elif kind == "foreign" or (kind is None and by_name == "foreign"):
@@ -348,7 +359,15 @@ class _Search:
         if told.node:
             folder = join_display(folder, f"n{told.node}")
         file = LogFile(path, kind, folder or ".", told.index, rotation, size, candidate.modified)
-        return Source(file, candidate.origin, candidate.layers, self.limits)
+        limits = self.limits_inside if candidate.inside else self.limits
+        return Source(file, candidate.origin, candidate.layers, limits)
+
+
+def _length(candidate: Candidate) -> int:
+    """How many bytes it has, as packed as it lies there."""
+    if candidate.size is not None:
+        return candidate.size
+    return len(candidate.origin.content) if isinstance(candidate.origin, Memory) else 0
 
 
 def _is_pipe(path: str) -> bool:
