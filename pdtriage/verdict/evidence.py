@@ -11,7 +11,12 @@ from pdtriage.knowledge import Knowledge
 from pdtriage.model import Event, Rank, RunFacts
 from pdtriage.verdict.accusations import accusations_in, accusers_of
 from pdtriage.verdict.good_ends import finished_together, says_finished, servers_were_ended
-from pdtriage.verdict.life import is_outlived_by_others, was_caught, was_caught_unclear
+from pdtriage.verdict.life import (
+    is_of_a_thread_aside,
+    is_outlived_by_others,
+    was_caught,
+    was_caught_unclear,
+)
 from pdtriage.verdict.rank_reading import (
     Observation,
     RankReading,
@@ -166,7 +171,8 @@ def _without_what_others_outlived(
 
 
 def _without_what_was_caught_everywhere(readings: list[RankReading]) -> list[RankReading]:
-    """Readings without exceptions that a rank printed as others did, who went on after them."""
+    """Readings without exceptions that a rank printed as others did, who went on after them: it
+    caught them, or they ended a thread that nobody waits for."""
     # a console may show a rank twice: its output, and the end of its log
     own = [r for r in readings if not (r.rank.mixed or any("console" in f for f in r.rank.files))]
     known = {_sameness(f): r.rank.key for r in own for f in r.outlived if f.event.block}
@@ -176,8 +182,8 @@ def _without_what_was_caught_everywhere(readings: list[RankReading]) -> list[Ran
     for reading in readings:
         caught = [
             found
-            for found in (*reading.causes, *reading.symptoms)
-            if (was_caught(found) or was_caught_unclear(found))
+            for found in (*reading.causes, *reading.symptoms, *reading.survived)
+            if (was_caught(found) or was_caught_unclear(found) or is_of_a_thread_aside(found))
             and known.get(_sameness(found), reading.rank.key) != reading.rank.key
         ]
         told.append(without_outlived(reading, caught) if caught else reading)

@@ -20,6 +20,7 @@ from pdtriage.verdict.life import (
     is_survived,
     may_take_effect_later,
     milestones_in,
+    was_caught,
 )
 
 NEAR = 40
@@ -180,16 +181,19 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     inner = tuple([f for f in alive if f.signature.points == "earlier"])
     causes = [f for f in alive if f.event.role == "cause" and not _is_of_a_handler(f, inner)]
     survived = _without(telling, unsurvived)
+    explained = _without(unsurvived, alive)
 
     def is_over(found: Observation) -> bool:
         return lived_on(found) or not may_take_effect_later(found)
 
     return RankReading(
         rank,
-        causes=tuple(_first_failure(_after_symptoms(causes, symptoms, _signs_of_life(rest)))),
+        causes=tuple(
+            _first_failure(_after_symptoms(causes, symptoms, _signs_of_life(rest)), explained)
+        ),
         symptoms=symptoms,
         inner=inner,
-        explained=tuple(_without(unsurvived, alive)),
+        explained=tuple(explained),
         context=context,
         survived=tuple([f for f in survived if f.event.role == "cause" and not is_over(f)]),
         outlived=tuple(filter(is_over, survived)),
@@ -331,6 +335,7 @@ def without_outlived(reading: RankReading, outlived: Sequence[Observation]) -> R
         causes=tuple(_without([*reading.causes], outlived)),
         symptoms=tuple(_without([*reading.symptoms], outlived)),
         inner=tuple(_without([*reading.inner], outlived)),
+        survived=tuple(_without([*reading.survived], outlived)),
         outlived=(*reading.outlived, *outlived),
     )
 
@@ -418,8 +423,13 @@ def _after_symptoms(
     ]
 
 
-def _first_failure(causes: list[Observation]) -> list[Observation]:
-    """The earliest cluster of the failure that ended the rank; in it the most specific first."""
+def _first_failure(
+    causes: list[Observation], explained: Sequence[Observation]
+) -> list[Observation]:
+    """The earliest cluster of the failure that ended the rank; in it the most specific first.
+
+    What the main program had caught is no reason that its readers ended: it went on to that.
+    """
     if len(causes) <= 1:
         return causes
     clusters: list[list[Observation]] = []
@@ -433,12 +443,14 @@ def _first_failure(causes: list[Observation]) -> list[Observation]:
         chosen -= 1
     rest = [cause for cluster in clusters[chosen + 1 :] for cause in cluster]
     ended = any(f.ends_process and f.category != "code.crash" for f in clusters[chosen])
+    by_readers = any(f.ends_process and f.signature.points == "earlier" for f in explained)
 
     def rank_of(found: Observation) -> tuple[object, ...]:
         # The main program ended by an exception of its own, and no reader of data had died.
         is_reader = found.category.startswith("data")
         aside = ended and not is_reader and "thread" in found.event.fields
-        return found.signature.generic, aside, _is_group(found), found.where
+        caught = by_readers and was_caught(found) and found.event.block > 0
+        return found.signature.generic, aside, _is_group(found), caught, found.where
 
     first = sorted(clusters[chosen], key=rank_of)
     return first + rest

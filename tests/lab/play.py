@@ -158,12 +158,12 @@ def _missing_end(job: Job, exit_code: int | None) -> str:
 
 
 def _stopped_early(job: Job, nodes: list[Node]) -> str:
-    """A launcher may stop a job in which nothing is wrong: the legacy one does when it cannot
-    decode what a rank has written, and then names nobody."""
-    if job.kind != "healthy" or job.servers:
-        return ""
+    """A launcher may stop a job before its fault strikes, or without one: the legacy one does when
+    it cannot decode what a rank has written, and then names nobody."""
     if any(b"with rank=[] was" in (node.home / "console.log").read_bytes() for node in nodes):
         return "the launcher gave up by itself"
+    if job.kind != "healthy" or job.servers:
+        return ""
     ended = sum(len(list(node.home.glob(f"{ENDED}.*"))) for node in nodes)
     return "" if ended == job.ranks else f"{ended} of {job.ranks} came to their end"
 

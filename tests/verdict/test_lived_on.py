@@ -315,6 +315,25 @@ def test_a_thread_that_speaks_in_the_midst_of_another_one_says_what_ended_both()
     assert cause.signature == "op.enforce"
 
 
+def test_what_the_main_program_had_caught_is_not_why_its_readers_ended() -> None:
+    """A cache that is missing was printed; then the workers of the loader ran out of memory."""
+    missing = ERROR.replace(
+        "KeyError: 1", "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'"
+    )
+    full = (
+        "ERROR: Unexpected BUS error encountered in DataLoader worker. This might be caused by "
+        "insufficient shared memory (shm), please check whether use_shared_memory is set and "
+        "storage space in /dev/shm is enough\n"
+    )
+    end = ERROR.replace("in f", "in <module>").replace(
+        "KeyError: 1",
+        "SystemError: (Fatal) Blocking queue is killed because the data reader raises an exception."
+        "\n  [Hint: Expected killed_ != true, but received killed_:1 == true:1.] (at /p/q.h:179)",
+    )
+    assert blamed(judged(missing + full + end)) == ["memory.shm"]
+    assert blamed(judged(missing + end)) == ["data.io"]
+
+
 OPTIONAL = (
     "optional plugin missing:\n"
     'Traceback (most recent call last):\n  File "/srv/train.py", line 13, in <module>\n'
@@ -384,3 +403,17 @@ def test_a_thread_that_died_explains_nothing_where_all_ranks_were_stopped() -> N
     assert (judgement.verdict, judgement.causes[0].category) == ("interrupted", "external.kill")
     one = judged(died + STEPS, *stopped_all[1:])
     assert one.causes[0].rank == 0
+
+
+def test_a_thread_that_died_on_all_ranks_explains_nothing_on_the_one_that_stopped() -> None:
+    """Who lost a peer later had not waited for that thread; nor had the peer for its own."""
+    died = (
+        "Exception in thread pusher:\nTraceback (most recent call last):\n"
+        '  File "t.py", line 9, in push\n    g()\nLookupError: no gateway\n'
+    )
+    stopped = summary(71, 60)
+    gave_up = lost(0, 1).replace("in f", "in <module>")
+    causes = judged(died + STEPS + gave_up, died + STEPS + stopped).causes
+    assert "code.python" not in [cause.category for cause in causes]
+    (alone,) = judged(QUIET + STEPS + gave_up, died + STEPS + stopped).causes
+    assert (alone.category, alone.rank) == ("code.python", 1)
