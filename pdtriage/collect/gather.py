@@ -148,8 +148,12 @@ def is_collection(folder: Path) -> bool:
 
 
 def remove_collection(folder: Path) -> None:
-    """Removes what a collection consists of; whatever else lies in the folder stays."""
-    for name in (MANIFEST, JOB, EVENTS):
+    """Removes what a collection consists of; whatever else lies in the folder stays.
+
+    What is left says that it is a collection, and not finished, until a new one is.
+    """
+    _write(folder / MANIFEST, UNFINISHED)
+    for name in (JOB, EVENTS):
         (folder / name).unlink(missing_ok=True)
     if (folder / PODS).is_dir() and not (folder / PODS).is_symlink():
         shutil.rmtree(folder / PODS)

@@ -16,6 +16,7 @@ from typing import IO, Literal
 
 from pdtriage.scan.lines import readable_line
 from pdtriage.support.language import Text
+from pdtriage.support.parent import ending_with_parent
 
 Trouble = Literal[
     "missing",  # no kubectl
@@ -92,7 +93,11 @@ class Kubectl:
         with tempfile.TemporaryFile() as complaints:
             try:
                 process = subprocess.Popen(
-                    words, stdin=subprocess.DEVNULL, stdout=output, stderr=complaints
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=complaints,
+                    preexec_fn=ending_with_parent(),  # a log that stands still has no end
                 )
             except OSError as error:
                 raise KubectlError("missing", str(error)) from error

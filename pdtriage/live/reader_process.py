@@ -26,6 +26,7 @@ from pdtriage.live.log_follower import LogFollower
 from pdtriage.record.schema import FOLDER
 from pdtriage.support.errors import debugging
 from pdtriage.support.language import Text
+from pdtriage.support.parent import ending_with_parent
 
 if TYPE_CHECKING:
     from pdtriage.live.judge import LaunchJudge
@@ -37,7 +38,6 @@ BEAT = 0.5
 STATUS_EVERY = 1.0
 MOST_MEMORY = 4 << 30
 """Bytes of address space: a log that takes more costs the analysis, not the training."""
-_PR_SET_PDEATHSIG = 1
 
 
 def serve() -> None:
@@ -203,7 +203,7 @@ class LogReader:
 
 def _detach() -> None:
     """Whoever ends the job by signals to everybody wants the report of it."""
-    _die_with_parent()
+    ending_with_parent()()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for what, most in (
@@ -215,15 +215,6 @@ def _detach() -> None:
             resource.setrlimit(what, (most if hard < 0 else min(most, hard), hard))
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as stream:
         stream.write("pdtriage-reader")
-
-
-def _die_with_parent() -> None:
-    """Ends with the launcher, also from within a search that takes long."""
-    import ctypes
-
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _show_where() -> None:

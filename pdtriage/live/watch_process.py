@@ -16,6 +16,7 @@ from types import FrameType
 from pdtriage.launch.options.flags import ANALYSIS_BUDGET
 from pdtriage.support import exit_codes
 from pdtriage.support.language import Language, Text
+from pdtriage.support.parent import ending_with_parent
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 _ASK = signal.SIGUSR1
@@ -52,7 +53,7 @@ def part(farewell: Farewell, folder: str, language: Language) -> int | None:
         if reader == 0:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(_ASK, farewell.take)
-            _die_with_parent()
+            ending_with_parent()()
     if reader == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return None
@@ -109,14 +110,6 @@ class _Front:
             return self._code(os.WNOHANG)
         except ChildProcessError:
             return 0
-
-
-def _die_with_parent() -> None:
-    import ctypes
-
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 def _not_read(folder: str) -> Text:

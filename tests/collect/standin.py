@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 Document = dict[str, Any]
 PADDLE = "batch.paddlepaddle.org"
 KUBEFLOW = "kubeflow.org"
+STALLS = {"stall": 8, "hold": 300}
+"""How many seconds half a log stands still before its connection breaks."""
 
 
 @dataclass
@@ -34,7 +37,7 @@ class Cluster:
     groups: tuple[str, ...] = (PADDLE,)
     """Operators whose PaddleJob is installed."""
     faults: dict[str, str] = field(default_factory=dict)
-    """A pattern of paths to an HTTP status, or `break`, `stall`."""
+    """A pattern of paths to an HTTP status, or `break`, or one of `STALLS`."""
     asked: list[str] = field(default_factory=list)
     at_once: int = 0
     """The most logs that were asked for at the same time."""
@@ -43,7 +46,7 @@ class Cluster:
 @contextmanager
 def standing_in(cluster: Cluster, home: Path) -> Iterator[dict[str, str]]:
     """Serves on loopback; yields the environment in which kubectl finds it."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(cluster))
+    server = _Server(("127.0.0.1", 0), _handler(cluster))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -55,6 +58,12 @@ def standing_in(cluster: Cluster, home: Path) -> Iterator[dict[str, str]]:
         server.shutdown()
         server.server_close()
         thread.join(5)
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # a kubectl that was killed
+            super().handle_error(request, client_address)
 
 
 def kubeconfig(server: str) -> str:
@@ -150,8 +159,8 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             half = len(text) // 2 if fault else len(text)
             self.chunk(text[:half])
-            if fault == "stall":
-                time.sleep(8)
+            if fault in STALLS:
+                time.sleep(STALLS[fault])
             if fault:
                 self.close_connection = True
                 self.connection.shutdown(2)  # without the closing chunk: the client knows

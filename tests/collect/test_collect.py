@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import pdtriage as api
+from pdtriage.collect.gather import is_collection, remove_collection
+from pdtriage.launch.supervise.processes import running_processes
 from tests.collect.conftest import Collect, Obey, Serve, needs_kubectl
 from tests.collect.pods import (
     AGAIN,
@@ -21,6 +25,7 @@ from tests.collect.pods import (
     running,
 )
 from tests.collect.standin import KUBEFLOW, PADDLE, Cluster, kubeconfig
+from tests.running import is_running, wait_until
 
 pytestmark = needs_kubectl
 LOGS = {
@@ -259,3 +264,31 @@ def test_the_policy_that_deletes_pods(policy: str, phase: str, told: str | None)
     warnings = deletion_warnings(job(cleanPodPolicy=policy, phase=phase))
     assert [told in warning.en for warning in warnings if told] == ([True] if told else [])
     assert bool(warnings) == bool(told)
+
+
+def test_a_kubectl_whose_log_stands_still_ends_with_a_collection_that_is_killed(
+    serve: Serve, tmp_path: Path
+) -> None:
+    cluster = two_workers(faults={"train-worker-0/log": "hold"})
+    serve(cluster)
+    words = [sys.executable, "-m", "pdtriage", "collect", "k8s", "train", "-n", "ml"]
+    ours = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    assert wait_until(lambda: any("train-worker-0/log" in path for path in cluster.asked))
+    below = [entry.pid for entry in running_processes() if entry.parent == ours.pid]
+    assert below
+
+    ours.kill()
+    ours.wait()
+
+    assert wait_until(lambda: not any(map(is_running, below)))
+    assert not json.loads((tmp_path / "k8s-train/pdtriage-k8s.json").read_text())["complete"]
+
+
+def test_what_is_left_while_a_collection_is_replaced_is_one_that_is_not_finished(
+    collect: Collect,
+) -> None:
+    folder = collect(two_workers()).folder
+    remove_collection(folder)
+
+    assert not json.loads((folder / "pdtriage-k8s.json").read_text())["complete"]
+    assert is_collection(folder), "--overwrite may go on with it"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 from pdtriage.support import cache
 from tests.running import clean_environment
-from tests.torture.killed_verbs import VERBS, half_files, play
+from tests.torture.killed_verbs import VERBS, half_files, play, surroundings_of
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,17 @@ def test_a_kill_leaves_no_half_file(verb: str, tmp_path: Path, kept: Path) -> No
     for moment in (0.15, 0.3, 0.45):
         play(verb, tmp_path, moment, kept)
         assert [*half_files(tmp_path), *half_files(kept)] == []
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl here")
+def test_a_collection_that_was_cut_short_says_so_and_can_be_replaced(
+    tmp_path: Path, kept: Path
+) -> None:
+    with surroundings_of("collect", tmp_path) as around:
+        for moment in (None, 0.3, 0.4, 0.5, 0.7, None):
+            play("collect", tmp_path, moment, kept, around)
+            assert [*half_files(tmp_path)] == []
+    assert json.loads((tmp_path / "k8s/pdtriage-k8s.json").read_text())["complete"]
 
 
 @pytest.mark.parametrize("verb", ["analyze", "bundle", "bundle gz", "parsers new"])
