@@ -17,6 +17,7 @@ from pdtriage.model import (
     JobRow,
     Language,
     Moment,
+    RankRow,
     Report,
     Run,
     RunFacts,
@@ -34,6 +35,7 @@ from pdtriage.verdict.rank_rows import rank_rows
 from pdtriage.verdict.timeline import timeline_of, with_moments
 
 if TYPE_CHECKING:
+    from pdtriage.scan import Engine
     from pdtriage.sources import Source
 
 MOST_LOOKED = 4096
@@ -52,12 +54,14 @@ class Job:
         notes: Sequence[Text] = (),
         sources: Sequence[Source] = (),
         seams: Mapping[str, Sequence[Seam]] = _NO_SEAMS,
+        engine: Engine | None = None,
     ) -> None:
         """`sources` are the logs, to be looked into again when runs are compared; `seams` those of
-        rotated logs, by path."""
+        rotated logs, by path. With an `engine` curves show every step that small logs tell."""
         self.runs = runs
         self._sources = sources
         self._seams = seams
+        self._engine = engine
         self.knowledge = knowledge
         self.judgements = [judge(run, knowledge) for run in runs]
         self._rows: tuple[Run, ...] = ()
@@ -88,7 +92,7 @@ class Job:
             run=facts.run.index,
             root_causes=judgement.causes,
             victims=judgement.victims,
-            ranks=rank_rows(judgement),
+            ranks=self._rank_rows(judgement),
             timeline=self._timeline(facts, judgement),
             notes=tuple(
                 dict.fromkeys(
@@ -114,6 +118,15 @@ class Job:
 
             report = name_pieces(report, self._seams)
         return mask_secrets(report, self._sentences) if redact else report
+
+    def _rank_rows(self, judgement: Judgement) -> tuple[RankRow, ...]:
+        rows = rank_rows(judgement)
+        if self._engine is None or not any(row.pace or row.losses for row in rows):
+            return rows
+        from pdtriage.analysis.curves import with_whole_curves  # many logs have none
+
+        ranks = [reading.rank for reading in judgement.readings]
+        return with_whole_curves(rows, ranks, self.sources, self._engine)
 
     def _timeline(self, facts: RunFacts, judgement: Judgement) -> tuple[Moment, ...]:
         """The timeline of a run, with what happened to its cards."""

@@ -107,7 +107,7 @@ def job_at(
     if notes and not records and _nothing_read(facts):
         raise NothingToAnalyse(_unreadable(paths), notes=noted)
     seams = {file.file.path: file.seams for file in facts if file.seams}
-    job = Job(runs, engine.knowledge, noted, found.sources, seams)
+    job = Job(runs, engine.knowledge, noted, found.sources, seams, engine)
     job.look_for_life()
     if found.doubtful and not any(judgement.causes for judgement in job.judgements):
         # logs of something else, for all we know

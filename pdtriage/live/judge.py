@@ -133,7 +133,7 @@ class LaunchJudge:
             Source(there.file, Disk(os.path.join(place, own.file.path)))
             for own, there in zip(facts, placed, strict=True)
         ]
-        job = Job(attempts, knowledge, sources=sources)
+        job = Job(attempts, knowledge, sources=sources, engine=self._follower.engine)
         job.look_below_errors()
         return job.report("last", self._language), job.runs[-1]
 

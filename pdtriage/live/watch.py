@@ -251,7 +251,8 @@ class Watcher:
             newest = newest._replace(standstill=self._ended_for or self._hang.still_now())
         runs: Sequence[RunFacts] = [*folder.runs[:-1], newest]
         found = folder.found
-        job = Job(runs, self._follower.engine.knowledge, found.notes, found.sources)
+        engine = self._follower.engine
+        job = Job(runs, engine.knowledge, found.notes, found.sources, engine=engine)
         job.look_below_errors()
         return job.report("last", self._options.language)
 

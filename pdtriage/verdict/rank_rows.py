@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice, pairwise, repeat
 from math import inf, isfinite
+from operator import attrgetter
 
 from pdtriage.model import (
     Event,
@@ -224,7 +225,7 @@ def _samples(steps: Sequence[Progress], course: _Course, most: int) -> list[tupl
 
 def pace_of(steps: Sequence[Progress], most: int) -> Pace:
     """Steps per second between steps whose times are told; where a counter begins anew, nothing."""
-    timed = _evenly([step for step in steps if step.time is not None], most + 1)
+    timed = _evenly(_first_at_each_time(steps), most + 1)
     rates = []
     for earlier, later in pairwise(timed):
         took = (later.time or 0.0) - (earlier.time or 0.0)
@@ -236,13 +237,24 @@ def pace_of(steps: Sequence[Progress], most: int) -> Pace:
     return tuple(rates)
 
 
+def _first_at_each_time(steps: Iterable[Progress]) -> list[Progress]:
+    """Stamps may be of whole seconds, in which several steps are made."""
+    found: list[Progress] = []
+    for step in steps:
+        if step.time is not None and not (
+            found and found[-1].time == step.time and found[-1].step <= step.step
+        ):
+            found.append(step)
+    return found
+
+
 def losses_of(steps: Sequence[Progress], most: int) -> Losses:
     """The losses that step lines name; the first that is no number any more is among them."""
     told = [step for step in steps if step.loss is not None]
     kept = _evenly(told, most - 1)
     lost = next((step for step in told if not isfinite(step.loss or 0.0)), None)
     if lost is not None and lost not in kept:
-        kept = sorted([*kept, lost])
+        kept = sorted([*kept, lost], key=attrgetter("offset"))
     return tuple(
         (step.time, step.step, step.loss if step.loss is None or isfinite(step.loss) else None)
         for step in kept

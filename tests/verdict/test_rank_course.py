@@ -26,6 +26,11 @@ def test_pace_is_steps_by_seconds_between_times_that_are_told() -> None:
     )
 
 
+def test_stamps_of_whole_seconds_hide_no_steps() -> None:
+    told = steps(*((n, float(n // 4), None) for n in range(17)))
+    assert {rate for _, rate in pace_of(told, 60)} == {4.0}
+
+
 def test_a_step_without_a_time_tells_no_pace() -> None:
     assert pace_of(steps((0, None, None), (10, None, None), (20, 125.0, None)), 60) == ()
 

@@ -76,11 +76,23 @@ def _losses(report: Report) -> _Chart:
         Curve(
             _rank(row.rank, row.local_rank),
             parts.get((row.role, row.rank), "other"),
-            tuple((t if timed and t is not None else float(s), v) for t, s, v in row.losses),
+            tuple(zip(_places(row.losses, timed), (v for _, _, v in row.losses), strict=True)),
         )
         for row in rows
     ]
     return Text("Loss", "损失（loss）"), Text("", ""), curves, timed
+
+
+def _places(losses: Sequence[tuple[float | None, int, float | None]], timed: bool) -> list[float]:
+    """Times, or else steps in all: a counter that begins anew does not lead a curve back."""
+    places: list[float] = []
+    before, last = 0, 0
+    for time, step, _ in losses:
+        if step < last:
+            before += last
+        last = step
+        places.append(time if timed and time is not None else float(before + step))
+    return places
 
 
 def _memory(report: Report) -> _Chart:
