@@ -23,10 +23,12 @@ SETS = {
     "b": Text("{} MB of a dead job, files of 1 MB", "崩溃的任务，{} MB，每个文件 1 MB"),
     "c": Text("{} MB of a dead job, files of 64 kB", "崩溃的任务，{} MB，每个文件 64 kB"),
     "d": Text("{} MB, every fifth line alarming", "{} MB，每五行有一行像报错"),
-    "quiet-a": Text("one quiet log of {} MB", "平静的日志，单个 {} MB"),
-    "quiet-b": Text("{} MB of quiet logs, files of 1 MB", "平静的日志，{} MB，每个文件 1 MB"),
-    "quiet-c": Text("{} MB of quiet logs, files of 64 kB", "平静的日志，{} MB，每个文件 64 kB"),
-    "quiet-d": Text("{} MB, quiet but for every fifth line", "平静，但每五行有一行像报错，{} MB"),
+    "quiet-a": Text("one quiet log of {} MB", "正常任务的日志，单个 {} MB"),
+    "quiet-b": Text("{} MB of quiet logs, files of 1 MB", "正常任务的日志，{} MB，每个文件 1 MB"),
+    "quiet-c": Text("{} MB of quiet logs, files of 64 kB", "正常任务的日志，{} MB，每个文件 64 kB"),
+    "quiet-d": Text(
+        "{} MB, quiet but for every fifth line", "正常任务，但每五行有一行像报错，{} MB"
+    ),
 }
 
 
@@ -105,8 +107,8 @@ def _scan(table: Table) -> Iterator[Line]:
                 f"{row['pdtriage']}, {ratio} as fast as `rg -F` with the literals alone ({plain} "
                 f"not compiled), {patterns} as fast as `rg` with the patterns, "
                 f"{row['peak MB']} MB of memory",
-                f"{row['pdtriage']}，速度为只搜字面量的 `rg -F` 的 {ratio}（未编译 {plain}），"
-                f"为搜全部模式的 `rg` 的 {patterns}，内存 {row['peak MB']} MB",
+                f"{row['pdtriage']}，速度为只搜固定字符串的 `rg -F` 的 {ratio}（未编译 {plain}），"
+                f"为搜全部正则的 `rg` 的 {patterns}，内存 {row['peak MB']} MB",
             ),
         )
 
@@ -132,7 +134,7 @@ def _bytes(table: Table) -> Iterator[Line]:
         Text(f"growth to {last['MB']} MB", f"增长到 {last['MB']} MB"),
         Text(
             f"{last['pdtriage']}, exponent {last['exponent']}, {last['peak MB']} MB of memory",
-            f"{last['pdtriage']}，指数 {last['exponent']}，内存 {last['peak MB']} MB",
+            f"{last['pdtriage']}，增长指数 {last['exponent']}，内存 {last['peak MB']} MB",
         ),
     )
 
@@ -147,7 +149,7 @@ def _ranks(table: Table) -> Iterator[Line]:
         Text(
             f"{judged[-1]['all']}, exponent {judged[-1]['exponent']}; culprits right "
             f"{right} of {len(table.rows)}",
-            f"{judged[-1]['all']}，指数 {judged[-1]['exponent']}；{len(table.rows)} 个任务中 "
+            f"{judged[-1]['all']}，增长指数 {judged[-1]['exponent']}；{len(table.rows)} 个任务中 "
             f"{right} 个找对",
         ),
     )

@@ -157,7 +157,9 @@ class HangMonitor:
         )
 
 
-def alarm_text(found: Standstill, furthest_behind: str, silent: Sequence[PeerSilent] = ()) -> Text:
+def alarm_text(
+    found: Standstill, furthest_behind: Text | None, silent: Sequence[PeerSilent] = ()
+) -> Text:
     """What people are told at once; `silent` are nodes that do not answer."""
     if found.reason != "hang" and found.reason != "timeout":
         head = Text("stacks as asked for", "按要求取得的调用栈")
@@ -168,8 +170,8 @@ def alarm_text(found: Standstill, furthest_behind: str, silent: Sequence[PeerSil
         )
         if furthest_behind:
             head = Text(
-                f"{head.en}; furthest behind: {furthest_behind}",
-                f"{head.zh}；进度最慢：{furthest_behind}",
+                f"{head.en}; furthest behind: {furthest_behind.en}",
+                f"{head.zh}；进度最慢：{furthest_behind.zh}",
             )
     if found.stacks:
         said = summary_of(found, fold_of(found))
@@ -214,21 +216,24 @@ class StacksOfNodes:
         together = self._own._replace(stacks=(*self._own.stacks, *theirs))
         if not fold_of(together).odd:
             return None
-        said = alarm_text(together, "")
+        said = alarm_text(together, None)
         if said == self._said:
             return None
         self._said = said
         return said
 
 
-def furthest_behind(processes: Sequence[ProcessStatus]) -> str:
+def furthest_behind(processes: Sequence[ProcessStatus]) -> Text | None:
     """The process with the lowest step, where steps differ: `rank 3, step 12`."""
     stepping = [process for process in processes if process.step is not None]
     if len({_step(process) for process in stepping}) < 2:
-        return ""
+        return None
     slowest = min(stepping, key=lambda process: (*_step(process), process.name))
     epoch, step = _step(slowest)
-    return f"{slowest.name}, step {f'{epoch}/' if epoch else ''}{step}"
+    return Text(
+        f"{slowest.name}, step {f'{epoch}/' if epoch else ''}{step}",
+        f"{slowest.name}，{f'第 {epoch} 轮' if epoch else ''}第 {step} 步",
+    )
 
 
 def sample_of(status: ProcessStatus | None, path: str, moved_bytes: int) -> RankSample:

@@ -235,14 +235,20 @@ def _steps(steps: list[ProcessStatus], language: Language) -> str:
     epochs = len({process.epoch for process in steps}) > 1
     shown = _step(ahead, epochs)
     if reached(ahead) == reached(behind):
-        return shown
-    slow = f"{behind.name}: {_step(behind, epochs)}"
-    return Text(f"{shown} (slowest {slow})", f"{shown}（最慢 {slow}）").in_(language)
+        return shown.in_(language)
+    slow = _step(behind, epochs)
+    return Text(
+        f"{shown.en} (slowest {behind.name}: {slow.en})",
+        f"{shown.zh}（最慢的 {behind.name}：{slow.zh}）",
+    ).in_(language)
 
 
-def _step(process: ProcessStatus, epochs: bool) -> str:
+def _step(process: ProcessStatus, epochs: bool) -> Text:
     """A step in words, with the epoch only where ranks differ in it."""
-    return f"{f'epoch {process.epoch} ' if epochs else ''}step {process.step}"
+    epoch, step = process.epoch, process.step
+    if not epochs:
+        return Text(f"step {step}", f"第 {step} 步")
+    return Text(f"epoch {epoch} step {step}", f"第 {epoch} 轮第 {step} 步")
 
 
 def _span(seconds: int) -> str:

@@ -41,16 +41,16 @@ ONLY_QUIET_ONE = Text(
 )
 LEFT_BEHIND = Text(
     "the others had got further and ended, and it stood still for long before it was stopped",
-    "其他 rank 走得更远并已结束，而它在被停止之前早已停滞",
+    "其他 rank 训练的步数更多且已结束，而它在被停止之前早已停滞",
 )
 LAST_WORD_IS_AN_ERROR = Text(
     "its log ends with an error, and all the others got further",
-    "其日志以一条错误结束，而其他 rank 都走得更远",
+    "其日志以一条错误结束，而其他 rank 训练的步数都更多",
 )
 OTHERS_LOST_WORKERS = Text(
     "loader workers of all the others ended, as they do when a launcher stops a job, and it says "
     "nothing of that",
-    "其他 rank 的数据子进程都退出了（启动器停止任务时就是这样），而它对此没有任何记录",
+    "其他 rank 的数据子进程都退出了（启动器停止任务时就是这样），而它的日志对此只字未提",
 )
 SILENT = Text("its log stops without an error", "其日志没有任何报错就中断了")
 TRACEBACK_MISSING = Text(
@@ -60,7 +60,7 @@ TRACEBACK_MISSING = Text(
 LOG_MISSING = Text("its log is not among the files given", "所给文件中没有它的日志")
 STOOD_STILL = Text(
     "no rank had made a step for many times as long as a step takes",
-    "在许多步的时间里没有任何 rank 前进",
+    "所有 rank 停滞的时间都远超平时一步所需的时间",
 )
 ENDED_EARLY = Text(
     "it ended with exit code 0 while the others were still training",
@@ -215,7 +215,7 @@ def same_on_all(count: int) -> Text:
 def went_on(steps: int) -> Text:
     return Text(
         f"it made {steps} more step{'s' if steps != 1 else ''} after the error and then stopped",
-        f"报错之后它又执行了 {steps} 步，然后停止",
+        f"报错之后它又训练了 {steps} 步才停止",
     )
 
 
@@ -228,11 +228,11 @@ def counted_kill(ending: Exit) -> Text:
     if not ending.for_memory:
         return Text(
             "the kernel counted no kill for lack of memory: somebody sent it, and nobody saw who",
-            "内核没有记录因内存不足的杀死：信号由人或程序发出，但没有看到是谁",
+            "内核没有因内存不足而杀死它的记录：信号由人或某个程序发出，但不知道是谁",
         )
     return Text(
         "the kernel counted a kill for lack of memory in its cgroup then",
-        "此时内核在其 cgroup 中记录了一次因内存不足的杀死",
+        "内核记录到当时其 cgroup 中有进程因内存不足被杀死",
     )
 
 

@@ -213,10 +213,10 @@ def _same(reached: Reached | None) -> Text:
 
 def _further(before: Reached | None) -> Text:
     if before is None:
-        return Text("it came further than last time", "比上次走得更远")
+        return Text("it came further than last time", "比上次进展更多")
     return Text(
         f"it came further than last time ({_position(before).en})",
-        f"比上次（{_position(before).zh}）走得更远",
+        f"比上次（{_position(before).zh}）进展更多",
     )
 
 

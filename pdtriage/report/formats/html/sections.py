@@ -231,7 +231,8 @@ def _cause(cause: Cause, report: Report, first: bool) -> Html:
             for item in (tag("dt", key), tag("dd", tag("code", cut(value, LINE_COLUMNS))))
         ]
         body.append(tag("dl", *pairs, class_="fields"))
-    return tag("details", head, *body, class_="cause", open=first)
+    tells_more = first and len(cause.evidence) > 1  # than the first screen has told already
+    return tag("details", head, *body, class_="cause", open=tells_more)
 
 
 def _lines(shown: Evidence, before: int | None = None, after: int | None = None) -> Html:
