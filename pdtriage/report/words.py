@@ -19,7 +19,11 @@ from pdtriage.model import (
 )
 from pdtriage.report.sanitise import inert
 from pdtriage.support.number_spans import numbers as numbers
+from pdtriage.support.number_spans import spans
 from pdtriage.support.text_width import cut
+
+MOST_SPANS = 8
+"""Of ranks that are named one by one in a sentence; all of them are in the tables."""
 
 VERDICTS: dict[VerdictWord, Text] = {
     "failed": Text("FAILED", "失败"),
@@ -65,9 +69,8 @@ def role_word(role: Role, language: Language, many: bool = False) -> str:
 
 def extent_text(values: Sequence[int], language: Language) -> str:
     """The numbers; where they are scattered over a big job, how many between which."""
-    told = numbers(values)
-    if not told.endswith("]"):
-        return told
+    if len(spans(values)) <= MOST_SPANS:
+        return numbers(values)
     first, last, many = min(values), max(values), len(set(values))
     return Text(f"{first}-{last}, {many} of them", f"{first}-{last} 中的 {many} 个").in_(language)
 

@@ -12,8 +12,7 @@ from pdtriage.hang.stack_words import (
     where_text,
 )
 from pdtriage.model import ProcessStack, Report, Standstill, Text
-from pdtriage.report.formats.html.build import Html, prose_html, tag
-from pdtriage.report.sanitise import inert_line
+from pdtriage.report.formats.html.build import Html, prose_html, tag, to_html
 from pdtriage.support.number_spans import numbers
 
 MOST_GROUPS = 40
@@ -76,6 +75,7 @@ def _group(group: StackGroup, taken: Standstill, total: int, *, odd: bool) -> Ht
     )
 
 
-def _frames(stack: ProcessStack) -> str:
+def _frames(stack: ProcessStack) -> Html:
+    """One in each line."""
     frames = [*stack.native, *(frame_line(f.file, f.line, f.function) for f in stack.frames)]
-    return "\n".join(map(inert_line, frames))
+    return Html("\n".join(map(to_html, frames)))
