@@ -113,7 +113,11 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
     progress = [step for span in console.spans for step in _streamed_steps(span, console, begin)]
     times = [time for span in console.spans for time in span.times]
     tail = _below_the_launcher(console)
-    if streamed or progress or (tail and not console.events):
+    # what is announced of the first process is its own end once more
+    again = [rank for rank in found if number is not None and rank.rank == number]
+    own = [*streamed, *(event for rank in again for event in rank.events)]
+    if own or progress or (tail and not console.events):
+        found = [rank for rank in found if rank not in again]
         found.append(
             Rank(
                 role="worker",
@@ -121,7 +125,7 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
                 local_rank=0 if first else None,
                 node=run.number,
                 files=tuple(dict.fromkeys(span.facts.file.path for span in console.spans)),
-                events=tuple(streamed),
+                events=tuple(sorted(own, key=_by_line)),
                 progress=tuple(progress),
                 lines=max(1, sum(span.facts.lines for span in console.spans)),
                 mixed=True,
@@ -136,6 +140,10 @@ def ranks_in_console(run: NodeRun, known: list[Rank], single: bool) -> list[Rank
             )
         )
     return found
+
+
+def _by_line(event: tuple[str, Event]) -> tuple[str, int]:
+    return event[0], event[1].line
 
 
 def _shows_two(console: ConsoleFacts, first: int) -> bool:

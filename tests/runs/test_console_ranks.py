@@ -200,3 +200,15 @@ def test_ranks_on_the_consoles_of_two_nodes_are_those_of_the_job(tmp_path: Path)
     report = pdtriage.analyze(tmp_path)
     assert report.root_causes[0].rank == 2
     assert {0, 3} <= {victim.rank for victim in report.victims}
+
+
+def test_what_is_announced_of_the_first_process_is_that_process_once_more(tmp_path: Path) -> None:
+    """A launcher streams it, and shows the end of its log again: one rank, which lost another."""
+    console = tmp_path / "console.log"
+    first = f"{ALIVE}\nepoch 0 step 1 loss 1.0\n" + RAISED + LOST.format(0, 1)
+    console.write_text(STREAMED_LATE.format(replicas=3, failed=0) + first + first)
+    report = pdtriage.analyze(console)
+    assert [(cause.rank, cause.signature) for cause in report.root_causes] == [
+        (1, "comm.gloo-pair-lost")
+    ]
+    assert [rank.rank for rank in report.ranks] == [0]
