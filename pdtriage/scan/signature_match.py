@@ -19,7 +19,7 @@ from pdtriage.support.lazy_regex import limited_compile
 
 COMPETING = frozenset({"cause", "symptom"})
 FIELD_LENGTH = 400
-SHOWN_ROLES = frozenset({"cause", "symptom", "victim"})
+SHOWN_ROLES = CLAIMING = frozenset({"cause", "symptom", "victim"})
 CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
 LINES_ABOVE = 30
 """Searched for a time where the line itself has none."""
@@ -299,7 +299,8 @@ def _unclaimed_exceptions(
     blocks: Iterable[Block], events: Iterable[Event]
 ) -> list[tuple[Block, Traceback, Line]]:
     """Exceptions that no event claims, with the lines that name them: they are exceptions still."""
-    telling = [event for event in events if event.role not in ("context", "progress")]
+    # that a process begins or is done is no message of an exception, though it stands right below
+    telling = [event for event in events if event.role in CLAIMING]
     claimed = {event.line for event in telling}
     # what a launcher prints below an exception is no part of its message
     own = claimed - {event.line for event in telling if "by-launcher" in event.says}

@@ -504,3 +504,28 @@ def test_lines_that_begin_with_one_space_are_no_message() -> None:
     facts = facts_of(raised + 3 * step)
     assert [event.last_line for event in facts.events if event.block] == [4]
     assert [progress.step for progress in facts.progress] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "first_word",
+    [
+        "grep: warning: GREP_OPTIONS is deprecated; please use an alias or script",
+        "WARNING: OMP_NUM_THREADS set to 8, not 1. It may be slow.",
+    ],
+)
+def test_what_the_next_program_says_first_does_not_hide_what_ended_this_one(
+    first_word: str,
+) -> None:
+    """An exception of the user's own, which no literal knows, and the next run in the same file."""
+    facts = facts_of(
+        f"""\
+        Traceback (most recent call last):
+          File "/srv/train.py", line 40, in <module>
+            step(captured)
+        NameError: name 'captured' is not defined
+        {first_word}
+        Namespace(lr=0.1)
+        """
+    )
+    (event,) = telling(facts)
+    assert (event.line, event.signature) == (4, "python.exception")
