@@ -149,6 +149,9 @@ class _Lives:
         self._last: float | None = None
         self._anew: Echo | None = None
         """Where the file begins anew, after the last step."""
+        self._imports: dict[str, Event] = {}
+        """What was said once more as something is imported, since this process spoke or made a
+        step: a program may print much before it says that it starts, and its workers import, too."""
         self._is_done = False
         """It says that its training is done, and makes no step any more."""
 
@@ -164,8 +167,11 @@ class _Lives:
                 doubtful = _may_be_caught(end, item) or self._may_import_more(end, item)
                 self._start(line, end.ends_at, DOUBTFUL if doubtful else SURE)
         elif isinstance(item, Event) and self._is_of_another(item):
-            first = self._anew or (item if _is_uncompiled(item) else self._first_word(item))
+            imports = self._imports if "program-starts" in item.says else {}
+            first = self._anew or _first_of(imports)
+            first = first or (item if _is_uncompiled(item) else self._first_word(item))
             self._start(first.line, first.offset)
+            self._opened.update(dict.fromkeys(imports, -1))
         if not _imports(item):  # which any process may do at any time
             self._learn(item)
 
@@ -282,7 +288,10 @@ class _Lives:
             self._reached = max(self._reached, (item.epoch or 0, item.step))
             self._end, self._anew = None, None  # it was caught: training goes on
             self._is_done, self._newest = False, None
+            self._imports.clear()
         elif isinstance(item, Stamp):
+            if item.pid in self._pids:
+                self._imports.clear()
             if item.pid is not None and self._end is None:
                 self._hear(item, item.pid)
         elif "training-done" in item.says:
@@ -299,6 +308,8 @@ class _Lives:
             if behind and (is_last or not of_another):
                 self._has_more_to_say = True
         else:
+            if item.pid is None and item.signature in self._opened:
+                self._imports[item.signature] = item
             self._opened.setdefault(item.signature, -1 if item.pid is None else item.pid)
             if item.pid is not None:
                 self._hear(item, item.pid)
@@ -315,6 +326,10 @@ class _Lives:
         if "signal" not in end.fields or end.pid is None or not self._pids:
             return False
         return end.pid not in self._pids and end.pid > min(self._pids)
+
+
+def _first_of(imports: Mapping[str, Event]) -> Event | None:
+    return min(imports.values(), key=lambda event: event.offset, default=None)
 
 
 def _imports(item: _Item) -> bool:

@@ -402,3 +402,21 @@ def test_an_exception_that_a_logger_printed_and_that_is_raised_on_is_one_end() -
     assert len(runs_of({"log/workerlog.0": once + uncaught("ValueError: 3")})) == 2
     assert len(runs_of({"log/workerlog.0": once + uncaught() + uncaught("ValueError: 3")})) == 2
     assert len(runs_of({"log/workerlog.0": once + uncaught() + connects(200, 9) + STEPS})) == 2
+
+
+def trains(minute: int) -> str:
+    """How PaddleOCR begins: imports, a configuration of many lines, and only then its own start."""
+    at = f"[2024/01/02 03:{minute:02}:05] ppocr INFO:"
+    configuration = "".join(f"{at}     key_{number} : {number}\n" for number in range(150))
+    return f"{IMPORTED}{configuration}{at} train with paddle 2.6.1 and device Place(gpu:0)\n"
+
+
+@pytest.mark.parametrize("workers", ["", IMPORTED * 2])
+def test_what_a_program_says_before_it_tells_of_its_start_is_of_its_own_run(workers: str) -> None:
+    """However long that is; spawned workers import the same, but make no run."""
+    before = "nohup: ignoring input\n" + trains(1) + workers + STEPS
+    between = before + "Exception in thread Thread-3:\n" + caught("ValueError: odd shapes")
+    text = between + trains(2) + workers + MORE_STEPS + trains(3) + STEPS
+    runs = runs_of({"log/workerlog.0": text})
+    begun = [run.ranks[0].parts[0][1] for run in runs]
+    assert begun == [0, len(between), text.rindex(IMPORTED)]
