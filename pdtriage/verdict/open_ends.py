@@ -13,6 +13,7 @@ from pdtriage.model import Rank, Text
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
+from pdtriage.verdict.life import steps_after
 from pdtriage.verdict.rank_reading import RankReading
 
 PATIENCE = 3
@@ -26,6 +27,9 @@ SAME_MOMENT = 60.0
 _BAR = lazy_compile(
     r"\d{1,3}% {0,3}(?:\|[^|]{0,300}\| *)?(?P<step>\d{1,12})/(?P<total>\d{1,12}) \[[\d:]+<"
 )
+LAST_OF_FRAME = 3
+"""A frame of a traceback, the code that is quoted and the row of carets below it."""
+_FRAME = lazy_compile(r'^ {0,4}File "(?P<file>[^"]{1,300})", line (?P<line>\d{1,7})')
 _EPOCH = lazy_compile(r"\b[Ee]poch: ?\[ ?(?P<step>\d{1,9})/ ?(?P<total>\d{1,9}) ?\]")
 
 
@@ -49,8 +53,11 @@ def notes_on_open_end(evidence: RunEvidence) -> tuple[Text, ...]:
     if rank is None or any(r.stopped or r.ended_well or not r.quiet for r in spoken):
         return ()
     times = [r.rank.last_time for r in spoken if r.rank.last_time is not None]
+    error = _last_error(spoken)
+    broken = _broken_off(rank)
+    missing = wording.WITHOUT_END_BUT_ERROR if error or broken else wording.WITHOUT_END
     parts = [
-        _where_it_stops(rank),
+        _where_it_stops(rank, missing),
         _when(max(times)) if times else None,
         _rhythm(rank),
         _silence(evidence),
@@ -58,7 +65,8 @@ def notes_on_open_end(evidence: RunEvidence) -> tuple[Text, ...]:
     told = [part for part in parts if part is not None]
     en = "; ".join(part.en for part in told)
     zh = "；".join(part.zh for part in told)
-    return (Text(f"{en}.", f"{zh}。"), wording.WHAT_TELLS_AN_END)
+    more = [text for text in (error, broken) if text is not None]
+    return (Text(f"{en}.", f"{zh}。"), *more, wording.WHAT_TELLS_AN_END)
 
 
 def _readings_with_lines(evidence: RunEvidence) -> list[RankReading]:
@@ -87,19 +95,39 @@ def _is_one_moment(modified: float, logged: float) -> bool:
     return abs(apart) <= FARTHEST_ZONE + SAME_MOMENT and abs(off) <= SAME_MOMENT
 
 
-def _where_it_stops(rank: Rank) -> Text:
+def _last_error(spoken: Sequence[RankReading]) -> Text | None:
+    """The last error that a rank went on after, for a few steps only: it may have died of it."""
+    errors = [(found, reading) for reading in spoken for found in reading.survived]
+    if not errors:
+        return None
+    found, reading = max(errors, key=lambda it: (it[0].event.time or 0.0, it[0].event.line))
+    later = bool(steps_after(found, reading.rank.progress))
+    place = f"{found.file}:{found.event.line}"
+    return wording.went_on_before_open_end(place, found.title, later)
+
+
+def _broken_off(rank: Rank) -> Text | None:
+    """Whether a log breaks off within a traceback, and at which of its frames."""
+    said = [line for line in rank.tail if line.strip()][-LAST_OF_FRAME:]
+    frames = [found for line in said if (found := _FRAME.match(line))]
+    if rank.mixed or not frames or not said[-1][:1].isspace():
+        return None
+    return wording.breaks_off_in_traceback(frames[-1]["file"], frames[-1]["line"])
+
+
+def _where_it_stops(rank: Rank, missing: Text) -> Text:
     """Where a log stops: its last step, epoch or progress bar, with the number it announced."""
     if not rank.progress:
-        return wording.NO_STEP_TOLD
+        return wording.stops_without_step(missing)
     last = rank.progress[-1]
     text = next((line for line in reversed(rank.tail) if line.strip()), "")
     bars = list(_BAR.finditer(text))
     if bars and last.total is None:
-        return wording.stops_in_bar(int(bars[-1]["step"]), int(bars[-1]["total"]))
+        return wording.stops_in_bar(int(bars[-1]["step"]), int(bars[-1]["total"]), missing)
     epoch = _EPOCH.search(text)
     if epoch and last.total is None:
-        return wording.stops_in_epoch(int(epoch["step"]), int(epoch["total"]))
-    return wording.stops_at_step(last.step, last.total)
+        return wording.stops_in_epoch(int(epoch["step"]), int(epoch["total"]), missing)
+    return wording.stops_at_step(last.step, last.total, missing)
 
 
 def _when(time: float) -> Text:

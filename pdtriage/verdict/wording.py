@@ -118,10 +118,6 @@ STUCK_AT_START = Text(
     "the log stops before the first step: no error, no end, and somebody looked where it stands",
     "日志停在第一步之前：没有报错，也没有结束，且有人查看过它停在何处",
 )
-NO_STEP_TOLD = Text(
-    "the logs stop without an error and without an end, and tell no step",
-    "日志就此中断，没有报错，也没有结束，且没有任何训练步",
-)
 WHAT_TELLS_AN_END = Text(
     "it may still run, have ended or been killed without a word, or hang: `pdtriage watch LOG_DIR` "
     "shows whether the logs grow and who writes them, and a job started with `pdtriage run` "
@@ -342,25 +338,55 @@ def accused_address(address: str) -> Text:
     return Text(f"the peer named is {address}", f"被指明的对端是 {address}")
 
 
-def stops_at_step(step: int, total: int | None) -> Text:
+WITHOUT_END = Text("without an error and without an end", "没有报错，也没有结束")
+WITHOUT_END_BUT_ERROR = Text("without an end", "没有结束")
+
+
+def stops_without_step(missing: Text) -> Text:
+    return Text(
+        f"the logs stop {missing.en}, and tell no step",
+        f"日志就此中断，{missing.zh}，且没有任何训练步",
+    )
+
+
+def stops_at_step(step: int, total: int | None, missing: Text) -> Text:
     of, zh = (f" of {total}", f"/{total}") if total else ("", "")
     return Text(
-        f"the logs stop at step {step}{of}, without an error and without an end",
-        f"日志停在第 {step}{zh} 步，没有报错，也没有结束",
+        f"the logs stop at step {step}{of}, {missing.en}",
+        f"日志停在第 {step}{zh} 步，{missing.zh}",
     )
 
 
-def stops_in_epoch(epoch: int, total: int) -> Text:
+def stops_in_epoch(epoch: int, total: int, missing: Text) -> Text:
     return Text(
-        f"the logs stop in epoch {epoch} of {total}, without an error and without an end",
-        f"日志停在第 {epoch}/{total} 个 epoch，没有报错，也没有结束",
+        f"the logs stop in epoch {epoch} of {total}, {missing.en}",
+        f"日志停在第 {epoch}/{total} 个 epoch，{missing.zh}",
     )
 
 
-def stops_in_bar(done: int, total: int) -> Text:
+def stops_in_bar(done: int, total: int, missing: Text) -> Text:
     return Text(
-        f"the last progress bar stops at {done} of {total}, without an error and without an end",
-        f"最后的进度条停在 {done}/{total}，没有报错，也没有结束",
+        f"the last progress bar stops at {done} of {total}, {missing.en}",
+        f"最后的进度条停在 {done}/{total}，{missing.zh}",
+    )
+
+
+def went_on_before_open_end(place: str, title: Text, steps: bool) -> Text:
+    """What stood right before a log stops may be why, if a reader or a thread died of it."""
+    went_on, zh = ("made steps", "仍走了几步") if steps else ("wrote on", "仍有输出")
+    return Text(
+        f"shortly before, an error stands there, after which the process still {went_on}: "
+        f"{title.en} ({place}). If nobody stopped the job, begin there.",
+        f"在此之前不久有一处报错，之后进程{zh}：{title.zh}（{place}）。"
+        "若任务不是被人停止的，请从这里查起。",
+    )
+
+
+def breaks_off_in_traceback(file: str, line: str) -> Text:
+    return Text(
+        f"the last line is within a traceback, at {file}:{line}: the process was about to end with "
+        "an exception, which the log does not name any more.",
+        f"最后一行位于异常栈中（{file}:{line}）：进程正因异常退出，但日志没来得及写出是什么异常。",
     )
 
 

@@ -104,3 +104,40 @@ def test_a_rhythm_needs_two_steps_of_one_epoch(text: str, rhythm: str | None) ->
     (said, _) = judge(seen(text, 7200.0), engine().knowledge).notes
     assert ("step was told" in said.en) is (rhythm is not None)
     assert (rhythm or "") in said.en
+
+
+def in_reader(message: str) -> str:
+    return (
+        "Exception in thread Thread-3 (_thread_loop):\nTraceback (most recent call last):\n"
+        '  File "/opt/paddle/io/dataloader/dataloader_iter.py", line 249, in _thread_loop\n'
+        f"    batch = self._dataset_fetcher.fetch(\n{message}\n\n"
+    )
+
+
+def test_an_error_that_only_few_steps_follow_is_pointed_at_and_blamed_for_nothing() -> None:
+    """A reader's thread dies, what it had prepared is trained on, and the log stops."""
+    error = in_reader("ValueError: all input arrays must have the same shape")
+    run = seen(steps(0) + error + steps(20, 40, start=10), 7200.0)
+    found = judge(run, engine().knowledge)
+    assert (found.verdict, found.causes) == ("unknown", ())
+    said, pointed, _ = found.notes
+    assert said.en.startswith("the logs stop at step 20 of 1000, without an end;")
+    assert "没有报错" not in said.zh
+    for text in pointed:
+        assert "log/workerlog.0:6" in text
+    assert "still made steps: Samples of one batch have different shapes" in pointed.en
+
+
+def test_a_log_that_breaks_off_within_a_traceback_tells_where_it_was() -> None:
+    """On Windows a launcher that ends takes its children along while they still print theirs."""
+    begun = (
+        "Traceback (most recent call last):\n"
+        '  File "D:\\ocr\\train.py", line 272, in <module>\n    main(config)\n'
+        '  File "D:\\ocr\\program.py", line 388, in train\n    preds = model(images)\n'
+    )
+    found = judge(seen(steps(*TWO) + begun, 7200.0), engine().knowledge)
+    assert (found.verdict, found.causes) == ("unknown", ())
+    said, broken, _ = found.notes
+    assert "without an error" not in said.en
+    for text in broken:
+        assert "D:\\ocr\\program.py:388" in text
