@@ -151,7 +151,7 @@ class _Lives:
         """Where the file begins anew, after the last step."""
         self._imports: dict[str, Event] = {}
         """What was said once more as something is imported, since this process spoke or made a
-        step: a program may print much before it says that it starts, and its workers import, too."""
+        step: a program may print much before it says that it starts."""
         self._is_done = False
         """It says that its training is done, and makes no step any more."""
 
@@ -168,8 +168,7 @@ class _Lives:
                 self._start(line, end.ends_at, DOUBTFUL if doubtful else SURE)
         elif isinstance(item, Event) and self._is_of_another(item):
             imports = self._imports if "program-starts" in item.says else {}
-            first = self._anew or _first_of(imports)
-            first = first or (item if _is_uncompiled(item) else self._first_word(item))
+            first = self._anew or _first_of(imports) or self._first_word(item)
             self._start(first.line, first.offset)
             self._opened.update(dict.fromkeys(imports, -1))
         if not _imports(item):  # which any process may do at any time
@@ -258,7 +257,9 @@ class _Lives:
     def _first_word(self, item: Event) -> Event | Stamp:
         """The first line of whoever says this, where it has said more and nobody else since."""
         newest = self._newest
-        return newest if newest is not None and newest.pid == item.pid else item
+        if newest is None or newest.pid != item.pid or _is_uncompiled(item):
+            return item
+        return newest
 
     def _is_stillborn(self, item: Event) -> bool:
         """Whether a program ended before it did anything, while the process here has made steps, or
@@ -290,10 +291,7 @@ class _Lives:
             self._is_done, self._newest = False, None
             self._imports.clear()
         elif isinstance(item, Stamp):
-            if item.pid in self._pids:
-                self._imports.clear()
-            if item.pid is not None and self._end is None:
-                self._hear(item, item.pid)
+            self._learn_speaker(item)
         elif "training-done" in item.says:
             self._is_done = True
         elif item.ends_at:
@@ -308,11 +306,20 @@ class _Lives:
             if behind and (is_last or not of_another):
                 self._has_more_to_say = True
         else:
-            if item.pid is None and item.signature in self._opened:
-                self._imports[item.signature] = item
-            self._opened.setdefault(item.signature, -1 if item.pid is None else item.pid)
-            if item.pid is not None:
-                self._hear(item, item.pid)
+            self._learn_start(item)
+
+    def _learn_speaker(self, stamp: Stamp) -> None:
+        if stamp.pid in self._pids:
+            self._imports.clear()
+        if stamp.pid is not None and self._end is None:
+            self._hear(stamp, stamp.pid)
+
+    def _learn_start(self, start: Event) -> None:
+        if start.pid is None and start.signature in self._opened:
+            self._imports[start.signature] = start
+        self._opened.setdefault(start.signature, -1 if start.pid is None else start.pid)
+        if start.pid is not None:
+            self._hear(start, start.pid)
 
     def _hear(self, item: Stamp | Event, pid: int) -> None:
         if pid not in self._pids:
