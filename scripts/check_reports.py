@@ -17,9 +17,12 @@ from pdtriage import analyze
 from pdtriage.model import Cause, Moment, Report
 from pdtriage.support.text_width import columns
 
-WIDEST = 78
+WIDEST = 2 * 78
+"""Columns of a title: a line, or two where the words of an exception need them."""
 _COMMAND = re.compile(r"`([^`]+)`")
 _OTHER = re.compile(r"-|[\w.]+\(|if __name__|Process Process")
+_SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,}")
+_CLASS = re.compile(r"\w+(?:Error|Exception|Warning|Interrupt|Exit): ")
 _FALLS = ("symptom", "signal", "exit")
 
 
@@ -27,15 +30,35 @@ def problems_of(report: Report) -> Iterator[str]:
     """What is wrong with one report."""
     yield from _early_effects(report)
     for cause in report.root_causes:
+        said = max((len(shown.text) for shown in cause.evidence), default=0)
         for title in cause.title:
-            if columns(title) > WIDEST:
-                yield f"wider than a line: {title!r}"
-            if re.search(r"\w…$", title):
-                yield f"cut within a word: {title!r}"
-            if re.search(r"[:：]\s*…?$", title):
-                yield f"says nothing: {title!r}"
+            yield from _bad_title(title)
+            if title.endswith("…") and said <= WIDEST:
+                yield f"cut, though it is not long: {title!r}"
+    for moment in report.timeline:
+        for said_then in moment.text:
+            yield from _bad_title(said_then)
+        same = moment.text.en == moment.text.zh and _SENTENCE.search(moment.text.en)
+        if same and not _is_quoted(moment.text.en, report):
+            yield f"in one language only: {moment.text.en!r}"
     yield from _missing_deaths(report)
     yield from _unreadable_commands(report)
+
+
+def _bad_title(title: str) -> Iterator[str]:
+    if columns(title) > WIDEST:
+        yield f"wider than two lines: {title!r}"
+    if re.search(r"\w…$", title):
+        yield f"cut within a word: {title!r}"
+    if re.search(r"[:：]\s*…?$", title):
+        yield f"says nothing: {title!r}"
+
+
+def _is_quoted(title: str, report: Report) -> bool:
+    """Whether these are the words of a log, which nobody translates."""
+    begin = title.partition(" …")[0].partition("…")[0][:40]
+    shown = [line for cause in report.root_causes for line in cause.evidence]
+    return any(begin in line.text for line in shown) or bool(_CLASS.match(title))
 
 
 def commands_of(report: Report) -> list[str]:

@@ -82,13 +82,16 @@ def title_with_message(title: Text, message: str) -> Text:
 
 def fit_message(message: str, width: int) -> str:
     """A message in at most so many columns: folders of long paths go first, then the class of an
-    exception, then what stands behind the first sentence, then words from the end."""
+    exception, then what stands behind the first sentence. Where no sentence fits it may fill a
+    second line; of what is longer than that words from the end are cut."""
     said = " ".join(_UNPRINTABLE.sub(" ", message[:2000]).replace("`", "'").split())
     said = said.removeprefix("| ")  # the frame drawn around a group's members
     if columns(said) > width:
         said = _PATH.sub(lambda path: _short(path[0]), said)
     if columns(said) > width:
         said = _beginning_of(said, width) or _CLASS.sub("", said, 1) or said
+    if columns(said) > width and (whole := _beginning_of(said, width + FULL_COLUMNS)):
+        return whole
     while columns(said) > width:
         shorter = said.rstrip("…").rstrip().rpartition(" ")[0].rstrip(" ,;:([{'\"=")
         said = f"{shorter} …" if shorter else ""

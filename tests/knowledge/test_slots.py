@@ -62,7 +62,8 @@ SIGNATURE = Signature(
         (
             "ValueError: (InvalidArgument) In operator matmul, the first dimension of the left "
             "matrix must equal the last dimension of the right one.",
-            "In operator matmul, the first dimension of the left matrix must equal the …",
+            "In operator matmul, the first dimension of the left matrix must equal the last "
+            "dimension of the right one.",
         ),
         (
             "FileNotFoundError: /mnt/storage/datasets/coco/train2017/all/instances.json is no file",

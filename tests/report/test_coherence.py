@@ -75,6 +75,19 @@ def test_a_death_that_is_not_told_is_noticed() -> None:
     assert any("the death of the culprit" in problem for problem in told)
 
 
+def test_texts_that_are_cut_or_not_translated_are_noticed() -> None:
+    report = report_of("elastic-exit-code-legacy")
+    (cause, *_), (first, *others) = report.root_causes, report.timeline
+    cut = cause._replace(title=Text("It ended with code …", "它以退出码 …"))
+    assert any("not long" in said for said in problems_of(report._replace(root_causes=(cut,))))
+    english = first._replace(text=Text(*["the run has begun"] * 2))
+    told = list(problems_of(report._replace(timeline=(english, *others))))
+    assert any("one language" in said for said in told)
+    torn = first._replace(text=Text("the run has beg…", "运行开…"))
+    told = list(problems_of(report._replace(timeline=(torn, *others))))
+    assert sum("within a word" in said for said in told) == 2
+
+
 def test_a_time_that_was_corrected_is_marked() -> None:
     """The launcher saw rank 1 end after rank 0, which was connected to it, had lost it."""
     own = [m for m in report_of("elastic-exit-code-legacy").timeline if m.rank == 1]
