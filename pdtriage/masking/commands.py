@@ -59,6 +59,17 @@ def _is_of_redis(found: re.Match[str]) -> bool:
     return is_drawn(secret, 6) or (made_up and not is_code(secret) and not secret.isupper())
 
 
+def _is_behind_a_user(found: re.Match[str]) -> bool:
+    """`login somebody/…` may be a page; `login with somebody / …` is none."""
+    secret = found["secret"]
+    is_apart = bool(found["apart"]) and is_mixed(secret) and not is_name(secret)
+    return is_apart or is_drawn(secret, 10)
+
+
+def _is_made_up_word(found: re.Match[str]) -> bool:
+    return is_mixed(found["secret"], 8) and not is_name(found["secret"])
+
+
 def _is_drawn_word(found: re.Match[str]) -> bool:
     return is_drawn(found["secret"])
 
@@ -103,7 +114,15 @@ _CREDENTIALS = lazy_compile(rf"""(?<=[\s'"])--(?:[a-z]{{2,8}}-)?creds{_THEN}{_US
 _VAULT_LOGIN = lazy_compile(
     r"\bvault[ \t]{1,8}login[ \t]{1,8}(?P<secret>[^\s'\"=-][^\s'\"=]*)(?=\s|$)"
 )
-_SLASHED = lazy_compile(r"\blog(?:in|on)[ \t]{1,8}[\w.@-]{1,64}/(?P<secret>[^\s'\"/@]{8,})", re.I)
+_SLASHED = lazy_compile(
+    r"\blog(?:ged[ \t])?(?:in|on)[ \t]{1,8}(?:(?:with|as|by|using)[ \t]{1,8})?[\w.@-]{1,64}"
+    r"(?P<apart>[ \t]{1,4})?/(?(apart)[ \t]{1,4})(?P<secret>(?(apart)[^\s'\"]|[^\s'\"/@]){8,})",
+    re.I,
+)
+_LOGIN_FLAG = lazy_compile(
+    r"""(?<![\w-])--?[\w-]{0,30}?(?:redis|db|sql|pg|mongo|smtp|mail|ftp|ssh|ldap|bind|proxy|http|"""
+    rf"""user|admin|root|login)[_-]?(?:pass|pw|auth){_THEN}{_VALUE}"""
+)
 _PAIR_OF_NAMES = lazy_compile(  # (ak, sk) = ('…', '…')
     r"""\b(?:ak|access[_ ]?key(?:_?id)?|user(?:name)?)[ \t]{0,4}[,/][ \t]{0,4}"""
     r"""(?:sk|secret(?:[_ ]?(?:access)?[_ ]?key)?|passw(?:or)?d|pwd)\b"""
@@ -143,6 +162,9 @@ _CALL = lazy_compile(
 )
 _LOGIN = lazy_compile(
     r"""(?P<callable>(?:\b(?:\w{1,40}\.){1,3}|(?<=\))\.)(?:login|connect|authenticate|auth|username_pw_set))\((?P<arguments>[^()\n]{1,600})"""
+)
+_AUTH_CALL = lazy_compile(
+    r"""\.(?:auth|authenticate)\([bru]?(?P<quote>['"])(?P<secret>[^'"\n]{8,100})(?=(?P=quote)\))"""
 )
 _FTP = lazy_compile(r"""\b(?P<callable>FTP(?:_TLS)?)\((?P<arguments>[^()\n]{1,600})""")
 _ARGUMENT = lazy_compile(
@@ -278,7 +300,8 @@ COMMANDS: tuple[Rule, ...] = (
     (("-u", "--user"), mask_groups(_AFTER_A_USER, _is_no_port)),
     (("/p:",), mask_groups(_REMOTE_DESKTOP, _is_word_of_a_command)),
     (("creds",), mask_groups(_CREDENTIALS, _is_word_of_a_command)),
-    (("login", "logon"), mask_groups(_SLASHED, lambda found: is_drawn(found["secret"], 10))),
+    (("login", "logon", "logged "), mask_groups(_SLASHED, _is_behind_a_user)),
+    (("pass", "pw", "auth"), mask_groups(_LOGIN_FLAG, _is_made_up_word)),
     (("ak", "access", "user"), mask_groups(_PAIR_OF_NAMES, _is_word_of_a_command)),
     (("snmp",), _after(r"snmp[a-z]{2,12}", "-A|-X")),
     (("ssh-keygen",), _after("ssh-keygen", "-N|-P")),
@@ -294,5 +317,6 @@ COMMANDS: tuple[Rule, ...] = (
     ((":5432:", ":*:"), mask_groups(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
     (("login(", "connect(", "authenticate(", "auth(", "pw_set("), _mask_calls(_LOGIN, 1)),
+    (("auth(", "authenticate("), mask_groups(_AUTH_CALL, _is_made_up_word)),
     (("ftp(", "ftp_tls("), _mask_calls(_FTP, 2)),
 )

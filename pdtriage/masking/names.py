@@ -112,13 +112,13 @@ _HARMLESS_KEY = lazy_compile(
     r"(?:step|cache|hash|store|rank|sort|primary|foreign|partition|shard|lookup|dict|index|row|kernel|"
     r"compile|graph|program|op|tensor|param|state|feature|record|sample|object|barrier|missing|"
     r"unexpected|unknown|duplicate|duplicated|wrong|mismatched|extra|public|group|data|plan|rng|"
-    r"autotune|idempotency|config|model|weight|job|task|node|no such|etcd|event|batch)"
+    r"autotune|idempotency|gpg|pgp|config|model|weight|job|task|node|no such|etcd|event|batch)"
     r"[ _.-]?(?:key|sig|sign)$",
     re.I,
 )
 _LOGIN_PASS = lazy_compile(
     r"(?:^|db|sql|pg|redis|mongo|smtp|mail|ftp|ssh|sudo|user|admin|root|login|proxy|ldap|mq|etcd|"
-    r"es|http|basic|auth|svc|account)[_.-]?(?:pass|pw)$",
+    r"es|http|basic|auth|svc|account)[_.-]?(?:pass|pw)$|redis(?:cli)?[_.-]?auth$",
     re.I,
 )
 _COMPILER_PASS = lazy_compile(r"(?:[a-z0-9A-Z]P|_p)ass\d*\Z")
@@ -128,7 +128,7 @@ _SUBSCRIPT = lazy_compile(
     r"""(?:\]\s*=\s*|,\s*)[bruf]?(?P<quote>['"]))(?P<secret>(?:(?!(?P=quote))[^\\\n]|\\.)+)"""
 )
 _SET_VARIABLE = lazy_compile(
-    rf"""(?P<keep>^\s{{0,40}}(?:setenv|set -gx|ENV|ARG|set|export)\s+"""
+    rf"""(?P<keep>^\s{{0,40}}(?:setenv|set -[a-zA-Z]{{1,3}}|ENV|ARG|set|export)\s+"""
     rf"""(?P<name>[\w.-]{{0,60}}?{SECRET_NAME})"""
     r"""\s+(?P<quote>['"]?))(?P<secret>[^\s'"]+)""",
     re.I | re.M,
@@ -146,9 +146,9 @@ _DOTS = str.maketrans({"ı": "i", "\u0307": ""})
 
 def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
     """Whether what is given to `name`, in small letters, is a secret. A flag begins with dashes."""
-    if is_placeholder(secret) or (
-        _HARMLESS_NAME.search(name) and not (_REFUSED.search(name) and is_drawn(secret, 20))
-    ):
+    if is_placeholder(secret) or not any(map(str.isalnum, secret)):
+        return False
+    if _HARMLESS_NAME.search(name) and not (_REFUSED.search(name) and is_drawn(secret, 20)):
         return False
     if not quoted and (is_code(secret, name) or is_placeholder(_FIRST.split(secret, 1)[0])):
         return False
@@ -173,11 +173,23 @@ def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
 def _is_named(found: re.Match[str]) -> bool:
     groups = found.groupdict()
     quoted = bool(groups.get("quote"))
-    if groups.get("call") and is_code(found["call"]) and is_name(found["secret"]):
+    if groups.get("call") and is_code(found["call"]) and _may_be_asked_for(found["secret"]):
         return False  # `password=get_secret('db/password')`
+    if quoted and _is_end_of_a_string(found):
+        return False
     if "\n" in found["keep"] and not (quoted or is_mixed(found["secret"])):
         return False  # a question, and what came after it
     return named_like_a_secret(_whole_name(found).lower(), found["secret"], quoted=quoted)
+
+
+def _may_be_asked_for(secret: str) -> bool:
+    return is_name(secret) or (secret.isidentifier() and not is_mixed(secret))
+
+
+def _is_end_of_a_string(found: re.Match[str]) -> bool:
+    """`input('Password: ') or …`"""
+    before = found.string[max(0, found.start("name") - 1) : found.start("name")]
+    return before == found["quote"] and found["secret"].startswith(tuple("),+ ]}:;"))
 
 
 def _is_set_by_a_call(found: re.Match[str]) -> bool:
@@ -198,8 +210,9 @@ def _is_key(found: re.Match[str]) -> bool:
     lot."""
     name, secret = _whole_name(found), found["secret"]
     if name.lower().endswith(("pass", "pw")):
-        own = _LOGIN_PASS.search(name) and not _COMPILER_PASS.search(secret)
-        return bool(own) and is_mixed(secret)
+        return _is_for_a_login(name, secret) and not _COMPILER_PASS.search(secret)
+    if name.lower().endswith("auth") and _is_for_a_login(name, secret):
+        return is_mixed(secret, 8)
     if name.lower().endswith("passcode"):
         return is_mixed(secret) or is_number(secret)
     start = found.start("name")
@@ -209,6 +222,12 @@ def _is_key(found: re.Match[str]) -> bool:
     if _HARMLESS_KEY.search(name) or _HARMLESS_KEY.search(before + str(found["name"])):
         return False
     return is_drawn(secret) and not is_path(secret)
+
+
+def _is_for_a_login(name: str, secret: str) -> bool:
+    """`db_pass`, or a variable of any program; passes of a compiler are called by words."""
+    of_a_program = name.isupper() and "_" in name and not is_name(secret)
+    return is_mixed(secret) and bool(of_a_program or _LOGIN_PASS.search(name))
 
 
 def _is_variable(found: re.Match[str]) -> bool:

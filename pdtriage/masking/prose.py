@@ -39,7 +39,9 @@ _ENGLISH = lazy_compile(
     r"refresh|account|webhook|encryption|signing|master|license)[ _-]?(?:token|key)(?:[ _-]id)?)|"
     r"(?:client|app|consumer|shared)[ _-]secret|token|secret|password|passwd|"
     r"pass ?phrase|passcode|credentials?|bduss|sessionid)"
-    r"(?P<mark>\s{1,8}(?:\[[^\]\n]{0,24}\][ \t]{0,4}(?=:)|"
+    r"(?P<mark>(?:\s{1,4}for\s{1,4}(?:user\s{1,4})?[\w.@-]{1,64}(?=\s{1,4}"
+    r"(?:(?:is|was|has been)\s{1,4})?(?:(?:re)?(?:set|changed|updated)\s{1,4}to|is|was)\b))?"
+    r"\s{1,8}(?:\[[^\]\n]{0,24}\][ \t]{0,4}(?=:)|"
     r"(?:(?:is|was|has been|value)\s{1,8})?(?:now\s{1,8})?"
     r"(?:re)?(?:set|changed|updated)\s{1,8}to\b\s{0,8}|"
     r"(?:is|was|of|to|value|provided|used|given)\b\s{0,8})?(?::\s{0,8})?)"
@@ -138,7 +140,9 @@ def _is_given(found: re.Match[str]) -> bool:
 
 
 _QUALIFIED = lazy_compile(
-    r"(?:(?:api|access|auth|secret|private)[ _-]?(?:token|key)|[a-z]{3,8}[ _-]secret)\Z", re.I
+    r"(?:(?:api|access|auth|bearer|refresh|secret|private)[ _-]?(?:token|key)|"
+    r"[a-z]{3,8}[ _-]secret)\Z",
+    re.I,
 )
 _LONG_NAME = lazy_compile(r"[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]+[._/:-]+[A-Za-z0-9]")
 _WRONG = lazy_compile("[错误不失无]")
