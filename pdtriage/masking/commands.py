@@ -164,7 +164,7 @@ _LOGIN = lazy_compile(
     r"""(?P<callable>(?:\b(?:\w{1,40}\.){1,3}|(?<=\))\.)(?:login|connect|authenticate|auth|username_pw_set))\((?P<arguments>[^()\n]{1,600})"""
 )
 _AUTH_CALL = lazy_compile(
-    r"""\.(?:auth|authenticate)\([bru]?(?P<quote>['"])(?P<secret>[^'"\n]{8,100})(?=(?P=quote)\))"""
+    r"""\.auth\([bru]?(?P<quote>['"])(?P<secret>[^'"\n]{8,100})(?=(?P=quote)\))"""
 )
 _FTP = lazy_compile(r"""\b(?P<callable>FTP(?:_TLS)?)\((?P<arguments>[^()\n]{1,600})""")
 _ARGUMENT = lazy_compile(
@@ -317,6 +317,6 @@ COMMANDS: tuple[Rule, ...] = (
     ((":5432:", ":*:"), mask_groups(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
     (("login(", "connect(", "authenticate(", "auth(", "pw_set("), _mask_calls(_LOGIN, 1)),
-    (("auth(", "authenticate("), mask_groups(_AUTH_CALL, _is_made_up_word)),
+    (("auth(",), mask_groups(_AUTH_CALL, lambda found: is_mixed(found["secret"], 8))),
     (("ftp(", "ftp_tls("), _mask_calls(_FTP, 2)),
 )

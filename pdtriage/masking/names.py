@@ -173,7 +173,7 @@ def named_like_a_secret(name: str, secret: str, *, quoted: bool) -> bool:
 def _is_named(found: re.Match[str]) -> bool:
     groups = found.groupdict()
     quoted = bool(groups.get("quote"))
-    if groups.get("call") and is_code(found["call"]) and _may_be_asked_for(found["secret"]):
+    if groups.get("call") and is_code(found["call"]) and _is_name_of_a_setting(found["secret"]):
         return False  # `password=get_secret('db/password')`
     if quoted and _is_end_of_a_string(found):
         return False
@@ -182,7 +182,7 @@ def _is_named(found: re.Match[str]) -> bool:
     return named_like_a_secret(_whole_name(found).lower(), found["secret"], quoted=quoted)
 
 
-def _may_be_asked_for(secret: str) -> bool:
+def _is_name_of_a_setting(secret: str) -> bool:
     return is_name(secret) or (secret.isidentifier() and not is_mixed(secret))
 
 
