@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,47 @@ def test_a_rank_that_labels_its_own_lines_is_no_file_of_several(tmp_path: Path) 
     assert paths(find([name])) == ["ranks.txt"]
     name.write_bytes(labelled(0, 3 * b"step 1\n" + TRACEBACK))
     assert paths(find([name])) == ["ranks.txt/workerlog.0"]
+
+
+LONG = b"step 1\n" + TRACEBACK.replace(b"OSError", b"ValueError")
+
+
+@pytest.mark.parametrize(
+    ("label", "names"),
+    [
+        (b"[pod/job-worker-%d/paddle] ", ["job-worker-0.log", "job-worker-1.log"]),  # kubectl logs
+        (b"worker_%d  | ", ["worker_0.log", "worker_1.log"]),  # docker compose logs
+        (b"gpu-node%d: ", ["gpu-node0.log", "gpu-node1.log"]),  # pdsh
+        (b"[1,%d]<stderr>:", ["workerlog.0", "workerlog.1"]),  # mpirun --tag-output
+        (b"[default%d]:", ["workerlog.0", "workerlog.1"]),  # torchrun
+        (b"%d: ", ["workerlog.0", "workerlog.1"]),  # srun --label
+    ],
+    ids=["kubectl", "compose", "pdsh", "mpirun", "torchrun", "srun"],
+)
+def test_output_that_a_wrapper_labelled_is_taken_apart(
+    tmp_path: Path, label: bytes, names: list[str]
+) -> None:
+    """Line by line in turns, with a progress bar that goes back to the beginning of its line."""
+    logs = [b"10%\r20%\n" + TRACEBACK, LONG]
+    turns = zip_longest(*[log.split(b"\n")[:-1] for log in logs])
+    lines = [(rank, line) for turn in turns for rank, line in enumerate(turn) if line is not None]
+    (tmp_path / "job.log").write_bytes(b"".join(label % n + line + b"\n" for n, line in lines))
+    found = find([tmp_path])
+    assert paths(found) == [f"{tmp_path.name}/job.log/{name}" for name in names]
+    assert [content(source) for source in found.sources] == logs
+
+
+def test_numbers_that_a_program_puts_before_its_lines_are_no_ranks(tmp_path: Path) -> None:
+    steps = b"".join(b"%d: loss 0.%d\n" % (n, n) for n in range(30))
+    for text in (steps, steps.replace(b":", b"-worker | x:"), steps + TRACEBACK):
+        (tmp_path / "job.log").write_bytes(text)
+        assert paths(find([tmp_path / "job.log"])) == ["job.log"]
+
+
+def test_a_wrapper_with_words_of_its_own_is_read_as_it_is(tmp_path: Path) -> None:
+    said = b"".join(b"[1,%d]<stderr>:step 1\n" % n for n in (0, 1))
+    (tmp_path / "job.log").write_bytes(said + b"mpirun noticed that process rank 1 died\n")
+    assert paths(find([tmp_path / "job.log"])) == ["job.log"]
 
 
 def test_labelled_lines_that_cannot_be_held_are_read_as_they_are(tmp_path: Path) -> None:

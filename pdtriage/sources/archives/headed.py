@@ -1,15 +1,16 @@
 """Several logs in one text: each below its name, as `tail -n 100 log/workerlog.*` prints them, or
-with the rank before each line."""
+with the rank, the host or the pod before each line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 
 from pdtriage.sources.byte_stream import Memory, Unpacked
 from pdtriage.sources.display_path import join_display, member_parts
 from pdtriage.sources.find.candidates import Candidate
-from pdtriage.sources.find.recognise import RANK_LABEL
+from pdtriage.sources.find.recognise import label_of
 from pdtriage.sources.limits import HEAD, Limits, Room
 from pdtriage.sources.notes import Notes
 
@@ -36,21 +37,32 @@ def headed_members(
 
 
 def labelled_members(text: Candidate, limits: Limits, notes: Notes, room: Room) -> list[Candidate]:
-    """The logs of the ranks in it; none where one rank alone may have labelled its own lines, and
-    of what is too large to be held, which is read as it is."""
-    content = _content(text, limits, notes, room)
-    logs: dict[int, bytearray] = {}
-    rank, is_foreign = 0, False
-    for line in (content or b"").splitlines(keepends=True):
-        label = RANK_LABEL.match(line)
-        rank = int(label[1]) if label else rank
-        own = line[label.end() :] if label else line
-        # no program labels the frames of a traceback, or empty lines
-        is_foreign = is_foreign or (label is not None and not own[:1].strip())
-        logs.setdefault(rank, bytearray()).extend(own)
-    if len(logs) > limits.entries or (len(logs) < 2 and not is_foreign):
+    """The logs in it; none where one process alone may have labelled its own lines, and of what is
+    too large to be held, which is read as it is."""
+    content = _content(text, limits, notes, room) or b""
+    label = label_of(content[:HEAD])
+    if label is None:
         return []
-    return [_member(text, f"workerlog.{rank}", text.path, log) for rank, log in logs.items()]
+    logs: dict[str, bytearray] = {}
+    name, is_foreign = "", False
+    for line in BytesIO(content):  # a carriage return ends none
+        found = label.pattern.match(line)
+        if found is None and label.by_wrapper:
+            return []  # it has words of its own, which are of no process
+        name = _log_name(found[1].decode()) if found else name
+        own = line[found.end() :] if found else line
+        # no program labels the frames of a traceback, or empty lines
+        is_foreign = is_foreign or (found is not None and not own[:1].strip())
+        logs.setdefault(name, bytearray()).extend(own)
+    if len(logs) > limits.entries or (label.may_be_own and not is_foreign):
+        return []
+    if len(logs) < 2 and (label.by_wrapper or not is_foreign):
+        return []
+    return [_member(text, name, text.path, log) for name, log in logs.items()]
+
+
+def _log_name(label: str) -> str:
+    return f"workerlog.{int(label)}" if label.isdecimal() else f"{label}.log"
 
 
 def _member(text: Candidate, name: str, folder: str, log: bytearray) -> Candidate:

@@ -12,11 +12,35 @@ from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.lazy_regex import lazy_compile
 
 _TAIL_HEADER = re.compile(rb"==> ([^\r\n]{1,1000}) <==\r?\n")
-RANK_LABEL = re.compile(rb"\[[Rr](?:ank|ANK) (\d{1,6})\]:?(?: |$)")
-"""What people put before each line where they lay the logs of all ranks into one file."""
 _MOST_LABELS = 64
 ArchiveKind = Literal["zip", "tar", "headed", "labelled", "foreign"]
-"""headed: one text with several logs, each below its name; labelled: each line names its rank."""
+"""headed: one text with several logs, each below its name; labelled: each line names its rank, or
+the host or pod it comes from."""
+
+
+class Label(NamedTuple):
+    """What stands before each line where the output of several processes was laid into one text."""
+
+    pattern: re.Pattern[bytes]
+    """Its first group is the rank, or the name of the log."""
+    by_wrapper: bool = True
+    """A program puts it before every line, those of others and empty ones included."""
+    may_be_own: bool = False
+    """A program may begin its own lines so: it does not label what Python prints of its end."""
+
+
+LABELS = (
+    Label(re.compile(rb"\[[Rr](?:ank|ANK) ?(\d{1,6})\]:?(?: |$)"), by_wrapper=False),
+    Label(re.compile(rb"\[\d+,(\d{1,6})\]<std(?:err|out)>:")),  # mpirun
+    Label(re.compile(rb"\[(\d{1,6})\]<std(?:err|out)>:")),  # horovodrun
+    Label(re.compile(rb"\[pod/([\w.-]{1,200}-\d{1,6})/[\w.-]{1,200}\] ?")),  # kubectl
+    Label(re.compile(rb"([A-Za-z][\w.-]{0,60}[-_]\d{1,6}) {1,20}\| ?"), may_be_own=True),  # compose
+    Label(re.compile(rb"([a-z][\w.-]{0,60}[-_]?\d{1,6}): ?"), may_be_own=True),  # pdsh
+    Label(re.compile(rb"\[default(\d{1,6})\]:")),  # torchrun
+    Label(re.compile(rb"\[(\d{1,6})\] ?"), may_be_own=True),  # mpiexec
+    Label(re.compile(rb" {0,5}(\d{1,6}): ?"), may_be_own=True),  # srun
+)
+_ANY_LABEL = re.compile(b"|".join(b"(?:%s)" % label.pattern.pattern for label in LABELS))
 
 
 class NameFacts(NamedTuple):
@@ -77,21 +101,15 @@ def as_worker_log(told: NameFacts) -> NameFacts:
     return told._replace(kind="worker", index=int(launched["index"])) if launched else told
 
 
-def process_of(told: NameFacts) -> tuple[str, int] | None:
+def process_of(name: str) -> tuple[str, int] | None:
     """What people call the logs of ranks, but for the number, and the number; None for others.
 
-    A name like `rank_3.log` says so only among its likes: `as_log_of_process`.
+    A name like `rank_3.log` says so only among its likes.
     """
-    match = _OF_A_PROCESS.fullmatch(told.stem)
+    match = _OF_A_PROCESS.fullmatch(name)
     if not match:
         return None
-    return told.stem[: match.start("index")] + told.stem[match.end("index") :], int(match["index"])
-
-
-def as_log_of_process(told: NameFacts) -> NameFacts:
-    """What such a name tells where logs of other ranks lie beside it."""
-    process = process_of(told)
-    return told._replace(kind="worker", index=process[1]) if process else told
+    return name[: match.start("index")] + name[match.end("index") :], int(match["index"])
 
 
 def is_by_a_launcher(head: bytes) -> bool:
@@ -145,13 +163,20 @@ def archive_by_content(packed: bytes, unpacked: bytes) -> ArchiveKind | None:
 
 
 def begins_labelled(head: bytes) -> bool:
-    """Whether the first lines all name their rank: a program puts that into its own lines, and
-    neither into those of others nor into empty ones."""
-    if head[:1] != b"[":
-        return False
+    """Whether the first lines all name whose they are."""
+    return label_of(head) is not None
+
+
+def label_of(head: bytes) -> Label | None:
+    """In which way the first lines of a text name whose they are, if all of them do."""
+    if not _ANY_LABEL.match(head):
+        return None
     lines = head.split(b"\n", _MOST_LABELS)[:_MOST_LABELS]
     whole = lines[:-1] if len(lines) > 1 else lines
-    return len(whole) > 1 and all(RANK_LABEL.match(line) for line in whole)
+    for label in LABELS if len(whole) > 1 else ():
+        if all(map(label.pattern.match, whole)):
+            return label
+    return None
 
 
 def begins_headed(head: bytes) -> bool:
