@@ -31,6 +31,7 @@ from pdtriage.support.regular_files import (
 if TYPE_CHECKING:  # whoever reads local files only does not wait for the rest
     from pdtriage.sources.remote.origin import Remote
 
+_OF_TEXT: frozenset[Codec] = frozenset({"utf16", "docker"})
 _LEAST_READ = 64 << 10
 _LOOKED_THROUGH = 2 << 20
 """Bytes at the beginning of a log that seems to have no line feeds."""
@@ -228,14 +229,14 @@ def seekable(origin: Origin, layers: tuple[Layer, ...]) -> Disk | Remote | None:
 
 
 def _decompress_by_content(pieces: Iterator[bytes], size: int, limits: Limits) -> Iterator[bytes]:
-    """Take off the compression the content itself shows, and then UTF-16."""
+    """Take off the compression the content itself shows, and then UTF-16 or Docker's JSON."""
     first, pieces = _peek(pieces)
     codec = codec_of(first)
-    if codec is not None and codec != "utf16":
+    if codec is not None and codec not in _OF_TEXT:
         first, pieces = _peek(decompress(codec, pieces, size, limits))
         codec = codec_of(first)
-    if codec == "utf16":
-        return decompress("utf16", pieces, size, limits)
+    if codec is not None and codec in _OF_TEXT:
+        return decompress(codec, pieces, size, limits)
     return pieces
 
 

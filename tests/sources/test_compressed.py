@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import pdtriage
 from pdtriage.sources import LIMITS, Limits, find
 from pdtriage.sources.archives.compressed import codec_of, decompress
 from pdtriage.support.zstd import zstd
-from tests.sources.builders import COMPRESSIONS, content, one, write_tree
+from tests.sources.builders import COMPRESSIONS, TRACEBACK, content, one, write_tree
 
 TEXT = b"".join(b"step %d loss %d\n" % (n, n * n) for n in range(20_000))
 each = pytest.mark.parametrize("pack", COMPRESSIONS.values(), ids=COMPRESSIONS.keys())
@@ -183,3 +185,31 @@ def test_a_very_small_damaged_stream_still_gives_its_bytes(tmp_path: Path) -> No
 
     assert content(source) == b"abc"
     assert source.notes()
+
+
+def test_what_docker_keeps_of_a_container_is_read_as_it_was_printed(tmp_path: Path) -> None:
+    """As /var/lib/docker/containers/ID/ID-json.log is: a time for each line, long ones in parts."""
+    printed = ["epoch 0 step 1 loss 0.5\n", *TRACEBACK.decode().splitlines(keepends=True)]
+    parts = [*printed[:-1], printed[-1][:5], printed[-1][5:]]
+    entries = [
+        {"log": part, "stream": "stderr", "time": f"2024-01-01T00:00:0{n}.{5 + n}Z"}
+        for n, part in enumerate(parts)
+    ]
+    text = "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries)
+    log = tmp_path / "workerlog.1"
+    log.write_text(text + '{"log":"cut o')
+
+    found = content(find([log]).sources[0]).decode().splitlines()
+
+    assert found[0] == "2024-01-01T00:00:00.500000000Z epoch 0 step 1 loss 0.5"
+    assert found[-1].endswith('{"log":"cut o')
+    assert [line[31:] for line in found[1:-1]] == TRACEBACK.decode().splitlines()
+    report = pdtriage.analyze(log)
+    assert report.root_causes[0].title.en == "OSError: x"
+    assert report.root_causes[0].rank == 1
+
+
+def test_other_json_is_left_as_it_is(tmp_path: Path) -> None:
+    text = b'{"log": {"loss": 0.5}}\n{"log": "x"}\n'
+    (tmp_path / "workerlog.0").write_bytes(text)
+    assert content(find([tmp_path]).sources[0]) == text

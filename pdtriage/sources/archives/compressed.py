@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol
 
 from pdtriage.sources.limits import Limits
+from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.support.zstd import zstd
 
-Codec = Literal["gz", "bz2", "xz", "zst", "deflate", "lzma", "held", "utf16"]
+Codec = Literal["gz", "bz2", "xz", "zst", "deflate", "lzma", "held", "utf16", "docker"]
 MAGIC = 10
 """How many bytes `codec_of` wants to see."""
 SUFFIXES: tuple[str, ...] = (".gz", ".bz2", ".xz", ".zst")
@@ -23,7 +24,8 @@ class TooMuchError(Exception):
 
 
 def codec_of(head: bytes) -> Codec | None:
-    """What the content is packed with; UTF-16, as PowerShell redirects it, counts as packing."""
+    """What the content is packed with; UTF-16, as PowerShell redirects it, counts as packing, as
+    does the JSON that Docker keeps of each line."""
     codec, magic = _MAGICS.get(head[:2], (None, b""))
     if codec == "bz2" and head[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
         return None
@@ -37,6 +39,7 @@ _MAGICS: dict[bytes, tuple[Codec, bytes]] = {
     b"BZ": ("bz2", b"BZh"),
     b"\xff\xfe": ("utf16", b""),
     b"\xfe\xff": ("utf16", b""),
+    b'{"': ("docker", b'{"log":'),
 }
 """By the first two bytes."""
 
@@ -47,6 +50,8 @@ def decompress(
     """Unpack all streams in `pieces`; damage and excess raise after what could be given."""
     if codec == "utf16":
         return _as_utf8(pieces)
+    if codec == "docker":
+        return _as_printed(pieces)
     return _unpack(codec, _as_alone(pieces) if codec == "lzma" else pieces, size, limits)
 
 
@@ -203,3 +208,31 @@ def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield decoder.decode(piece).encode("utf-8", "replace")
     if tail := decoder.decode(b"", final=True):
         yield tail.encode("utf-8", "replace")
+
+
+_FRACTION = lazy_compile(r"(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$")
+
+
+def _as_printed(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """What a container printed, each line behind its time, as `docker logs -t` gives it."""
+    import json
+
+    rest, begins = b"", True
+
+    def printed(line: bytes) -> str:
+        nonlocal begins
+        try:
+            entry = json.loads(line)
+            text, moment = entry["log"], entry["time"]
+            stamp = _FRACTION.sub(lambda it: f".{it[1] or 0:0<9}{it[2]} ", moment) if begins else ""
+            begins = text.endswith("\n")  # of a long line come several
+        except (ValueError, KeyError, TypeError):  # cut off, or of somebody else
+            begins = True
+            return line.decode("utf-8", "replace") + "\n"
+        return stamp + str(text)
+
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield "".join(map(printed, lines)).encode("utf-8", "replace")
+    if rest:
+        yield printed(rest).encode("utf-8", "replace")
