@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import pdtriage
 from pdtriage.sources import Limits, find
 from tests.sources.builders import (
     LOGS_OF_TWO_NODES,
@@ -366,3 +367,15 @@ def test_logs_called_after_their_launch_are_of_workers(tmp_path: Path) -> None:
         "mine.abcdef.0.log": ("worker", 0),
         "my.models.7.log": ("console", None),
     }
+
+
+def test_folders_called_after_their_ranks_hold_their_logs(tmp_path: Path) -> None:
+    """Unless a launcher speaks in them: then each may be all of a node."""
+    tree = {f"job/trainer-{n}/stdout.log": b"hello\n" + n * TRACEBACK for n in (0, 1)}
+    write_tree(tmp_path, tree)
+    assert [(s.file.path, s.file.kind, s.file.index) for s in find([tmp_path / "job"]).sources] == [
+        (f"job/trainer-{n}/stdout.log", "worker", n) for n in (0, 1)
+    ]
+    assert [cause.rank for cause in pdtriage.analyze(tmp_path / "job").root_causes] == [1]
+    write_tree(tmp_path, {"job/trainer-0/stdout.log": b"LAUNCH INFO 2024-01-01 00:00:00,000 x\n"})
+    assert {s.file.kind for s in find([tmp_path / "job"]).sources} == {"console"}

@@ -27,7 +27,6 @@ from pdtriage.sources.find.recognise import (
     NameFacts,
     archive_by_content,
     archive_by_name,
-    as_log_of_process,
     as_worker_log,
     begins_headed,
     begins_labelled,
@@ -183,7 +182,8 @@ class _Search:
                 self.logs[log] = candidate, as_worker_log(told), "worker"
 
     def _know_by_their_likes(self) -> None:
-        """Logs that people called after the ranks, as `rank_0.log`, `rank_1.log`, …
+        """Logs that people called after the ranks, as `rank_0.log`, `rank_1.log`, … or, each in a
+        folder of its own, `rank_0/stdout.log`, `rank_1/stdout.log`, …
 
         There are several in one folder, numbered from 0 or 1, none by the name that a launcher
         gives to logs of trainers, and no launcher speaks in them: `worker-0.log` may be all of a
@@ -194,9 +194,11 @@ class _Search:
         silent = [(c, read_name(c.name, c.folder)) for c in self.unread]
         folders: dict[str, dict[str, dict[int, tuple[Candidate, NameFacts]]]] = {}
         for candidate, told in [*silent, *telling]:
-            process = process_of(told)
-            if process and candidate.folder not in by_launcher:
-                numbered = folders.setdefault(candidate.folder, {}).setdefault(process[0], {})
+            lies = _among_its_likes(candidate, told)
+            process = process_of(told.stem) or process_of(lies.name.partition("/")[0])
+            if process and lies.folder not in by_launcher:
+                name = process[0] + told.stem * (lies is not candidate)
+                numbered = folders.setdefault(lies.folder, {}).setdefault(name, {})
                 numbered[process[1]] = candidate, told
         known = {candidate.path for candidate, _ in telling}
         for names in folders.values():
@@ -207,9 +209,10 @@ class _Search:
             heads = [self._head(candidate) for candidate, _ in numbered.values()]
             if not all(map(is_text, heads)) or any(map(is_by_a_launcher, heads)):
                 continue
-            for candidate, told in numbered.values():
+            for index, (candidate, told) in numbered.items():
                 log = join_display(candidate.folder, told.stem)
-                self.logs[log] = candidate, as_log_of_process(told), "worker"
+                of_process = told._replace(kind="worker", index=index)
+                self.logs[log] = _among_its_likes(candidate, told), of_process, "worker"
             self.unread = [candidate for candidate in self.unread if candidate.path not in paths]
 
     def _take_if_log(self, candidate: Candidate) -> bool:
@@ -368,6 +371,14 @@ def _length(candidate: Candidate) -> int:
     if candidate.size is not None:
         return candidate.size
     return len(candidate.origin.content) if isinstance(candidate.origin, Memory) else 0
+
+
+def _among_its_likes(candidate: Candidate, told: NameFacts) -> Candidate:
+    """A log that lies in a folder called after its rank, as lying beside those of other ranks."""
+    parent, _, own = candidate.folder.rpartition("/")
+    if process_of(told.stem) or not (told.captured or told.promising) or not process_of(own):
+        return candidate
+    return candidate._replace(folder=parent, name=join_display(own, candidate.name))
 
 
 def _is_pipe(path: str) -> bool:
