@@ -83,6 +83,21 @@ class Block:
                 best = traceback
         return best
 
+    def is_of_cleanup(self, line: Line) -> bool:
+        """Whether what a line names failed, by accident, in what the main program does once it has
+        caught the exception that ended it.
+
+        Deeper down a handler may be the second of two ways, and its failure what matters.
+        """
+        own = self.traceback_at(line)
+        if own is None or own.raised != line or not own.in_handler or own.code.startswith("raise"):
+            return False
+        handled = self.tracebacks[self.tracebacks.index(own) - 1].frames
+        if len(handled) < 2:  # what was tried is in the same function as the handler
+            return False
+        tried = handled[0]
+        return any((f.file, f.function) == (tried.file, tried.function) for f in own.frames[:2])
+
     def breaks_off_at(self, line: Line) -> bool:
         """Whether a quoted `raise …` is all there is: no line below names the exception."""
         own = self.traceback_at(line)

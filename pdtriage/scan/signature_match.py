@@ -24,8 +24,11 @@ CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
 LINES_ABOVE = 30
 """Searched for a time where the line itself has none."""
 _DIGITS = re.compile(r"\d+")
-_LOGGED = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b")
-"""A line that a logger wrote."""
+_LOGGED = re.compile(
+    r"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b"
+    r"|(?i:\b(?:failed|could not|cannot|can't|unable)\b)|失败|无法"
+)
+"""A line that a logger wrote, or of what failed: the words that were given with an exception."""
 
 
 class CandidateLine(NamedTuple):
@@ -242,6 +245,8 @@ def _event(
         fields = {**fields, "waiting_in": block.waiting_in}
     if raised and raised.thread:
         fields = {**fields, "thread": raised.thread}
+    if block and block.is_of_cleanup(line):
+        fields = {**fields, "cleanup": "failed"}
     return Event(
         signature=signature.id,
         role=signature.role,

@@ -176,7 +176,7 @@ def read_rank(rank: Rank, knowledge: Knowledge) -> RankReading:
     )
     lived_on = partial(is_outlived, rest=rest)
     unsurvived = _not_survived(telling, partial(is_survived, rest=rest), lived_on, knowledge)
-    alive = _before_interruption(_not_explained(unsurvived, knowledge))
+    alive = _before_interruption(_before_cleanup(_not_explained(unsurvived, knowledge)))
     symptoms = tuple([f for f in alive if f.signature.points == "peer"])
     inner = tuple([f for f in alive if f.signature.points == "earlier"])
     causes = [f for f in alive if f.event.role == "cause" and not _is_of_a_handler(f, inner)]
@@ -356,6 +356,12 @@ def _is_explained(f: Observation, found: Sequence[Observation], knowledge: Knowl
         for g in found
         if g.event.signature in explaining
     )
+
+
+def _before_cleanup(found: list[Observation]) -> list[Observation]:
+    """The errors but for what failed only when the main program cleaned up after one of them."""
+    failed = {passage(f) for f in found if "cleanup" not in f.event.fields}
+    return [f for f in found if "cleanup" not in f.event.fields or passage(f) not in failed]
 
 
 def _before_interruption(found: list[Observation]) -> list[Observation]:

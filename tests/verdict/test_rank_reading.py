@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pdtriage
@@ -55,3 +57,55 @@ def test_who_is_known_from_a_launcher_alone_is_named_with_a_reason(tmp_path: Pat
     cause = pdtriage.analyze(tmp_path).root_causes[0]
     assert cause.rank == 7
     assert [why.en for why in cause.why] == ["the launcher names it as failed"]
+
+
+SCRIPT = """\
+import socket
+import sys
+
+def read(rank):
+    if rank == 1:
+        assert not rank, "label 1000 is out of range"
+    socket.create_connection(("127.0.0.1", 1), timeout=30)
+
+def train(rank):
+    read(rank)
+
+def main(rank):
+    try:
+        {tried}
+    except Exception:
+        {handled}
+
+main(int(sys.argv[1]))
+"""
+
+
+def run_ranks(folder: Path, tried: str, handled: str) -> pdtriage.Report:
+    """What two processes print that ended so, and what is found in it."""
+    script = folder / "train.py"
+    script.write_text(SCRIPT.format(tried=tried, handled=handled))
+    (folder / "log").mkdir()
+    for rank in range(2):
+        with (folder / f"log/workerlog.{rank}").open("wb") as log:
+            subprocess.run([sys.executable, script, str(rank)], stderr=log, check=False)
+    return pdtriage.analyze(folder / "log")
+
+
+def test_what_fails_when_the_main_program_cleans_up_is_not_why_it_ended(tmp_path: Path) -> None:
+    report = run_ranks(tmp_path, "train(rank)", 'open("/data/train/no.lock")')
+    assert [(c.rank, c.category, c.title.en) for c in report.root_causes] == [
+        (1, "code.python", "AssertionError: label 1000 is out of range")
+    ]
+    assert [victim.rank for victim in report.victims] == [0]
+
+
+def test_the_second_way_that_failed_as_well_is_why_it_ended(tmp_path: Path) -> None:
+    """What is looked up at once is no work that was given up."""
+    report = run_ranks(tmp_path, '{}["no"]', 'open("/data/train/no.list")')
+    assert {c.category for c in report.root_causes} == {"data.io"}
+
+
+def test_what_a_handler_raises_by_intention_says_why_it_ended(tmp_path: Path) -> None:
+    report = run_ranks(tmp_path, "train(rank)", 'raise MemoryError("no room for the next batch")')
+    assert {c.category for c in report.root_causes} == {"memory.host"}
