@@ -131,9 +131,11 @@ class FactsChannel:
         # Who knows the secret runs pdtriage, and so speaks; Paddle's launcher has nothing to tell.
         if cluster.meeting == "master" and not self._hearsay and not leased:
             self._meet(self._peers)
-        serving = {rank for rank in self._peers if cluster.nodes[rank] == address}
-        self._serving = serving or (set(self._peers) if len(self._peers) == 1 else set())
-        """The node whose silence is known where the exchange does not answer."""
+        there = [rank for rank, node in enumerate(cluster.nodes) if node == address]
+        likely = there or list(range(2 if len(cluster.nodes) == 2 else 0))
+        self._serving = set(likely[:1]) & set(self._peers)
+        """The node whose silence is known where the exchange does not answer. Where it is this one,
+        the others may live: Paddle's launcher takes the exchange with it when its ranks fail."""
         self._every = max(_BEAT, len(cluster.nodes) / 64)
         self._opened = time.monotonic()
         self._looked = time.time()
