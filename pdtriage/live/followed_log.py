@@ -18,7 +18,7 @@ from pdtriage.live.file_watch import MOST, Tail
 from pdtriage.model import FileFacts, LogFile, Progress
 from pdtriage.record.schema import ProcessRecord
 from pdtriage.scan import Engine, FileScanner, scan
-from pdtriage.scan.detect import STRUCTURE, Detector
+from pdtriage.scan.detect import STRUCTURE, Detector, literals_in, position_of
 from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 from pdtriage.support.regular_files import open_binary
@@ -91,8 +91,9 @@ class LiteralPrescan:
         news, begins = self._news, [one.begin for one in self._news]
         hits = self._detector.find(b"".join(self._texts))
         self._texts, self._news, self._size = [], [], 0
-        for at, literal in hits:
+        for hit, literal in zip(hits, literals_in(hits), strict=True):
             if literal in self._wanted:
+                at = position_of(hit)
                 own = news[bisect_right(begins, at) - 1]
                 if at + self._detector.lengths[literal] > own.seen:
                     own.on_hit()

@@ -7,14 +7,13 @@ always read, because that is where jobs die.
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import itemgetter
 
 from pdtriage.model import LogFile, Text
-from pdtriage.scan.detect import STRUCTURE, Hit
+from pdtriage.scan.detect import STRUCTURE, Hit, hit_at, literals_in, position_of
 from pdtriage.scan.lines import Lines
 from pdtriage.support.fast_namedtuple import NamedTuple
 
@@ -27,8 +26,6 @@ REACH = 1 << 13
 NAMED = 3
 HEADERS = len(STRUCTURE)
 """The literals before this place are headers of blocks."""
-
-_literal = itemgetter(1)
 
 
 class Selection(NamedTuple):
@@ -59,56 +56,67 @@ class Budget:
 
     def spend(self, hits: Sequence[Hit], lines: Lines, always_from: int) -> Selection:
         """Choose among hits in rising order; from `always_from` on everything is worth it."""
+        literals = literals_in(hits)
+        always = bisect_left(hits, hit_at(always_from))
         groups: list[list[Hit]] = []
         taken = 0
-        for at in self._worth_a_look(hits, always_from):
-            position, literal = hits[at]
-            if at < taken or (position < always_from and self._has_enough_of(literal)):
+        for at in self._worth_a_look(literals, always):
+            if at < taken or (at < always and self._has_enough_of(literals[at])):
                 continue
-            start, end = lines.start_of(position), lines.end_of(position)
+            position = position_of(hits[at])
+            start, end = hit_at(lines.start_of(position)), hit_at(lines.end_of(position) + 1)
             first = at
-            while first > taken and hits[first - 1][0] >= start:
+            while first > taken and hits[first - 1] >= start:
                 first -= 1
             taken = at
-            while taken < len(hits) and hits[taken][0] <= end:
+            while taken < len(hits) and hits[taken] < end:
                 taken += 1
             groups.append(list(hits[first:taken]))
             self.lines += 1
-            for literal in {literal for _, literal in groups[-1]}:
+            for literal in set(literals[first:taken]):
                 self.read[literal] = self.read.get(literal, 0) + 1
                 if self.read[literal] >= PER_LITERAL:
                     self.enough.add(literal)
-        self._count_unread(hits, groups)
-        return Selection(groups, self._openings(hits, groups))
-
-    def _worth_a_look(self, hits: Sequence[Hit], always_from: int) -> Sequence[int]:
-        """Places in `hits`; those of literals that were read often enough are left out at once."""
-        if self.lines < FREE_LINES:
-            return range(len(hits))
-        enough = self.enough
-        return [
-            place
-            for place, (position, literal) in enumerate(hits)
-            if literal not in enough or position >= always_from
-        ]
-
-    def _count_unread(self, hits: Sequence[Hit], groups: Sequence[Sequence[Hit]]) -> None:
-        """All hits but those that are read: two lists that are counted in C."""
         if sum(map(len, groups)) < len(hits):
-            counted = Counter(self.unread)
-            counted.update(map(_literal, hits))
-            counted.subtract(map(_literal, chain.from_iterable(groups)))
-            self.unread = +counted  # without those of which nothing is left
+            self._count_unread(literals, groups)
+        return Selection(groups, self._openings(hits, literals, groups))
+
+    def _worth_a_look(self, literals: Sequence[int], always: int) -> Iterable[int]:
+        """Places in the list; those of literals that were read often enough are left out at once,
+        but for those from the place `always` on."""
+        if self.lines < FREE_LINES:
+            return range(len(literals))
+        enough, behind = self.enough, range(always, len(literals))
+        if enough.issuperset(literals):  # as nearly always in a log that screams
+            return behind
+        before = [at for at, literal in enumerate(literals[:always]) if literal not in enough]
+        return chain(before, behind)
+
+    def _count_unread(self, literals: Sequence[int], groups: Sequence[Sequence[Hit]]) -> None:
+        """All hits but those that are read: two lists that are counted in C."""
+        counted = Counter(self.unread)
+        counted.update(literals)
+        if groups:
+            counted.subtract(literals_in([*chain.from_iterable(groups)]))
+            counted = +counted  # without those of which nothing is left
+        self.unread = counted
 
     def _has_enough_of(self, literal: int) -> bool:
         return self.lines >= FREE_LINES and literal in self.enough
 
-    def _openings(self, hits: Sequence[Hit], groups: list[list[Hit]]) -> list[Hit]:
-        structural = [hit for hit in hits if hit[1] < HEADERS]
-        if self.lines < FREE_LINES:
+    def _openings(
+        self, hits: Sequence[Hit], literals: Sequence[int], groups: Sequence[Sequence[Hit]]
+    ) -> list[Hit]:
+        is_spent = self.lines >= FREE_LINES
+        if is_spent and not groups:
+            return []
+        structural = [hits[at] for at, literal in enumerate(literals) if literal < HEADERS]
+        if not is_spent:
             return structural
-        wanted = [group[0][0] for group in groups]
-        return [hit for hit in structural if _any_within(wanted, hit[0] - REACH // 8, REACH)]
+        wanted = [position_of(group[0]) for group in groups]
+        return [
+            hit for hit in structural if _any_within(wanted, position_of(hit) - REACH // 8, REACH)
+        ]
 
 
 def _any_within(positions: list[int], begin: int, length: int) -> bool:

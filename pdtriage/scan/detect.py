@@ -30,8 +30,30 @@ _FATAL_LENGTH = len("F0101 00:00:00.000000")
 _NEVER = rb"\x00never\x00"
 _FRAME = FRAME.encode()
 
-Hit = tuple[int, int]
-"""Position of a literal in the buffer, index of the literal."""
+Hit = int
+"""Where a literal stands, and behind that which one it is: a log that screams has a million of
+them, and numbers are made, sorted and compared in half the time of pairs."""
+LITERAL_BITS = 20
+_LITERAL = (1 << LITERAL_BITS) - 1
+
+
+def hit_at(position: int, literal: int = 0) -> Hit:
+    """A hit; without a literal it is the first that can stand there."""
+    return (position << LITERAL_BITS) | literal
+
+
+def position_of(hit: Hit) -> int:
+    return hit >> LITERAL_BITS
+
+
+def literal_in(hit: Hit) -> int:
+    """The index of its literal."""
+    return hit & _LITERAL
+
+
+def literals_in(hits: Sequence[Hit]) -> list[int]:
+    """The index of the literal of each."""
+    return [hit & _LITERAL for hit in hits]
 
 
 class Detector:
@@ -49,6 +71,8 @@ class Detector:
         if self._frame is not None:
             expressions[self._frame] = _NEVER  # every traceback is full of them
         self.longest = max(self.lengths, default=0)
+        self._ends = [literal - hit_at(length) for literal, length in enumerate(self.lengths)]
+        """To be added to where a literal ends."""
         self._database = database_of("literals", expressions, engine)
 
     def find(self, buffer: bytes, begin: int = 0) -> list[Hit]:
@@ -57,14 +81,15 @@ class Detector:
         Frames are told at the beginning only, where a log may have lost the head of a traceback.
         """
         hits: list[Hit] = []
-        lengths, add = self.lengths, hits.append
+        ends, add = self._ends, hits.append
 
         def on_match(found: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            add((begin + end - lengths[found], found))
+            add((begin + end << LITERAL_BITS) + ends[found])
 
         self._database.scan(buffer, on_match)
         if begin < CUT_BYTES and self._frame is not None:
-            hits += [(begin + at, self._frame) for at in _frames(buffer, CUT_BYTES - begin)]
+            frames = _frames(buffer, CUT_BYTES - begin)
+            hits += [hit_at(begin + at, self._frame) for at in frames]
         hits.sort()
         return hits
 
@@ -106,7 +131,11 @@ class HitStream:
             around = self._tail + chunk[: self._reach]
             lengths, seam = self._detector.lengths, self._end
             found = self._detector.find(around, seam - len(self._tail))
-            hits += [hit for hit in found if hit[0] < seam < hit[0] + lengths[hit[1]]]
+            hits += [
+                hit
+                for hit in found
+                if position_of(hit) < seam < position_of(hit) + lengths[literal_in(hit)]
+            ]
         hits += self._detector.find(chunk, self._end)
         self._end += len(chunk)
         self._tail = (chunk if len(chunk) >= self._reach else self._tail + chunk)[-self._reach :]

@@ -11,7 +11,16 @@ from pdtriage.model import Echo, Event, FileFacts, LogFile, Progress, Stamp
 from pdtriage.scan.blocks import find_blocks
 from pdtriage.scan.budget import Budget, Selection, unread_note
 from pdtriage.scan.clock import HEAD, STAMP_GROUPS, Clock
-from pdtriage.scan.detect import Detector, Hit, HitStream, literals_of
+from pdtriage.scan.detect import (
+    Detector,
+    Hit,
+    HitStream,
+    hit_at,
+    literal_in,
+    literals_in,
+    literals_of,
+    position_of,
+)
 from pdtriage.scan.launcher_output import console_blocks
 from pdtriage.scan.lines import Lines, Prefix, Prefixes, last_start, tail_of
 from pdtriage.scan.patterns import Patterns
@@ -237,7 +246,7 @@ class FileScanner:
         )
         self._found.stamps = self._with_stamps_at_restarts(self._found.stamps, lines, echoes)
         self._decided_line = lines.number_at(end)
-        del self._hits[: bisect_left(self._hits, (self._base + end,))]
+        del self._hits[: bisect_left(self._hits, hit_at(self._base + end))]
         oldest = max(0, end - LONGEST_HISTORY)
         keep = max(oldest, self._buffer.rfind(b"\n", oldest, max(0, end - HISTORY)) + 1)
         self._base += keep
@@ -283,26 +292,26 @@ class FileScanner:
     ) -> int:
         """Adds the events of candidate lines; where the last block ends."""
         literals = self._engine.detector.literals
-        openings = [(at, literals[index]) for at, index in selected.openings]
+        openings = [(position_of(hit), literals[literal_in(hit)]) for hit in selected.openings]
         blocks = find_blocks(lines, openings, found.blocks + 1)
         found.blocks += len(blocks)
         end = max([upto, *(min(block.end, len(self._buffer)) for block in blocks)])
         if end > upto:  # what a block holds behind the border is decided together with it
             selected.lines.extend(budget.spend(self._hits_in(upto, end), lines, end).lines)
-        candidates = [
-            CandidateLine(
-                lines.start_of(group[0][0]), group[0][0], frozenset(literals[i] for _, i in group)
-            )
-            for group in selected.lines
-        ]
+        candidates = []
+        for group in selected.lines:
+            at = position_of(group[0])
+            words = frozenset([literals[literal] for literal in literals_in(group)])
+            candidates.append(CandidateLine(lines.start_of(at), at, words))
         found.events += self._matcher.events_of(lines, candidates, blocks, self._clock, self._base)
         return end
 
     def _hits_in(self, begin: int, upto: int) -> list[Hit]:
         """The undecided hits by position in the buffer."""
-        base, hits = self._base, self._hits
-        first, last = bisect_left(hits, (base + begin,)), bisect_left(hits, (base + upto,))
-        return [(at - base, literal) for at, literal in hits[first:last]]
+        base, hits = hit_at(self._base), self._hits
+        first = bisect_left(hits, base + hit_at(begin))
+        wanted = hits[first : bisect_left(hits, base + hit_at(upto))]
+        return [hit - base for hit in wanted] if base else wanted
 
     def _sample(
         self,

@@ -6,7 +6,15 @@ import re
 
 import pytest
 
-from pdtriage.scan.detect import FATAL, Detector, HitStream, _escape
+from pdtriage.scan.detect import (
+    FATAL,
+    Detector,
+    HitStream,
+    _escape,
+    hit_at,
+    literal_in,
+    position_of,
+)
 
 from .builders import engine
 
@@ -23,7 +31,8 @@ def test_literals_are_escaped_as_by_the_standard_library() -> None:
 def test_whatever_a_parser_looks_for_is_found_where_it_stands() -> None:
     literals = ["Traceback", FATAL, "a\uffffb", "内存", "(x)"]
     text = "Traceback a\uffffb\n内存 (x)\nF0101 10:00:00.123456 7 x.cc:1] dead\n".encode()
-    found = [(text[at:].decode()[:2], literals[it]) for at, it in Detector(literals).find(text)]
+    hits = [(position_of(hit), literal_in(hit)) for hit in Detector(literals).find(text)]
+    found = [(text[at:].decode()[:2], literals[it]) for at, it in hits]
 
     assert found == [
         ("Tr", "Traceback"),
@@ -41,7 +50,7 @@ def test_literals_across_the_border_of_chunks_are_found_once(size: int) -> None:
     stream, hits = HitStream(engine().detector, 100), []
     for start in range(0, len(text), size):
         hits += stream.take(text[start : start + size])
-    expected = [(100 + at, literal) for at, literal in engine().detector.find(text)]
+    expected = [hit_at(100) + hit for hit in engine().detector.find(text)]
     assert sorted(hits) == expected
     assert len(set(hits)) == len(hits)
 
@@ -52,4 +61,4 @@ def test_the_longest_literal_is_found_wherever_two_chunks_meet_in_it() -> None:
     for border in range(1, len(text)):
         stream = HitStream(detector, 0)
         hits = stream.take(text[:border]) + stream.take(text[border:])
-        assert hits == [(text.index(b"the longest"), 1)], border
+        assert hits == [hit_at(text.index(b"the longest"), 1)], border
