@@ -192,16 +192,19 @@ class Shapes(dict[bytes, Answer]):
     `shapes[raw.translate(shapes.table)]` is the answer for a line.
     """
 
-    def __init__(self, patterns: Iterable[str], look: Callable[[bytes], Answer]) -> None:
+    def __init__(
+        self, patterns: Iterable[str], look: Callable[[bytes], Answer], most: int | None = None
+    ) -> None:
         """`look` asks these patterns about a shape, which is a line with zeros for its digits."""
         super().__init__()
         self._look = look
+        self._most = MOST_SHAPES if most is None else most
         self.table = _ZEROS if all(map(_takes_any_digit, patterns)) else _AS_THEY_ARE
 
     def __missing__(self, shape: bytes) -> Answer:
         answer = self._look(shape)
         if len(shape) <= LONGEST_SHAPE:
-            if len(self) >= MOST_SHAPES:
+            if len(self) >= self._most:
                 self.clear()
             self[shape] = answer
         return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from pdtriage.knowledge import Format, Knowledge, Signature
 from pdtriage.model import Event, FileKind, Frame
@@ -12,6 +13,7 @@ from pdtriage.scan.blocks import Block, stack_below
 from pdtriage.scan.clock import Clock, Moment
 from pdtriage.scan.detect import FATAL
 from pdtriage.scan.lines import Line, Lines, shorten
+from pdtriage.scan.patterns import Shapes
 from pdtriage.scan.traceback_lines import is_quoted_source
 from pdtriage.scan.tracebacks import Traceback, is_ignored, without_folded_frames
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -23,6 +25,8 @@ SHOWN_ROLES = CLAIMING = frozenset({"cause", "symptom", "victim"})
 CONTEXT_ABOVE, CONTEXT_BELOW = 4, 2
 LINES_ABOVE = 30
 """Searched for a time where the line itself has none."""
+MOST_SHAPES = 128
+"""Of lines with the same literals that are remembered."""
 _DIGITS = re.compile(r"\d+")
 _LOGGED = re.compile(
     r"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\b"
@@ -46,6 +50,16 @@ Ways = Sequence[Format]
 """How a line looks that says what was done instead."""
 Match = tuple[Signature, Line, dict[str, str]]
 """A signature that claims a line, the line, and what it reads there."""
+_Claim = tuple[Signature, Sequence[tuple[str, slice]] | None]
+"""A signature that claims a line, and where its fields stand there; None where more than the line
+must be asked."""
+
+
+class _Rules(NamedTuple):
+    """What is asked about lines in which certain literals stand."""
+
+    signatures: list[Signature]
+    claims: Shapes[list[_Claim]]
 
 
 class SignatureMatcher:
@@ -55,7 +69,7 @@ class SignatureMatcher:
         self._patterns: dict[str, re.Pattern[str]] = {}
         self._recoveries = knowledge.recoveries
         self._by_literal: dict[str, list[Signature]] = {}
-        self._by_literals: dict[frozenset[str], list[Signature]] = {}
+        self._by_literals: dict[frozenset[str], _Rules] = {}
         self._fallbacks: list[Signature] = []
         for signature in knowledge.signatures.values():
             if signature.kinds and kind not in signature.kinds:
@@ -131,9 +145,13 @@ class SignatureMatcher:
         """
         line = lines.at(candidate.position, exact=True)
         found: list[Match] = []
-        for signature in self._signatures_with(candidate.literals):
-            fields = self._fields_on_line(signature, lines, candidate, line, block)
-            if fields is not None:
+        for signature, places in self._claims_on(candidate, line):
+            fields = (
+                self._fields_on_line(signature, lines, candidate, line)
+                if places is None
+                else {name: line.text[own].strip()[:FIELD_LENGTH] for name, own in places}
+            )
+            if fields is not None and self._fits(signature, lines, candidate, line, block):
                 found.append((signature, line, fields))
         if any(signature.role == "noise" for signature, _, _ in found):
             found = [it for it in found if "imports" in it[0].says]
@@ -157,34 +175,65 @@ class SignatureMatcher:
                 return signature, {"error_class": traceback.type, **fields}
         return None
 
-    def _signatures_with(self, literals: frozenset[str]) -> list[Signature]:
-        known = self._by_literals.get(literals)
-        if known is None:
-            asked: dict[str, Signature] = {}
-            for literal in sorted(literals):
-                for signature in self._by_literal.get(literal, ()):
-                    asked[signature.id] = signature
-            known = self._by_literals[literals] = list(asked.values())
-        return known
+    def _claims_on(self, candidate: CandidateLine, line: Line) -> Sequence[_Claim]:
+        """The signatures whose patterns find something on a line, and where.
+
+        Thousands of ranks die with the same words and other numbers: they are searched once.
+        """
+        asked = self._by_literals.get(candidate.literals)
+        if asked is None:
+            asked = self._by_literals[candidate.literals] = self._rules_with(candidate.literals)
+        if candidate.text:
+            return [(signature, None) for signature in asked.signatures]
+        return asked.claims[line.text.encode().translate(asked.claims.table)]
+
+    def _rules_with(self, literals: frozenset[str]) -> _Rules:
+        asked: dict[str, Signature] = {}
+        for literal in sorted(literals):
+            for signature in self._by_literal.get(literal, ()):
+                asked[signature.id] = signature
+        signatures = list(asked.values())
+        patterns = [it.pattern for it in signatures if it.pattern and it.lines == 1]
+        return _Rules(
+            signatures, Shapes(patterns, partial(self._claims_of, signatures), MOST_SHAPES)
+        )
+
+    def _claims_of(self, signatures: Iterable[Signature], shape: bytes) -> list[_Claim]:
+        text = shape.decode()
+        claims: list[_Claim] = []
+        for signature in signatures:
+            if signature.lines > 1:  # which lines follow is seen where they do
+                claims.append((signature, None))
+            elif signature.pattern is None:
+                claims.append((signature, ()))
+            elif found := self._search(signature.pattern, text):
+                names = [name for name, value in found.groupdict().items() if value is not None]
+                claims.append((signature, [(name, slice(*found.span(name))) for name in names]))
+        return claims
 
     def _fields_on_line(
-        self,
-        signature: Signature,
-        lines: Lines,
-        candidate: CandidateLine,
-        line: Line,
-        block: Block | None,
+        self, signature: Signature, lines: Lines, candidate: CandidateLine, line: Line
     ) -> dict[str, str] | None:
         text = candidate.text or line.text
         if signature.lines > 1 and not candidate.text:
             more = zip(lines.onward(candidate.start), range(signature.lines), strict=False)
             rest = [later.text for later, _ in more][1:]
             text = "\n".join([text, *rest])
-        fields = self._fields(signature, text)
-        if fields is None or signature.stack is None:
-            return fields
+        return self._fields(signature, text)
+
+    def _fits(
+        self,
+        signature: Signature,
+        lines: Lines,
+        candidate: CandidateLine,
+        line: Line,
+        block: Block | None,
+    ) -> bool:
+        """Whether the stack around it is one that the signature asks for."""
+        if signature.stack is None:
+            return True
         stack = block.stack_at(line) if block else stack_below(lines, candidate.start)
-        return fields if self._fits_stack(signature, stack) else None
+        return self._fits_stack(signature, stack)
 
     def _fields(self, signature: Signature, text: str) -> dict[str, str] | None:
         if signature.pattern is None:
