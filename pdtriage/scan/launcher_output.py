@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from pdtriage.masking.variables import ALLOWED
 from pdtriage.model import CardSample, EnvBlock, FileFacts, LogFile, Text
@@ -82,21 +83,19 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
         return kubernetes_facts(file, raw)
     if file.kind == "gpu":
         return FileFacts(file=file, bytes=len(raw), cards=card_samples(raw))
-    text = "\n".join(readable_line(line) for line in raw.split(b"\n"))
     environments: list[EnvBlock] = []
     endpoints: tuple[str, ...] = ()
     notes: tuple[Text, ...] = ()
     try:
         match file.kind:
             case "env":
-                environments = list(_env_blocks(text))
+                environments = list(_env_blocks(_readable(raw)))
             case "backup_env":
-                environments = [_backup_env(text)]
+                environments = [_backup_env(_readable(raw))]
             case "pod":
-                environments = list(_pod_blocks(text))
+                environments = list(_pod_blocks(_readable(raw)))
             case "endpoints":
-                found = (_ENDPOINT.match(line) for line in text.splitlines())
-                endpoints = tuple(match[1] for match in found if match)
+                endpoints = _endpoints_in(raw)
             case "worker" | "server" | "heter" | "coordinator" | "console" | "kernel" | "ras":
                 pass  # those are scanned
             case "record" | "report" | "gpu" | "other":
@@ -114,10 +113,21 @@ def side_facts(file: LogFile, raw: bytes) -> FileFacts:
         file=file,
         environments=tuple(environments),
         endpoints=endpoints,
-        lines=text.count("\n") + 1,
+        lines=raw.count(b"\n") + 1,
         bytes=len(raw),
         notes=notes,
     )
+
+
+def _readable(raw: bytes) -> str:
+    return "\n".join(readable_line(line) for line in raw.split(b"\n"))
+
+
+@lru_cache(maxsize=1)
+def _endpoints_in(raw: bytes) -> tuple[str, ...]:
+    """Remembered: every node of a job has the same list of all its ranks."""
+    found = (_ENDPOINT.match(line) for line in _readable(raw).splitlines())
+    return tuple([match[1] for match in found if match])
 
 
 def _env_blocks(text: str) -> Iterator[EnvBlock]:
