@@ -79,6 +79,8 @@ def _ordinary_lines(
     passages = [_passage(event) for path, event in rank.events if path == file]
     found: set[int] = set()
     for error in {event.offset: event for event in (errors[0], errors[-1])}.values():
+        if _is_all_known(error.line, rank.last_line, passages):  # as of most who died
+            continue
         lines = _lines_around(error, source, begin, end, prefixes)
         found.update(ordinary_below(error.line, lines, passages, troubles))
     return tuple(sorted(found))
@@ -87,6 +89,12 @@ def _ordinary_lines(
 def _passage(event: Event) -> tuple[int, int]:
     """The lines that tell of an error; what follows an exception's name may not be its message."""
     return (event.first_line or event.line, event.line)
+
+
+def _is_all_known(line: int, last: int, passages: Sequence[tuple[int, int]]) -> bool:
+    """Whether all lines below it tell of something known."""
+    below = {number for begin, end in passages for number in range(max(begin, line + 1), end + 1)}
+    return len(below) >= last - line
 
 
 def _lines_around(
@@ -117,10 +125,11 @@ def ordinary_below(
     `passages` are those that tell of something known: no ordinary lines.
     """
     told = {number for first, last in passages for number in range(first, last + 1)}
-    shapes = {number: shape(text) for number, text in lines if number not in told and _says(text)}
-    below = Counter(own for number, own in shapes.items() if number > line)
-    if not below:
+    ordinary = [one for one in lines if one[0] not in told and _says(one[1])]
+    if not ordinary or ordinary[-1][0] <= line:
         return []
+    shapes = {number: shape(text) for number, text in ordinary}
+    below = Counter(own for number, own in shapes.items() if number > line)
     usual = Counter(own for number, own in shapes.items() if number < line)
     living = {own for own in below if _goes_on(own, usual, below, is_uneasy=False)}
     uneasy = {
