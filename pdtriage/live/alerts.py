@@ -54,11 +54,13 @@ class Alerts:
         alerts: list[Text] = []
         moment = time.monotonic()
         for log in logs:
-            undecided = self._undecided.get(log.path)
+            undecided, is_suspicious = self._undecided.get(log.path), log.is_suspicious()
+            if undecided is None and not is_suspicious:  # as nearly all, ten times a second
+                continue
             pid = log.process.pid if log.process else 0
             over = pid in dead
             due = undecided is not None and (over or moment - undecided.since >= PATIENCE)
-            if not (log.is_suspicious() or due) or not log.may_take_facts():
+            if not (is_suspicious or due) or not log.may_take_facts():
                 continue
             if self.only is None or pid in self.only:
                 alerts += self._in_log(log, moment, over)

@@ -152,14 +152,15 @@ class FollowedLog:
             self._before, self.unread = None, 0
             self._scanner = self._new_scanner()
         self._prescan.add(self._seam, chunk, self.mark_suspicious)
-        self._seam = (self._seam + chunk[-self._prescan.reach :])[-self._prescan.reach :]
+        reach = self._prescan.reach
+        self._seam = (chunk if len(chunk) >= reach else self._seam + chunk)[-reach:]
         self._pending.append(chunk)
         self._pending_size += len(chunk)
         if self._pending_size >= FEED_SIZE:
             self._feed()
         self.grown = time.monotonic()
         self.more = len(chunk) == MOST
-        self._window = (self._window + chunk[-STEP_WINDOW:])[-STEP_WINDOW:]
+        self._window = (chunk if self.more else self._window + chunk)[-STEP_WINDOW:]
         return True
 
     def is_suspicious(self) -> bool:

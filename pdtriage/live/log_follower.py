@@ -231,15 +231,19 @@ class LogFollower:
         return self._engine
 
     def _read_steps(self) -> None:
-        """All logs every second; of many, a few each beat, so that no beat is late for it."""
+        """All logs every second; of many, a few each beat, so that no beat is late for it.
+
+        What is known of all of them is put together once a second, however many beats it takes.
+        """
         moment = time.monotonic()
-        if not self._stale_steps:
-            if moment - self._steps_read_at < STEPS_EVERY:
-                return
+        is_due = moment - self._steps_read_at >= STEPS_EVERY
+        if is_due:
             self._steps_read_at = moment
-            self._stale_steps = list(self._logs.values())
+            self._stale_steps = self._stale_steps or list(self._logs.values())
         while self._stale_steps and time.monotonic() < moment + STEPS_BUDGET:
             self._stale_steps.pop().read_step()
+        if not is_due:
+            return
         self.statuses = tuple(_status_of(log) for log in self._logs.values())
         for text in self._pace.look(moment, self._logs.values()):
             self._on_warning(text)
