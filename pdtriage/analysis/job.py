@@ -176,8 +176,9 @@ class Job:
             return
         from pdtriage.analysis.ordinary_lines import with_ordinary_lines  # healthy runs have none
 
-        run, troubles = self.runs[place], self.knowledge.troubles
-        self._judge_again(place, with_ordinary_lines(run, self.sources, troubles, self._prefixes))
+        run = self.runs[place]
+        looked = with_ordinary_lines(run, self.sources, self.knowledge, self._prefixes)
+        self._judge_again(place, looked)
 
     def _look_at_the_end(self, place: int) -> None:
         """Its last lines, and whether more come."""

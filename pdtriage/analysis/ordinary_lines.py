@@ -17,6 +17,7 @@ from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict.fingerprint import shape
 
 if TYPE_CHECKING:
+    from pdtriage.knowledge import Knowledge
     from pdtriage.knowledge.signature import Format
     from pdtriage.sources import Source
 
@@ -35,13 +36,12 @@ _WORD = lazy_compile(r"\w.*\w")
 def with_ordinary_lines(
     run: RunFacts,
     sources: Mapping[str, Source],
-    troubles: Sequence[Format],
+    knowledge: Knowledge,
     prefixes: Prefixes,
 ) -> RunFacts:
     """The run with the lines of its ranks that show that they went on after an error.
 
-    `troubles` are how lines look of one who waits or gives up; `prefixes` is what wrappers put
-    before every line.
+    `prefixes` is what wrappers put before every line.
     """
     looked, found = 0, False
     ranks = list(run.ranks)
@@ -49,7 +49,7 @@ def with_ordinary_lines(
         errors = [] if rank.mixed or not rank.parts else _errors_in(rank)
         if errors and looked < MOST_RANKS:
             looked += 1
-            lines = _ordinary_lines(rank, errors, sources, troubles, prefixes)
+            lines = _ordinary_lines(rank, errors, sources, knowledge, prefixes)
             if lines != rank.ordinary:
                 ranks[place], found = rank._replace(ordinary=lines), True
     return run._replace(ranks=tuple(ranks)) if found else run
@@ -69,7 +69,7 @@ def _ordinary_lines(
     rank: Rank,
     errors: Sequence[Event],
     sources: Mapping[str, Source],
-    troubles: Sequence[Format],
+    knowledge: Knowledge,
     prefixes: Prefixes,
 ) -> tuple[int, ...]:
     file, begin, end = rank.parts[-1]
@@ -77,12 +77,16 @@ def _ordinary_lines(
     if source is None:
         return ()
     passages = [_passage(event) for path, event in rank.events if path == file]
+    # of an error that is told a thousand times only some lines are known as events
+    signatures = [knowledge.signatures[name] for name in {error.signature for error in errors}]
+    words = [literal for signature in signatures for literal in signature.literals]
     found: set[int] = set()
     for error in {event.offset: event for event in (errors[0], errors[-1])}.values():
         if _is_all_known(error.line, rank.last_line, passages):  # as of most who died
             continue
         lines = _lines_around(error, source, begin, end, prefixes)
-        found.update(ordinary_below(error.line, lines, passages, troubles))
+        others = [it for it in lines if not any(word in it[1] for word in words)]
+        found.update(ordinary_below(error.line, others, passages, knowledge.troubles))
     return tuple(sorted(found))
 
 

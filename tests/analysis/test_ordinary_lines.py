@@ -67,6 +67,18 @@ def test_what_was_survived_is_no_cause_beside_the_error_that_ended_the_process(
     assert [(c.category, c.ranks) for c in report.root_causes] == [("storage.disk", (1,))]
 
 
+def test_an_error_that_is_told_a_thousand_times_is_no_sign_of_life(tmp_path: Path) -> None:
+    """Of so many only some are kept one by one; the rest are lines like those above, too."""
+    labels = "".join(
+        f"[2024/01/02 03:04:05] ppocr ERROR: When parsing line img_{n}.jpg {chr(0x4E00 + n // 2)}\n"
+        ", error happened with msg: list index out of range\n"
+        for n in range(3000)
+    )
+    report = report_on(tmp_path, "loading the labels\n" + labels)
+    assert report.verdict == "failed"
+    assert [cause.signature for cause in report.root_causes] == ["data.ocr-line-skipped"]
+
+
 TROUBLES = engine().knowledge.troubles
 
 
