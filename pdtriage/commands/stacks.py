@@ -143,7 +143,7 @@ def _ranks_of_the_one(jobs: Sequence[RunningJob]) -> Sequence[StackTarget]:
     )
     listed += ", …" * (len(jobs) > _MOST_JOBS)
     raise UserError(
-        Text(f"{len(jobs)} jobs run here: {listed}", f"本机上有 {len(jobs)} 个任务：{listed}"),
+        Text(f"{len(jobs)} jobs run here: {listed}.", f"本机上有 {len(jobs)} 个任务：{listed}。"),
         Text(
             "Name the log folder of one: pdtriage stacks FOLDER",
             "请指定其中一个的日志目录：pdtriage stacks FOLDER",

@@ -109,7 +109,7 @@ def open_history(
         _create(path)
     if not os.path.isfile(path):
         raise UserError(
-            Text(f"{path}: there is no history here", f"{path}：这里没有历史记录"),
+            Text(f"{path}: there is no history here;", f"{path}：这里没有历史记录；"),
             Text(
                 "`pdtriage history import` or `--history` begins one.",
                 "可用 `pdtriage history import` 或 `--history` 建立。",

@@ -62,7 +62,7 @@ def graph(report: Report, name: str) -> Html:
             culprit_of(causes[group.culprit], report),
             " \u2192 ",
             _names(group),
-            ": ",
+            Text(": ", "："),
             _reason(group),
         )
         for group in groups
