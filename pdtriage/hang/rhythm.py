@@ -87,6 +87,7 @@ class JobRhythm:
         self._limits = limits
         self._seen: dict[int, RankSample] = {}
         self._stepped_at = self._moved_at = self._busy_at = self._looked_at = now
+        self._wrote_at = now
         self._longest = self._start_up = 0.0
         self._pauses: list[float] = []
         self._order: list[float] = []
@@ -99,16 +100,30 @@ class JobRhythm:
             self._stepped_at += away
             self._moved_at += away
             self._busy_at += away
+            self._wrote_at += away
         self._looked_at = now
-        if steps := self._steps_made(samples):
-            self._learn(now - self._stepped_at, steps)
-            self._stepped_at = self._moved_at = now
-        elif self._is_busy(samples):
+        samples = {pid: self._with_position(pid, sample) for pid, sample in samples.items()}
+        if self._has_written(samples):
+            self._wrote_at = self._moved_at = now
+        if self._is_busy(samples):
             self._moved_at = self._busy_at = now
-        elif self._has_written(samples):
-            self._moved_at = now
-        self._seen = dict(samples)
+        if steps := self._steps_made(samples):
+            self._take_steps(steps)
+        self._seen = samples
         return self.state(now)
+
+    def _with_position(self, pid: int, sample: RankSample) -> RankSample:
+        """The sample; whoever reads the logs may be late, and nothing moves when it is back."""
+        before = self._seen.get(pid)
+        if sample.position is not None or before is None:
+            return sample
+        return sample._replace(position=before.position)
+
+    def _take_steps(self, steps: int) -> None:
+        """Steps are known when their lines have been read; made they were when these came."""
+        if self._wrote_at > self._stepped_at:
+            self._learn(self._wrote_at - self._stepped_at, steps)
+            self._stepped_at = self._wrote_at
 
     def state(self, now: float) -> RhythmState:
         limit = self.limit
