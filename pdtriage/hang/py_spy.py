@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import IO
 
+from pdtriage.hang.kernel_view import vitals_of
 from pdtriage.hang.stack_signal import ptrace_scope
 from pdtriage.model.logs import Frame
 from pdtriage.support.fast_namedtuple import NamedTuple
@@ -26,6 +27,9 @@ AT_ONCE = 8
 MOST_FRAMES = 64
 MOST_BYTES = 16 << 20
 _TICK = 0.02
+PATIENCE, TIMES_OTHERS = 3.0, 3.0
+"""Seconds, and how often what the slowest so far took, after which those that are left are not
+waited for: a process that waits for a disk may never be read, and the others are known."""
 MISSING = Text(
     "py-spy is not installed: `pip install 'pdtriage[hang]'` shows where in Python each process is",
     "未安装 py-spy：执行 `pip install 'pdtriage[hang]'` 后可显示每个进程停在 Python 的哪一行",
@@ -48,6 +52,7 @@ class _Dump(NamedTuple):
     """A file: a dump of many threads is longer than a pipe holds."""
     native: bool
     gently: bool
+    asked_at: float
 
 
 def find_py_spy() -> str | None:
@@ -59,7 +64,8 @@ def find_py_spy() -> str | None:
 def python_stacks(
     pids: Sequence[int], seconds: float, *, native: bool = False, stopped: Sequence[int] = ()
 ) -> dict[int, PythonStack]:
-    """All that can be had in so many seconds; nobody is waited for longer.
+    """All that can be had in so many seconds; nobody is waited for longer, nor for much longer
+    than for the others.
 
     `stopped` are processes that a signal holds: these can only be looked at without pausing them.
     """
@@ -70,6 +76,7 @@ def python_stacks(
     left = [(pid, native and pid not in stopped, not native or pid in stopped) for pid in pids]
     running: list[_Dump] = []
     answers: dict[int, PythonStack] = {}
+    slowest = 0.0
     try:
         while (left or running) and time.monotonic() < deadline:
             while left and len(running) < AT_ONCE:
@@ -78,10 +85,13 @@ def python_stacks(
             for asked in done:
                 running.remove(asked)
                 answer = _answer(asked)
-                if answer.refusal and asked.gently and asked.pid not in stopped:
+                if answer.refusal and asked.gently and _can_be_paused(asked.pid):
                     # What changes while it is read makes no sense; a paused process does not.
                     left.append((asked.pid, asked.native, False))
                 answers[asked.pid] = answer
+                slowest = max(slowest, time.monotonic() - asked.asked_at)
+            if answers and not left and _is_in_vain(running, slowest):
+                break
             if not done:
                 time.sleep(_TICK)
     finally:
@@ -142,6 +152,17 @@ def _stack_of(listed: Sequence[dict[str, object]]) -> PythonStack:
     return PythonStack(tuple(frames), tuple(native), "" if frames else "no Python is there")
 
 
+def _is_in_vain(running: Sequence[_Dump], slowest: float) -> bool:
+    newest = max((asked.asked_at for asked in running), default=time.monotonic())
+    return time.monotonic() - newest > max(PATIENCE, TIMES_OTHERS * slowest)
+
+
+def _can_be_paused(pid: int) -> bool:
+    """Not while a signal holds it already, or it waits for a disk, which nothing interrupts."""
+    vitals = vitals_of(pid)
+    return vitals is not None and vitals.state not in "DTtZX"
+
+
 def _ask(program: str, pid: int, native: bool, gently: bool) -> _Dump:
     words = [program, "dump", "--json", "--full-filenames", "--pid", str(pid)]
     words += ["--native"] if native else ["--nonblocking"] if gently else []
@@ -149,7 +170,7 @@ def _ask(program: str, pid: int, native: bool, gently: bool) -> _Dump:
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
     )
-    return _Dump(pid, process, output, native, gently)
+    return _Dump(pid, process, output, native, gently, time.monotonic())
 
 
 def _answer(asked: _Dump) -> PythonStack:

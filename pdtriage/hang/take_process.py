@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -28,39 +29,62 @@ serve()
 _NOT_TAKEN = Text("the stacks could not be taken in time", "未能及时取得调用栈")
 
 
-def take_elsewhere(
-    targets: Sequence[StackTarget],
-    seconds: float,
-    environ: Mapping[str, str],
-    on_start: Callable[[int], None] | None = None,
-) -> TakenStacks:
-    """The stacks, after `seconds` and a few more at the latest; `on_start` is told of the pid."""
-    question = json.dumps({"targets": [list(target) for target in targets], "seconds": seconds})
-    try:
-        process = subprocess.Popen(
+class StacksElsewhere:
+    """Stacks that are being taken, by a process of its own; whoever asked goes on meanwhile."""
+
+    def __init__(
+        self,
+        targets: Sequence[StackTarget],
+        seconds: float,
+        environ: Mapping[str, str],
+        on_start: Callable[[int], None],
+    ) -> None:
+        """They are taken in `seconds`, and a few more at the latest; `on_start` is told of the
+        pid."""
+        self._until = time.monotonic() + seconds + BEYOND
+        self._process: subprocess.Popen[bytes] | None = None
+        question = json.dumps({"targets": [list(target) for target in targets], "seconds": seconds})
+        with contextlib.suppress(OSError):
+            self._process = _start(environ, question.encode())
+            on_start(self._process.pid)
+
+    def result(self) -> TakenStacks:
+        """Waits for them."""
+        process = self._process
+        if process is None:
+            return TakenStacks((), (_NOT_TAKEN,))
+        try:
+            answer, _ = process.communicate(timeout=max(0.0, self._until - time.monotonic()))
+        except (subprocess.TimeoutExpired, OSError):
+            self.abandon()
+            answer = b""
+        try:
+            taken = read_standstill(json.loads(answer[:MOST_BYTES]))
+        except (ValueError, AttributeError, RecursionError):
+            return TakenStacks((), (_NOT_TAKEN,))
+        return TakenStacks(taken.stacks, taken.notes)
+
+    def abandon(self) -> None:
+        """Nobody wants them any more."""
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.communicate()
+
+
+def _start(environ: Mapping[str, str], question: bytes) -> subprocess.Popen[bytes]:
+    """The process, which has been asked."""
+    with tempfile.TemporaryFile() as asked:
+        asked.write(question)
+        asked.seek(0)
+        return subprocess.Popen(
             [sys.executable, "-c", _BOOT, *sys.path],
-            stdin=subprocess.PIPE,
+            stdin=asked,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=dict(environ),
             start_new_session=True,
         )
-    except OSError:
-        return TakenStacks((), (_NOT_TAKEN,))
-    if on_start is not None:
-        on_start(process.pid)
-    try:
-        answer, _ = process.communicate(question.encode(), timeout=seconds + BEYOND)
-    except (subprocess.TimeoutExpired, OSError):
-        answer = b""
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    try:
-        taken = read_standstill(json.loads(answer[:MOST_BYTES]))
-    except (ValueError, AttributeError, RecursionError):
-        return TakenStacks((), (_NOT_TAKEN,))
-    return TakenStacks(taken.stacks, taken.notes)
 
 
 def serve() -> None:

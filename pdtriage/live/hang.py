@@ -13,19 +13,23 @@ from pdtriage.hang.rhythm import HangLimits, JobRhythm, RankSample, RhythmState
 from pdtriage.hang.stack_groups import fold_of
 from pdtriage.hang.stack_words import summary_of
 from pdtriage.hang.take import StackTarget, TakenStacks
-from pdtriage.hang.take_process import take_elsewhere
+from pdtriage.hang.take_process import StacksElsewhere
 from pdtriage.launch.options.secret import SECRET_VARIABLE
 from pdtriage.launch.supervise.events import PeerSilent
 from pdtriage.launch.supervise.processes import HELPERS
 from pdtriage.live.log_follower import ProcessStatus
 from pdtriage.model.stacks import ProcessStack, StacksReason, Standstill
 from pdtriage.record.schema import named_node
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 LOOK_EVERY = 1.0
 SECONDS = 20.0
 """For taking all stacks."""
-LOOK_AGAIN = (10.0, 30.0, 90.0)
+AHEAD, AHEAD_SHARE = 5.0, 0.25
+"""Seconds before the limit, and share of it at most, at which stacks begin to be taken: on a busy
+machine that takes seconds, and at the limit somebody is to be named."""
+LOOK_AGAIN = (2.0, 10.0, 30.0, 90.0)
 """Seconds after the first look, where that did not reach every process: a busy machine, a process
 that is just changing."""
 LAST_WORDS = 30.0
@@ -61,6 +65,7 @@ class HangMonitor:
         self._wanted: StacksReason | None = None
         self._again: list[float] = []
         """When to look again, by the monotonic clock."""
+        self._early: _EarlyLook | None = None
         self._wake = threading.Event()
         self._leaving = False
         self._thread: threading.Thread | None = None
@@ -90,6 +95,13 @@ class HangMonitor:
         return last.still_at(time.time())
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        finally:
+            if self._early is not None:
+                self._early.taking.abandon()
+
+    def _watch(self) -> None:
         while not self._leaving:
             self._wake.wait(LOOK_EVERY)
             self._wake.clear()
@@ -107,6 +119,20 @@ class HangMonitor:
             elif self.standstill is not None and self._has_moved_on(self.standstill, state):
                 self._tell(self.standstill._replace(moved_on=True, stacks=()))
                 self.standstill = None
+            else:
+                self._look_early(state)
+
+    def _look_early(self, state: RhythmState) -> None:
+        """Has stacks taken where the limit is near, and forgets them where the job moves."""
+        if self._limits.off or self._on_hang == "report":
+            return
+        since = time.monotonic() - state.still
+        if self._early is not None and since > self._early.since + LOOK_EVERY / 2:
+            self._early.taking.abandon()
+            self._early = None
+        ahead = min(AHEAD, AHEAD_SHARE * state.limit)
+        if self._early is None and state.still >= state.limit - ahead:
+            self._early = _EarlyLook(since, time.time(), self._begin())
 
     def _has_moved_on(self, last: Standstill, state: RhythmState) -> bool:
         """Whether the job moved: by a step or data at once, by a line when nobody died of what it
@@ -143,18 +169,39 @@ class HangMonitor:
             self._tell(found)
 
     def _standstill(self, reason: StacksReason, state: RhythmState) -> Standstill:
-        taken = TakenStacks(())
-        if reason != "hang" or self._on_hang != "report":
-            taken = take_elsewhere(self._targets(), SECONDS, helper_environment(), HELPERS.add)
+        taken, age = self._stacks_for(reason)
         return Standstill(
-            time.time(),
+            time.time() - age,
             reason,
-            round(state.still, 1),
+            state.still - age,
             round(state.limit, 1),
             taken.stacks,
             tuple(self.gone),
             taken.notes,
-        )
+        ).still_at(time.time())
+
+    def _stacks_for(self, reason: StacksReason) -> tuple[TakenStacks, float]:
+        """The stacks, and how many seconds ago they began to be taken before this was asked."""
+        early, self._early = self._early, None
+        if early is not None and reason == "hang":
+            return early.taking.result(), time.time() - early.time
+        if early is not None:
+            early.taking.abandon()
+        if reason == "hang" and self._on_hang == "report":
+            return TakenStacks(()), 0.0
+        return self._begin().result(), 0.0
+
+    def _begin(self) -> StacksElsewhere:
+        return StacksElsewhere(self._targets(), SECONDS, helper_environment(), HELPERS.add)
+
+
+class _EarlyLook(NamedTuple):
+    """Stacks that were asked for before the limit."""
+
+    since: float
+    """When the job last moved, by the monotonic clock."""
+    time: float
+    taking: StacksElsewhere
 
 
 def alarm_text(
