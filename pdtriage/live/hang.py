@@ -241,7 +241,8 @@ class StacksOfNodes:
     def __init__(self) -> None:
         self._own: Standstill | None = None
         self._theirs: dict[int, tuple[ProcessStack, ...]] = {}
-        self._said: Text | None = None
+        self._said: object = None
+        """Who stood where when that was last said."""
         self._lock = threading.Lock()
 
     def take_own(self, found: Standstill) -> Text | None:
@@ -261,13 +262,12 @@ class StacksOfNodes:
         if self._own is None or not self._own.stacks or not theirs:
             return None
         together = self._own._replace(stacks=(*self._own.stacks, *theirs))
-        if not fold_of(together).odd:
+        fold = fold_of(together)
+        places = {(group.where, group.ranks) for group in fold.groups}
+        if not fold.odd or places == self._said:
             return None
-        said = alarm_text(together, None)
-        if said == self._said:
-            return None
-        self._said = said
-        return said
+        self._said = places
+        return alarm_text(together.still_at(time.time()), None)
 
 
 def furthest_behind(processes: Sequence[ProcessStatus]) -> Text | None:

@@ -93,7 +93,7 @@ def with_peers(run: RunFacts, record: RunRecord, knowledge: Knowledge) -> RunFac
     return run._replace(
         ranks=tuple(ranks),
         nodes=(*run.nodes, *(Node(node, host) for node, host in sorted(nodes.items(), key=str))),
-        unanswered=tuple(sorted({*run.unanswered, *_unanswered(record)})),
+        unanswered=tuple(sorted({*run.unanswered, *_unanswered(record, run.standstill)})),
         notes=(*run.notes, *_silences(record)),
         standstill=_with_their_stacks(run, record),
     )
@@ -254,9 +254,13 @@ def _with_stops(run: RunFacts, record: RunRecord) -> RunFacts:
     return run._replace(stops=(*run.stops, *added))
 
 
-def _unanswered(record: RunRecord) -> set[int]:
-    """Nodes that had fallen silent before anything failed here, and never came back."""
+def _unanswered(record: RunRecord, still: Standstill | None) -> set[int]:
+    """Nodes that had fallen silent before anything failed here, and never came back; who was heard
+    of while the job stood still is not the reason why it did."""
     failed = min((death.time for death in record.deaths if death.code != 0), default=None)
+    if still is not None and still.is_hang:
+        stood = still.time - (still.still or 0.0) + NEWS_TRAVEL
+        failed = stood if failed is None else min(failed, stood)
     silent: set[int] = set()
     for peer in record.peers:
         since = peer.time - (peer.silent_seconds or 0)

@@ -84,11 +84,15 @@ def _values(top: Suspect, frame: Frame | None, arguments: Sequence[str]) -> dict
 
 
 def _log_and_line(top: Suspect) -> tuple[str | None, int]:
-    """The log to look at, and the line; that of whoever said nothing is looked at from its end."""
+    """The log to look at, and the line; that of whoever said nothing is looked at from its end.
+
+    A rank of which only another node told, and no line, has the name of its host for a log."""
     if top.found:
         return top.found.file, top.found.event.line
     silent = next((rank for rank in (*top.last_words, top.rank) if rank and rank.files), None)
-    return (silent.files[-1] if silent else None), 0
+    if silent is None or silent.files[-1] == silent.host:
+        return None, 0
+    return silent.files[-1], 0
 
 
 def _role_and_ranks(top: Suspect, group: Sequence[Suspect]) -> tuple[Role, tuple[int, ...]]:

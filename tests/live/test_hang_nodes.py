@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 
 import pytest
 
 from pdtriage.analysis import pipeline
+from pdtriage.launch.rendezvous.peer_channel import SILENT_AFTER
 from pdtriage.live.hang import StacksOfNodes
 from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack, Standstill
@@ -56,5 +59,34 @@ def test_stacks_are_compared_whichever_node_takes_its_own_first(peer_first: bool
         said = nodes.take_peer(0, "10.0.0.1", theirs)
     assert said is not None
     assert "rank 1 in `read_sample` (train.py:5)" in said.en
-    assert nodes.take_peer(0, "10.0.0.1", theirs) is None, "said twice"
+    later = tuple(one._replace(quiet=30.0) for one in theirs)
+    assert nodes.take_peer(0, "10.0.0.1", later) is None, "said twice"
     assert nodes.take_own(own._replace(moved_on=True, stacks=())) is None
+
+
+@needs_py_spy
+def test_a_node_that_had_no_time_to_answer_is_not_gone(desk: Desk) -> None:
+    """Both launchers are held for a while, as on a machine that has no time for them."""
+    desk.script(STUCK.replace("range(4 if rank == 1 else 6)", "range(6)"))
+    os.mkfifo(desk.folder / "pipe")
+    words = (
+        *("run", "--hang_after=4", "--nproc_per_node=2", "--nnodes=2", "--job_secret=two-nodes"),
+        f"--master=127.0.0.1:{free_port()}",
+    )
+    nodes = [desk.start(*words, f"--rank={n}", f"--log_dir=log{n}", "train.py") for n in (0, 1)]
+    for node in nodes:
+        node.await_line("rank 1 in `read_sample` (train.py:5)", MINUTES)
+    for order in (nodes, nodes[::-1]):
+        for node in order:
+            node.stop(signal.SIGSTOP)
+        time.sleep(2 * SILENT_AFTER)
+        for node in order:
+            node.stop(signal.SIGCONT)
+            time.sleep(0.3)
+    for node in nodes:
+        node.stop()
+    for number, node in enumerate(nodes):
+        assert node.finish(MINUTES).code == 130
+        assert "HUNG: rank 1 of 4" in node.said, number
+        assert "tail -n 20 127.0.0.1" not in node.said, "no file has the name of a host"
+        assert "stopped answering" not in node.said

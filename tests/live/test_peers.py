@@ -10,7 +10,7 @@ import pytest
 from pdtriage.analysis.job import Job
 from pdtriage.knowledge import Knowledge
 from pdtriage.live.followed_log import LiveEngine
-from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts
+from pdtriage.model import Event, Exit, Progress, Rank, Run, RunFacts, Standstill
 from pdtriage.model.runs import Launcher
 from pdtriage.record.fields import MAX_MESSAGE
 from pdtriage.record.peer_facts import decode_facts, encode_facts
@@ -143,6 +143,21 @@ def test_a_silent_node_is_told_by_when_it_fell_silent(engine: LiveEngine) -> Non
     assert [note.en for note in notes] == [
         "node 1 stopped answering 3.1 s before the first failure on this node"
     ]
+
+
+@pytest.mark.parametrize(("silent", "unanswered"), [(32.0, (1,)), (4.0, ())])
+def test_a_node_heard_of_while_the_job_stood_still_is_not_why_it_did(
+    silent: float, unanswered: tuple[int, ...], engine: LiveEngine
+) -> None:
+    """Its beats came late on a busy machine, or it was the first to be stopped."""
+    still = Standstill(1000.0, "hang", still=30.0, limit=15.0)
+    told_of = RunRecord(
+        "run-0001.jsonl",
+        1,
+        peers=(PeerRecord(1, "silent", 1001.0, silent_seconds=silent, host="10.0.0.2"),),
+    )
+    run = run_of(rank(0), rank(1))._replace(standstill=still)
+    assert with_peers(run, told_of, engine.engine.knowledge).unanswered == unanswered
 
 
 def test_an_error_after_a_node_fell_silent_is_not_proven(engine: LiveEngine) -> None:

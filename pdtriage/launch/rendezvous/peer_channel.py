@@ -11,8 +11,9 @@ import json
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pdtriage.launch.plan.cluster import Cluster
@@ -46,6 +47,9 @@ _HURRIED = 0.1
 _WRITTEN_AFTER = 0.02
 _UNHEARD = 10.0
 """Seconds a node may take from the meeting to its first word: it has to find its devices."""
+_PATIENT, _MOST_PATIENT = 2.0, 10.0
+"""Times the longest pause between beats that a busy machine made lately, and no more seconds."""
+_PAUSES = 20
 _LATE = 5.0
 """Seconds without the exchange at the beginning that are worth a note."""
 _HEARD_AFTER = 3
@@ -65,6 +69,10 @@ class _Peer:
     met: tuple[float, float] | None = None
     """When it was known to take part and to have something to tell, by both clocks."""
     version: int | None = 0
+    unheard: float = 0.0
+    """Seconds in which it could have been heard and was not."""
+    pauses: deque[float] = field(default_factory=lambda: deque(maxlen=_PAUSES))
+    """Between its last beats."""
     silent: bool = False
     over: bool = False
     left: bool = False
@@ -137,7 +145,7 @@ class FactsChannel:
         """The node whose silence is known where the exchange does not answer. Where it is this one,
         the others may live: Paddle's launcher takes the exchange with it when its ranks fail."""
         self._every = max(_BEAT, len(cluster.nodes) / 64)
-        self._opened = time.monotonic()
+        self._opened = self._listened_at = time.monotonic()
         self._looked = time.time()
         """When the exchange was asked before the last time: what is new since was written later."""
         self._lock = threading.Lock()
@@ -301,8 +309,7 @@ class FactsChannel:
                 for key, text in found.items():
                     self._read_peer(key, text)
                 self._looked = asked
-            if found is not None or not self._leased:
-                self._report_silence(self._peers if found is not None else self._serving)
+            self._report_silence(self._may_be_missed(found is not None))
             self._call_the_roll()
             if closing:
                 return
@@ -357,7 +364,10 @@ class FactsChannel:
         beat = count(message, "beat")
         if self._leased or beat != peer.beat:
             peer.beat = beat
-            peer.heard, peer.heard_wall = time.monotonic(), self._looked
+            moment = time.monotonic()
+            if peer.heard > 0.0:
+                peer.pauses.append(moment - peer.heard)
+            peer.heard, peer.heard_wall, peer.unheard = moment, self._looked, 0.0
             if peer.silent:
                 peer.silent = False
                 self._deliver(PeerBack(rank))
@@ -400,8 +410,19 @@ class FactsChannel:
             peer = self._peers[rank]
             peer.met = peer.met or (time.monotonic(), time.time())
 
+    def _may_be_missed(self, reached: bool) -> Collection[int]:
+        """Who would have been heard now, did it live."""
+        if reached:
+            return self._peers
+        # An exchange of this node that does not answer is late, as is all of its machine.
+        own = self._leased or self._host is not None or self._server is not None
+        return () if own else self._serving
+
     def _report_silence(self, ranks: Collection[int]) -> None:
         moment = time.monotonic()
+        # A machine that stood still, or had no time for us, has not listened meanwhile.
+        listened = min(moment - self._listened_at, self._every + self._client.timeout)
+        self._listened_at = moment
         for rank in ranks:
             peer = self._peers[rank]
             if peer.silent or peer.over:
@@ -413,11 +434,17 @@ class FactsChannel:
             else:
                 continue
             quiet = moment - last
-            if quiet > patience + self._every:
+            peer.unheard = min(quiet, peer.unheard + listened)
+            if peer.unheard > max(patience + self._every, _patience_with(peer)):
                 peer.silent = True
                 unheard = round(quiet + self._lease_seconds, 1)
                 since -= self._lease_seconds
                 self._deliver(PeerSilent(rank, unheard, since, self._hosts[rank]))
+
+
+def _patience_with(peer: _Peer) -> float:
+    """Seconds that a node may take whose beats come late."""
+    return min(_MOST_PATIENT, _PATIENT * max(peer.pauses, default=0.0))
 
 
 def open_static_channel(
