@@ -33,6 +33,10 @@ class Exit(NamedTuple):
     """Of one ended by SIGKILL: whether the kernel counted it as killed for lack of memory."""
     max_rss_kb: int | None = None
     memory_limit_kb: int | None = None
+    """Of its cgroup, as is what follows."""
+    memory_peak_kb: int | None = None
+    memory_peak_before_kb: int | None = None
+    """When the processes were started."""
 
 
 class Node(NamedTuple):

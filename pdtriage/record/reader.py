@@ -148,6 +148,8 @@ def _death(builder: RunRecordBuilder, entry: Json) -> None:
             max_rss_kb=whole(entry, "max_rss_kb"),
             for_memory=told if isinstance(told := entry.get("for_memory"), bool) else None,
             memory_limit_kb=count(entry, "memory_limit_kb"),
+            memory_peak_kb=count(entry, "memory_peak_kb"),
+            memory_peak_before_kb=count(entry, "memory_peak_before_kb"),
         )
     )
 

@@ -80,7 +80,11 @@ class DeathRecord(NamedTuple):
     for_memory: bool | None = None
     """Of one ended by SIGKILL: whether the kernel did it for lack of memory, by its own count."""
     memory_limit_kb: int | None = None
-    """Of its cgroup, where that is why."""
+    """Of its cgroup, as is what follows."""
+    memory_peak_kb: int | None = None
+    """The most that all its processes ever held together, cached files included."""
+    memory_peak_before_kb: int | None = None
+    """The same when the processes were started."""
 
 
 class SignalRecord(NamedTuple):

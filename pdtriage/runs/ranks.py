@@ -360,4 +360,6 @@ def _exit(death: DeathRecord) -> Exit:
         for_memory=death.for_memory,
         max_rss_kb=death.max_rss_kb,
         memory_limit_kb=death.memory_limit_kb,
+        memory_peak_kb=death.memory_peak_kb,
+        memory_peak_before_kb=death.memory_peak_before_kb,
     )

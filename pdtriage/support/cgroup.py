@@ -5,10 +5,30 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
+from pdtriage.support.fast_namedtuple import NamedTuple
+
 Read = Callable[[str], str | None]
 """The text of a file of the kernel; None where there is none."""
 _NO_LIMIT = 1 << 60
 """Version 1 writes a huge number where there is no limit."""
+_FILES = (
+    ("memory.max", "memory.current", "memory.peak", "inactive_file"),
+    (
+        *("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.max_usage_in_bytes"),
+        "total_inactive_file",
+    ),
+)
+"""Where limit, use and peak stand, and what of the use is cached files, by version."""
+
+
+class CgroupMemory(NamedTuple):
+    """Bytes of one cgroup."""
+
+    limit: int
+    used: int
+    """Without cached files, which go away by themselves when the memory is needed."""
+    peak: int | None = None
+    """The most it ever held, cached files included; None where the kernel does not say."""
 
 
 def read_text(path: str) -> str | None:
@@ -30,22 +50,19 @@ def cgroup_folders(controller: str, read: Read = read_text) -> list[str]:
     return folders
 
 
-def cgroup_memory(read: Read = read_text) -> tuple[int, int] | None:
-    """(limit, used) of the tightest cgroup we are in; None where there is no limit."""
-    found: list[tuple[int, int]] = []
+def cgroup_memory(read: Read = read_text) -> CgroupMemory | None:
+    """The tightest cgroup we are in; None where there is no limit."""
+    found: list[CgroupMemory] = []
     for folder in cgroup_folders("memory", read):
-        for most, now, statistics in (
-            ("memory.max", "memory.current", "inactive_file"),
-            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-        ):
+        for most, now, peak, statistics in _FILES:
             limit = number_in(read(f"{folder}/{most}"))
             used = number_in(read(f"{folder}/{now}"))
             if limit is None or used is None or limit > _NO_LIMIT:
                 continue
-            # Cached files go away by themselves when the memory is needed.
             cached = _field(read(f"{folder}/memory.stat"), statistics) or 0
-            found.append((limit, max(0, used - cached)))
-    return min(found, key=lambda pair: pair[0] - pair[1], default=None)
+            highest = number_in(read(f"{folder}/{peak}"))
+            found.append(CgroupMemory(limit, max(0, used - cached), highest))
+    return min(found, key=lambda memory: memory.limit - memory.used, default=None)
 
 
 def memory_kills(read: Read = read_text) -> int | None:

@@ -12,6 +12,9 @@ from pdtriage.support.number_spans import spans
 MOST_HOSTS = 4
 MOST_SPANS = 16
 """A longer list of ranks says less than how many there are."""
+AMPLE, SHARED = 0.9, 0.5
+"""Shares of a limit of memory: a cgroup that never held more was not short of it; a process that
+had no more was killed for what others held as well."""
 DIED_FIRST = Text("the launcher saw it die first", "启动器看到它最先退出")
 STATUS_UNSEEN = Text(
     "nobody saw its exit status, nor that of another process: that one may have failed",
@@ -229,6 +232,37 @@ def counted_kill(ending: Exit) -> Text:
     return Text(
         "the kernel counted a kill for lack of memory in its cgroup then",
         "内核记录到当时其 cgroup 中有进程因内存不足被杀死",
+    )
+
+
+def cgroup_peak(ending: Exit) -> Text | None:
+    """What the most that all processes of its cgroup ever held adds to that count: that memory was
+    not short, or that others held it. None where it adds nothing: cached files fill a cgroup too.
+    """
+    peak, limit, before = (
+        ending.memory_peak_kb,
+        ending.memory_limit_kb,
+        ending.memory_peak_before_kb,
+    )
+    if not peak or not limit:
+        return None
+    held, most = memory_size(peak), memory_size(limit)
+    if not ending.for_memory:
+        if peak > AMPLE * limit:
+            return None
+        return Text(
+            f"its cgroup never held more than {held} of {most}",
+            f"其 cgroup 占用的内存最多为 {held}，上限为 {most}",
+        )
+    if ending.max_rss_kb is None or ending.max_rss_kb > SHARED * limit:
+        return None
+    grown = before is not None and before < peak
+    was = memory_size(before or 0)
+    return Text(
+        f"all processes of its cgroup together came to {held} of {most}"
+        + (f", from {was} at most before they were started" if grown else ""),
+        f"其 cgroup 的所有进程共占用 {held}，上限为 {most}"
+        + (f"（启动之前最多 {was}）" if grown else ""),
     )
 
 

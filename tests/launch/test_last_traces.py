@@ -47,18 +47,20 @@ def test_a_kill_for_memory_is_of_the_rank_that_ended_so_or_else_of_a_process_it_
         "/proc/self/cgroup": "0::/job",
         "/sys/fs/cgroup/job/memory.max": f"{400 << 20}",
         "/sys/fs/cgroup/job/memory.current": "100",
+        "/sys/fs/cgroup/job/memory.peak": f"{60 << 20}",
         "/sys/fs/cgroup/job/memory.events": "oom_kill 3",
     }
     kills = MemoryKills(files.get)
     assert kills.other_kills() is None
-    assert kills.explain_kill() == (False, None)
+    assert kills.explain_kill() == (False, 400 << 10, 60 << 10, 60 << 10)
     files["/sys/fs/cgroup/job/memory.events"] = "oom_kill 5"
-    assert kills.explain_kill() == (True, 400 << 10)
+    files["/sys/fs/cgroup/job/memory.peak"] = f"{400 << 20}"
+    assert kills.explain_kill() == (True, 400 << 10, 400 << 10, 60 << 10)
     told = kills.other_kills()
     assert told is not None
     assert "killed 1 other process(es) of this cgroup for lack of memory (400 MB)" in told.en
     assert kills.other_kills() is None
-    assert kills.explain_kill() == (False, None)
+    assert not kills.explain_kill().for_memory
 
 
 def test_an_old_core_is_none_of_this_death(tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def memory(context: Context) -> Finding:
         if total is None:
             return skipped("memory", "/proc/meminfo cannot be read", "无法读取 /proc/meminfo")
         return ok("memory", f"{size(total)}, no limit of a cgroup", f"{size(total)}，cgroup 无限制")
-    limit, used = limited
-    left = max(0, limit - used)
+    limit = limited.limit
+    left = max(0, limit - limited.used)
     seen = Text(
         f"the cgroup allows {size(limit)}, {size(left)} are left",
         f"cgroup 限制为 {size(limit)}，剩余 {size(left)}",

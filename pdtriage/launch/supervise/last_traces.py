@@ -10,6 +10,7 @@ import signal
 from pdtriage.model.kinds import process_name
 from pdtriage.record.schema import DeathRecord
 from pdtriage.support.cgroup import Read, cgroup_memory, memory_kills, read_text
+from pdtriage.support.fast_namedtuple import NamedTuple
 from pdtriage.support.language import Text
 
 SHARED_MEMORY = "/dev/shm"
@@ -33,6 +34,18 @@ def traces_of(death: DeathRecord, folder: str) -> list[Text]:
     return found
 
 
+class KillTrace(NamedTuple):
+    """What the cgroup tells of a process that was ended by SIGKILL, in kB."""
+
+    for_memory: bool | None = None
+    """None: nobody knows."""
+    limit: int | None = None
+    peak: int | None = None
+    """The most its cgroup ever held, all processes together."""
+    peak_before: int | None = None
+    """The same when the processes were started."""
+
+
 class MemoryKills:
     """Whether the kernel killed a process for lack of memory: the cgroup's own count tells, which
     needs no kernel log and no rights.
@@ -43,18 +56,21 @@ class MemoryKills:
     def __init__(self, read: Read = read_text) -> None:
         self._read = read
         self._explained = memory_kills(read)
+        limited = cgroup_memory(read)
+        self._peak_before = limited.peak if limited else None
 
-    def explain_kill(self) -> tuple[bool | None, int | None]:
-        """Of a process that has just ended by SIGKILL: whether it was for memory (None: nobody
-        knows), and then the limit of the cgroup in kB."""
+    def explain_kill(self) -> KillTrace:
+        """Whether a process that has just ended by SIGKILL was killed for memory."""
         counted = memory_kills(self._read)
         if counted is None or self._explained is None:
-            return None, None
-        if counted <= self._explained:
-            return False, None
-        self._explained += 1
+            return KillTrace()
+        for_memory = counted > self._explained
+        self._explained += for_memory
         limited = cgroup_memory(self._read)
-        return True, limited[0] >> 10 if limited else None
+        if limited is None:
+            return KillTrace(for_memory)
+        peaks = (_kb(limited.peak), _kb(self._peak_before))
+        return KillTrace(for_memory, _kb(limited.limit), *peaks)
 
     def other_kills(self) -> Text | None:
         """How many processes that are no ranks were killed for memory since the last call: loader
@@ -64,13 +80,17 @@ class MemoryKills:
             return None
         number, self._explained = counted - self._explained, counted
         limited = cgroup_memory(self._read)
-        limit = f" ({limited[0] >> 20} MB)" if limited else ""
+        limit = f" ({limited.limit >> 20} MB)" if limited else ""
         return Text(
             f"the kernel killed {number} other process(es) of this cgroup for lack of memory"
             f"{limit} while the job ran, such as a loader worker",
             f"任务运行期间，内核因内存不足杀死了该 cgroup{limit} 中的另外 {number} 个进程，"
             "例如某个 DataLoader worker",
         )
+
+
+def _kb(size: int | None) -> int | None:
+    return None if size is None else size >> 10
 
 
 def core_files(pattern: str, uses_pid: bool, pid: int, folder: str) -> str:

@@ -31,7 +31,7 @@ from pdtriage.launch.supervise.events import (
     Supervised,
 )
 from pdtriage.launch.supervise.guardian import end_members
-from pdtriage.launch.supervise.last_traces import MemoryKills
+from pdtriage.launch.supervise.last_traces import KillTrace, MemoryKills
 from pdtriage.launch.supervise.lost_logs import FileId
 from pdtriage.launch.supervise.policy import (
     AllEnded,
@@ -237,9 +237,9 @@ class Supervision(ABC):
         self.alive.discard(death.pid)
         process = self.processes[death.pid]
         stopped = self.is_stopped(process, death)
-        for_memory = limit = None
+        kill = KillTrace()
         if death.signal == signal.SIGKILL and not stopped:
-            for_memory, limit = self._memory.explain_kill()
+            kill = self._memory.explain_kill()
         record = DeathRecord(
             order=len(self.deaths),
             role=process.role,
@@ -255,8 +255,10 @@ class Supervision(ABC):
             user_seconds=death.user_seconds,
             system_seconds=death.system_seconds,
             max_rss_kb=death.max_rss_kb,
-            for_memory=for_memory,
-            memory_limit_kb=limit,
+            for_memory=kill.for_memory,
+            memory_limit_kb=kill.limit,
+            memory_peak_kb=kill.peak,
+            memory_peak_before_kb=kill.peak_before,
         )
         self.deaths.append(record)
         self.recorder.death(record)

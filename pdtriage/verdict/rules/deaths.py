@@ -173,7 +173,8 @@ def by_exit(
         why = (*why, wording.ended_by_signal(ending.signal))
         fields = {"signal": signal_name(ending.signal)}
         if ending.for_memory is not None:
-            why = (*why, wording.counted_kill(ending))
+            peak = wording.cgroup_peak(ending)
+            why = (*why, wording.counted_kill(ending), *([peak] if peak else []))
             fields |= _memory_fields(ending)
         more["fields"] = fields
         return silent_suspect(*_ended_by(ending), rank, support, *why, **more)
