@@ -420,8 +420,9 @@ class FactsChannel:
 
     def _report_silence(self, ranks: Collection[int]) -> None:
         moment = time.monotonic()
-        # A machine that stood still, or had no time for us, has not listened meanwhile.
-        listened = min(moment - self._listened_at, self._every + self._client.timeout)
+        # A machine that stood still, or had no time for us, has not listened meanwhile: one look
+        # that came late makes nobody silent.
+        listened = min(moment - self._listened_at, self._silent_after / 2)
         self._listened_at = moment
         for rank in ranks:
             peer = self._peers[rank]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _PARTING = 4.0
 """Seconds a node that has ended waits for what the others saw: long enough to notice that one has
 fallen silent for good."""
-_MISSING = 8.0
+_MISSING = 10.0
 """Seconds more for a node that seems to have gone, on a machine that is busy."""
 _ANSWERING = 30.0
 """Seconds at most until what is to be told is known; the analyst has its own, shorter patience."""
