@@ -126,6 +126,21 @@ def test_a_silent_checkpoint_moves_bytes() -> None:
     assert job.alarms == []
 
 
+def test_a_reader_that_is_late_moves_no_standstill() -> None:
+    """Its machine is busy: lines are there, what they say is known seconds later, or not for a
+    while."""
+    job = Clockwork()
+    job.steps(20, 1.0)
+    stood = job.now
+    job.lines += 1
+    job.look()
+    for seconds, step in ((5.0, 21), (10.0, 0), (10.0, 21)):
+        job.now += seconds
+        job.step = step
+        job.look()
+    assert job.rhythm.state(job.now).still == job.rhythm.state(job.now).stepless == job.now - stood
+
+
 def test_a_single_number_is_obeyed_at_once() -> None:
     job = Clockwork(parse_limits("5"))
     job.pause(4)

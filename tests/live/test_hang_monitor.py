@@ -59,3 +59,28 @@ def test_who_could_not_be_seen_at_first_is_looked_at_again(monkeypatch: pytest.M
         time.sleep(3 * hang.LOOK_EVERY)
         assert told.empty(), "all was seen: nobody looks any more"
         assert monitor.standstill == found
+
+
+@needs_py_spy
+def test_stacks_are_begun_before_the_limit_and_forgotten_where_the_job_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hang, "AHEAD", MINUTES)
+    monkeypatch.setattr(hang, "AHEAD_SHARE", 1.0)
+    told: Queue[Standstill] = Queue()
+    with ExitStack() as stack:
+        moved, stands = (stack.enter_context(process(sys.executable, "-c", WAITING)) for _ in "ab")
+        sizes, targets = iter([1.0, 1.0]), iter([moved, stands])
+        monitor = hang.HangMonitor(
+            HangLimits(4.0, 4.0),
+            "stacks",
+            lambda: {1: RankSample((0, 3), next(sizes, 2.0))},
+            lambda: [StackTarget(next(targets).pid, rank=0)],
+            told.put,
+        )
+        monitor.start()
+        stack.callback(monitor.close)
+        found = told.get(timeout=MINUTES)
+    assert [one.pid for one in found.stacks] == [stands.pid]
+    assert next(targets, None) is None
+    assert found.is_hang
