@@ -30,6 +30,8 @@ MOST_WARNINGS = 3
 BAR = 6
 WIDE = 100
 """Columns from which on there is room for words."""
+_UNMOVED = ("silent", "stopped", "ended")
+"""Whose speed of before says nothing any more."""
 _PARTS = " ▏▎▍▌▋▊▉"
 _COLOURS = {
     "training": "green",
@@ -126,10 +128,11 @@ def draw(
     from rich.text import Text as RichText
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for title, side in _COLUMNS:
+    epochs = len({line.position[0] for line in lines if line.position}) > 1
+    for column, side in _COLUMNS:
+        title = _EPOCHS if epochs and column is _STEPS else column
         table.add_column(title.in_(language), justify=side, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
     fastest = max((line.rate or 0.0 for line in lines), default=0.0)
-    epochs = len({line.position[0] for line in lines if line.position}) > 1
     shown = lines if len(lines) <= room - 1 else lines[: room - 2]
     for line in shown:
         cells = _cells(line, fastest, epochs, width, language)
@@ -146,9 +149,10 @@ def draw(
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
+_STEPS, _EPOCHS = Text("step", "步"), Text("epoch:step", "轮:步")
 _COLUMNS = (
     (Text("rank", "rank"), "left"),
-    (Text("step", "步"), "right"),
+    (_STEPS, "right"),
     (Text("steps/s", "步/秒"), "left"),
     (Text("memory", "内存"), "right"),
     (Text("last line", "最近输出"), "right"),
@@ -162,7 +166,7 @@ def _cells(
     return (
         _name(line, width),
         _step(line, epochs),
-        _rate(line.rate, fastest),
+        _rate(None if line.state in _UNMOVED else line.rate, fastest),
         _size(line.memory) if line.memory else "-",
         _age(line.quiet) if line.state != "ended" else "-",
         _state(line, language),

@@ -213,34 +213,37 @@ class StatusLine:
 def status_text(
     processes: Sequence[ProcessStatus], alive: int, started: int, warnings: int, language: Language
 ) -> str:
-    """`4/4 ranks · step 120 (slowest rank 3: 118) · last line 2 s ago · 1 warning`."""
+    """`4/4 alive · step 120 · last line 2 s ago · 1 warning · slowest rank 3: step 118`.
+
+    What comes last is cut first, and the table shows who is slowest as well."""
     parts = [Text(f"{alive}/{started} alive", f"存活 {alive}/{started}").in_(language)]
-    steps = [p for p in processes if p.step is not None]
-    if steps:
-        parts.append(_steps(steps, language))
+    shown, slowest = _steps([p for p in processes if p.step is not None], language)
+    parts += [shown] if shown else []
     if processes:
         age = int(time.monotonic() - max(p.wrote for p in processes))
         parts.append(Text(f"last line {_span(age)} ago", f"{_span(age)} 前有输出").in_(language))
     if warnings:
         plural = "s" if warnings > 1 else ""
         parts.append(Text(f"{warnings} warning{plural}", f"{warnings} 条警告").in_(language))
+    parts += [slowest] if slowest else []
     return " · ".join(parts)
 
 
-def _steps(steps: list[ProcessStatus], language: Language) -> str:
+def _steps(steps: list[ProcessStatus], language: Language) -> tuple[str, str]:
+    """How far the furthest is, and the last; empty where nobody told, or where all are as far."""
+    if not steps:
+        return "", ""
+
     def reached(process: ProcessStatus) -> tuple[int, int]:
         return (process.epoch or 0, process.step or 0)
 
     ahead, behind = max(steps, key=reached), min(steps, key=reached)
     epochs = len({process.epoch for process in steps}) > 1
-    shown = _step(ahead, epochs)
     if reached(ahead) == reached(behind):
-        return shown.in_(language)
+        return _step(ahead, epochs).in_(language), ""
     slow = _step(behind, epochs)
-    return Text(
-        f"{shown.en} (slowest {behind.name}: {slow.en})",
-        f"{shown.zh}（最慢的 {behind.name}：{slow.zh}）",
-    ).in_(language)
+    slowest = Text(f"slowest {behind.name}: {slow.en}", f"最慢的 {behind.name}：{slow.zh}")
+    return _step(ahead, epochs).in_(language), slowest.in_(language)
 
 
 def _step(process: ProcessStatus, epochs: bool) -> Text:

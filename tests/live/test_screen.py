@@ -235,11 +235,12 @@ def test_the_status_names_the_slowest_rank() -> None:
     now = time.monotonic()
     statuses = [ProcessStatus("rank 0", 120, 1, now - 3), ProcessStatus("rank 1", 118, 1, now - 7)]
     assert status_text(statuses, 2, 2, 0, "en") == (
-        "2/2 alive · step 120 (slowest rank 1: step 118) · last line 3 s ago"
+        "2/2 alive · step 120 · last line 3 s ago · slowest rank 1: step 118"
     )
     statuses[1] = ProcessStatus("rank 1", 900, 0, now - 7)
-    assert "epoch 1 step 120 (slowest rank 1: epoch 0 step 900)" in status_text(
-        statuses, 2, 2, 1, "en"
+    assert status_text(statuses, 2, 2, 1, "en") == (
+        "2/2 alive · epoch 1 step 120 · last line 3 s ago · 1 warning"
+        " · slowest rank 1: epoch 0 step 900"
     )
     assert "存活 1/2" in status_text(statuses, 1, 2, 2, "zh")
     assert "2 条警告" in status_text(statuses, 1, 2, 2, "zh")
