@@ -66,8 +66,8 @@ def _is_behind_a_user(found: re.Match[str]) -> bool:
     return is_apart or is_drawn(secret, 10)
 
 
-def _is_made_up_word(found: re.Match[str]) -> bool:
-    return is_mixed(found["secret"], 8) and not is_name(found["secret"])
+def _is_mixed_word(found: re.Match[str]) -> bool:
+    return is_mixed(found["secret"], 8)
 
 
 def _is_drawn_word(found: re.Match[str]) -> bool:
@@ -301,7 +301,7 @@ COMMANDS: tuple[Rule, ...] = (
     (("/p:",), mask_groups(_REMOTE_DESKTOP, _is_word_of_a_command)),
     (("creds",), mask_groups(_CREDENTIALS, _is_word_of_a_command)),
     (("login", "logon", "logged "), mask_groups(_SLASHED, _is_behind_a_user)),
-    (("pass", "pw", "auth"), mask_groups(_LOGIN_FLAG, _is_made_up_word)),
+    (("pass", "pw", "auth"), mask_groups(_LOGIN_FLAG, _is_mixed_word)),
     (("ak", "access", "user"), mask_groups(_PAIR_OF_NAMES, _is_word_of_a_command)),
     (("snmp",), _after(r"snmp[a-z]{2,12}", "-A|-X")),
     (("ssh-keygen",), _after("ssh-keygen", "-N|-P")),
@@ -317,6 +317,6 @@ COMMANDS: tuple[Rule, ...] = (
     ((":5432:", ":*:"), mask_groups(_PGPASS, _is_word_of_a_command)),
     (("auth", "credential", "acsclient", "minio", "client", "aip"), _mask_calls(_CALL, 0)),
     (("login(", "connect(", "authenticate(", "auth(", "pw_set("), _mask_calls(_LOGIN, 1)),
-    (("auth(",), mask_groups(_AUTH_CALL, lambda found: is_mixed(found["secret"], 8))),
+    (("auth(",), mask_groups(_AUTH_CALL, _is_mixed_word)),
     (("ftp(", "ftp_tls("), _mask_calls(_FTP, 2)),
 )
