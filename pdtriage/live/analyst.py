@@ -15,9 +15,6 @@ from pdtriage.live.reader_link import NotAnswered, ReaderLink
 from pdtriage.record.schema import PeerFacts, RunRecord
 from pdtriage.support.language import Text
 
-FACTS_PATIENCE = 5.0
-"""Seconds the other nodes wait at most to hear why it failed here."""
-
 
 class LiveAnalyst:
     """Asks the reader; judges by exit order where the reader has nothing to say."""
@@ -35,7 +32,7 @@ class LiveAnalyst:
             else:
                 tell(answer)
 
-        self._link.ask_later("facts", record, FACTS_PATIENCE, take)
+        self._link.ask_later("facts", record, take)
 
     def conclude(self, record: RunRecord, wait: AnswerWait) -> Conclusion:
         self._judged = None  # that of an earlier attempt, should this one not be understood

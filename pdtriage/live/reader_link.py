@@ -27,8 +27,9 @@ from pdtriage.support.language import Text
 
 MOST_STARTS = 4
 """Readers of one attempt: where so many were killed, a log does it."""
-SILENT_PART, READING_PART = 3, 2
-"""Of the budget: how long it may be without a sign of life, and how long it may read."""
+SILENT_PART, READING_PART, FACTS_PART = 3, 2, 6
+"""Of the budget: how long it may be without a sign of life, how long it may read, and how long the
+other nodes wait at most to hear why it failed here."""
 STALE_AFTER = 30.0
 """Seconds after which nobody knows any more how far the processes have come."""
 _RETRY = 1.0
@@ -158,11 +159,9 @@ class ReaderLink:
             return answer.value
         raise NotAnswered(answer.why if isinstance(answer, wire.Failed) else "", told=not came)
 
-    def ask_later(
-        self, what: str, record: RunRecord, seconds: float, take: Callable[[Any], None]
-    ) -> None:
-        """Call `take` with the answer, once and in another thread; with None after `seconds`."""
-        once = threading.Lock()
+    def ask_later(self, what: str, record: RunRecord, take: Callable[[Any], None]) -> None:
+        """Call `take` with the answer, once and in another thread; with None if it comes late."""
+        once, seconds = threading.Lock(), self._budget / FACTS_PART
 
         def take_first(answer: Any) -> None:
             if once.acquire(blocking=False):

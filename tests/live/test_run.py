@@ -315,6 +315,8 @@ def test_a_victim_that_dies_first_hears_of_the_culprit(desk: Desk) -> None:
 
 
 def two_nodes(desk: Desk) -> list[Command]:
-    job = ("--nnodes=2", f"--master=127.0.0.1:{free_port()}", "--job_secret=of this test")
+    patience = "--analysis_budget=300"  # on a busy machine, too
+    master = f"--master=127.0.0.1:{free_port()}"
+    job = ("--nnodes=2", master, "--job_secret=of this test", patience)
     nodes = [desk.launch(*job, f"--rank={node}", f"--log_dir=node{node}") for node in range(2)]
     return [node.finish() for node in nodes]
