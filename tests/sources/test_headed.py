@@ -37,6 +37,13 @@ def test_the_rank_is_known_by_the_name_above_its_words(tmp_path: Path) -> None:
     assert cause.evidence[0].file.endswith("all.txt/log/workerlog.1")
 
 
+def test_a_console_may_be_the_first_of_them(tmp_path: Path) -> None:
+    text = tmp_path / "all.txt"
+    text.write_bytes(b"==> node0/console.txt <==\nLAUNCH INFO 2024 x\n\n" + TEXT)
+    names = ["log/workerlog.0", "log/workerlog.1", "node0/console.txt"]
+    assert sorted(paths(find([text]))) == [f"all.txt/{name}" for name in names]
+
+
 def test_names_of_other_files_make_no_logs(tmp_path: Path) -> None:
     (tmp_path / "all.txt").write_bytes(TEXT.replace(b"workerlog", b"poem"))
     assert paths(find([tmp_path / "all.txt"])) == ["all.txt"]

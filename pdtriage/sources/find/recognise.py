@@ -183,7 +183,8 @@ def begins_headed(head: bytes) -> bool:
     """Whether the name of a log stands above it, as `tail` prints it of several files."""
     found = _TAIL_HEADER.match(head)
     name = found[1].decode(errors="replace").rpartition("/")[2] if found else ""
-    return bool(name) and read_name(name, "").kind is not None
+    told = read_name(name, "")
+    return bool(name) and (told.kind is not None or told.captured)
 
 
 def _begins_tar(head: bytes) -> bool:
