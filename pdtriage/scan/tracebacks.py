@@ -110,9 +110,7 @@ class Traceback:
         self.raised = self.last = line
         parts = _unfold(text)
         self.frames += [frame_of(found) for part in parts[1:] if (found := FRAME_LINE.match(part))]
-        named = [
-            found for part in (text, *parts[1:]) if (found := EXCEPTION_LINE.match(part.strip()))
-        ]
+        named = _raised_in([text, *parts[1:]])
         if named:
             self.type, self.message = named[-1]["type"], (named[-1]["message"] or "").strip()
 
@@ -209,7 +207,7 @@ def without_folded_frames(text: str) -> str:
     if FOLDED not in text:
         return text
     head, _, folded = text.partition(FOLDED)
-    raised = [part.strip() for part in _unfold(folded) if EXCEPTION_LINE.match(part.strip())]
+    raised = [found[0] for found in _raised_in(_unfold(folded))]
     if raised and not EXCEPTION_LINE.match(head):
         return raised[-1]
     return " … ".join([head.removesuffix("\\n"), *raised[-1:]])
@@ -217,6 +215,22 @@ def without_folded_frames(text: str) -> str:
 
 def _unfold(text: str) -> list[str]:
     return text.replace("\\'", "'").replace('\\"', '"').split("\\n")
+
+
+def _raised_in(parts: Sequence[str]) -> list[re.Match[str]]:
+    """What lines of a folded traceback name as raised; right below its frames any name may be."""
+    found: list[re.Match[str]] = []
+    below, code = False, ""
+    for part in parts:
+        if FRAME_LINE.match(part):
+            below, code = True, ""
+        elif below and part[:1].isspace():
+            code = part if any(map(str.isalpha, part)) else code  # no row of carets
+        else:
+            raised = EXCEPTION_LINE.match(part.strip()) or exception_in(part, below, code)
+            found += [raised] if raised else []
+            below = False
+    return found
 
 
 def _logged_prefix(before: str) -> re.Pattern[str] | None:

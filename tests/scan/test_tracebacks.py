@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pdtriage.model import Frame
@@ -429,6 +431,16 @@ def test_a_logger_that_folds_a_traceback_into_its_line_is_not_what_was_raised() 
     logged = "[2026-03-04 05:06:07,000] [   ERROR] - worker 3 failed: '" + folded
     (event,) = telling(facts_of(logged + "\n"))
     assert event.text == "KeyError: 'Car'"
+
+
+def test_an_exception_of_any_name_is_known_below_the_frames_of_a_folded_traceback() -> None:
+    """As a program puts it into one line of JSON; what stands there is not the words above it."""
+    frames = (
+        'Traceback (most recent call last):\n  File "a.py", line 3, in step\n    raise Stop(n)\n'
+    )
+    line = json.dumps({"level": "error", "exc": frames + "step.<locals>.Stop: no labels\nin 3\n"})
+    (event,) = telling(facts_of(f"step 1\n{line}\n"))
+    assert event.text == "step.<locals>.Stop: no labels"
 
 
 def test_a_program_that_cannot_be_opened_is_no_part_of_what_was_raised_before() -> None:
