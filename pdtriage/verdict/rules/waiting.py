@@ -9,6 +9,7 @@ from pdtriage.hang.rhythm import OF_USUAL, HangLimits, rhythm_of
 from pdtriage.hang.stack_groups import StackFold, call_site_of, fold_of
 from pdtriage.hang.stack_words import summary_of
 from pdtriage.model import Text
+from pdtriage.model.stacks import ProcessStack
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
 from pdtriage.verdict.open_ends import LEAST_SILENCE, PATIENCE, ZONE, still_grows
@@ -57,7 +58,8 @@ def stood_still(evidence: RunEvidence) -> list[Suspect]:
     fold = fold_of(taken)
     seen, summary = wording.stood_still_text(taken.still or 0.0), summary_of(taken, fold)
     by_rank = {(r.rank.role, r.rank.rank): r for r in evidence.readings}
-    odd = [(stack, by_rank.get((stack.role, stack.rank))) for stack in fold.odd]  # type: ignore[arg-type]
+    named = fold.odd or _only_one_left(fold, evidence)
+    odd = [(stack, by_rank.get((stack.role, stack.rank))) for stack in named]  # type: ignore[arg-type]
     suspects = []
     for stack, reading in odd:
         if reading is None:
@@ -75,6 +77,17 @@ def stood_still(evidence: RunEvidence) -> list[Suspect]:
     why = [wording.stopped_answering(*lost)] if lost else []
     why += [seen, summary] if fold.groups else [seen]
     return [silent_suspect(STUCK, "hang", None, (), *why, host=lost[1] if lost else None)]
+
+
+def _only_one_left(fold: StackFold, evidence: RunEvidence) -> tuple[ProcessStack, ...]:
+    """The one process that stood there when all others had ended well, or that was all of the
+    job."""
+    left = tuple(stack for group in fold.groups for stack in group.members)
+    if len(left) != 1 or fold.missing or evidence.facts.unanswered:
+        return ()
+    others = [r.rank for r in evidence.readings if r.rank.rank != left[0].rank]
+    ended = all(rank.exit is not None and rank.exit.code == 0 for rank in others)
+    return left if ended and not fold.groups[0].where.collective else ()
 
 
 def _lost_node(fold: StackFold, evidence: RunEvidence) -> tuple[int, str | None] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pdtriage.model import Node
+from pdtriage.model.stacks import ProcessStack
 from pdtriage.verdict import judge
 
 from ...hang.test_stack_groups import TRAIN, in_collective, in_own_code, taken
@@ -312,6 +313,31 @@ def test_ranks_that_all_wait_wait_for_the_node_that_answers_no_more(waiting: boo
     (cause,) = found.causes
     assert found.verdict == "hung"
     assert (cause.rank, cause.host) == ((None, "10.0.0.2") if waiting else (1, cause.host))
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [(0, in_own_code(1)), (1, in_own_code(1)), (0, in_collective(1))],
+    ids=["all others are done", "another had failed", "it waits for others"],
+)
+def test_the_only_one_left_is_who_stands_where_all_others_are_done(
+    code: int, place: ProcessStack
+) -> None:
+    still = taken(place, still=29.0, limit=8.0)
+    deaths = (death(0, 0, code, None), death(1, 1, None, 15)._replace(stopped=True))
+    record = recorded(*deaths)._replace(
+        processes=tuple(map(process, range(2))),
+        standstill=still,
+        reason="interrupted",
+        interrupted_by=2,
+    )
+    found = judged(STEPS, STEPS + summary(71, 60), records=[record])
+    alone = code == 0 and place == in_own_code(1)
+    named = [cause.rank for cause in found.causes if cause.category == "hang"]
+    assert (1 in named) is alone
+    if alone:
+        assert found.verdict == "hung"
+        assert found.causes[0].frame is not None
 
 
 def overdue(rank: int, number: int, group: str = "0,1,2,3", operation: str = "ALLREDUCE") -> str:
