@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdtriage.knowledge.slots import FULL_COLUMNS, fit_message
 from pdtriage.model import Attempts, Brief, Run, RunFacts, Text
 from pdtriage.verdict.judgement import Judgement
 
@@ -11,7 +12,6 @@ FAILED = frozenset({"failed", "hung"})
 MOST = 10
 """Attempts that are compared: the newest ones."""
 MOST_WAYS = 3
-TITLE = 60
 
 
 def row_of(facts: RunFacts, judgement: Judgement, *, newest: bool) -> Run:
@@ -162,8 +162,4 @@ def _ways(failed: Sequence[Run]) -> Text:
 
 def _short(run: Run) -> Text:
     title = run.cause.title if run.cause else Text("", "")
-    return Text(_cut(title.en), _cut(title.zh))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"
+    return Text(fit_message(title.en, FULL_COLUMNS), fit_message(title.zh, FULL_COLUMNS))
