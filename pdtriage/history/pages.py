@@ -66,8 +66,8 @@ def top_text(ranking: Ranking, language: Language) -> str:
 
 def _rankings(ranking: Ranking) -> list[tuple[Text, tuple[Wear, ...]]]:
     return [
-        (Text("Hosts, the worst first", "主机，最差的在前"), ranking.hosts),
-        (Text("Cards, the worst first", "计算卡，最差的在前"), ranking.cards),
+        (Text("Hosts, the worst first", "主机，问题最多的在前"), ranking.hosts),
+        (Text("Cards, the worst first", "计算卡，问题最多的在前"), ranking.cards),
     ]
 
 
