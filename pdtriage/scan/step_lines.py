@@ -130,6 +130,8 @@ class Counters:
             if cut is None:
                 continue
             step, epoch, total, loss = cut(text)
+            if not step:  # of a counter that tells what else is counted so
+                return None
             if (count := _whole(step)) is None:
                 continue
             moment = clock.read_kind(stamp or text, kind)

@@ -21,6 +21,7 @@ from .builders import facts_of
         ("tick {}   kimg 48.0", None, 12),
         ("[rank1] update {}, loss 0.31", None, 300),
         ("INFO - Episode: {}/400, mean reward: 3.5", None, 12),
+        (" 35%|███▍      | {}/136 [01:46<02:49,  1.91s/it]", None, 47),
         ("\x1b[31mepoch:[  9/80 ]\x1b[0m \x1b[95mtrain step:{}  \x1b[0m \x1b[92mloss: 0.7", 9, 20),
     ],
 )
@@ -39,6 +40,8 @@ def test_a_step_is_seen(line: str, epoch: int | None, step: int) -> None:
         "第 3 名",
         "eval - Episode: 3/400, mean reward: 3.5",
         "update 3 packages",
+        "Loading checkpoint shards:  50%|█████     | 1/2 [00:00<00:00, 23.05it/s]",
+        "Map (num_proc=8):  10%|█         | 1000/10000 [00:01<00:09, 980.11 examples/s]",
         "[1] loss 0.31",  # which may as well be the rank
     ],
 )
