@@ -3,7 +3,8 @@
 `python -m tests.hang.jobs [--times N] [NAME…]`, or `make hangs`: every job as often as asked, with
 the right rank, the right line of its stack, and how long after the learned limit they were named.
 `cut-off-node` takes root: two nodes in network namespaces, one of which loses its cable.
-`--healthy N` plays jobs of uneven rhythm instead, of which none may raise an alarm.
+`--limits 12` sets the limit where a machine is so busy that a learned one is longer than the thirty
+seconds after which gloo gives up. `--healthy N` plays jobs of uneven rhythm instead, of which none may raise an alarm.
 """
 
 from __future__ import annotations
@@ -386,6 +387,7 @@ def _alarms(errors: Path) -> list[str]:
 def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--times", type=int, default=1)
+    reader.add_argument("--limits", default=LIMITS)
     reader.add_argument("--healthy", type=int, default=0)
     reader.add_argument("names", nargs="*")
     asked = reader.parse_args()
@@ -400,7 +402,9 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 cut_off = name == CUT_OFF_NAME
                 results.append(
-                    play_cut_off(Path(folder)) if cut_off else play(JOBS[name], Path(folder))
+                    play_cut_off(Path(folder), asked.limits)
+                    if cut_off
+                    else play(JOBS[name], Path(folder), asked.limits)
                 )
         good = sum(result.right_rank and result.right_line for result in results)
         late = [result.late for result in results if result.late is not None]
