@@ -26,7 +26,8 @@ LEAST_HEIGHT = 12
 """Rows of a terminal below which only the status line is shown."""
 BUILD_EVERY = 1.0
 """Seconds; logs that scroll by draw it again as it is."""
-MOST_WARNINGS = 3
+MOST_WARNINGS, NEWEST_LINES = 3, 3
+"""Lines; who keeps the others waiting stands at the end of a warning, so the newest has three."""
 BAR = 6
 WIDE = 100
 """Columns from which on there is room for words."""
@@ -83,6 +84,7 @@ class RankTable:
         if len(looks) < 2:
             return []
         room = height // 2 - 1 - len(self._warnings)
+        room -= NEWEST_LINES - 1 if self._warnings else 0
         lines = fold_lines(self._history.lines(moment, looks), MOST_LINES)
         return draw(
             lines, self._warnings, width, max(3, room), self._language, color=self._color
@@ -142,10 +144,18 @@ def draw(
     if hidden := len(lines) - len(shown):
         more = Text(f"… and {hidden} more lines, further on", f"…… 另有 {hidden} 行，进度更靠前")
         console.print(RichText(more.in_(language), "dim"))
-    for when, text in warnings:
+    for when, text in warnings[:-1]:
         console.print(
             RichText(f"! {when} {text}", "yellow"), no_wrap=True, overflow="ellipsis", crop=True
         )
+    for when, text in warnings[-1:]:
+        words = RichText(f"! {when} {text}", "yellow").wrap(console, width - 1)
+        if len(words) > NEWEST_LINES:
+            words[NEWEST_LINES - 1].append(" …")
+            words[NEWEST_LINES - 1].truncate(width - 1, overflow="ellipsis")
+        for row in words[:NEWEST_LINES]:
+            row.rstrip()
+            console.print(row, no_wrap=True, crop=True)
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 

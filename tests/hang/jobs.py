@@ -4,7 +4,8 @@
 the right rank, the right line of its stack, and how long after the learned limit they were named.
 `cut-off-node` takes root: two nodes in network namespaces, one of which loses its cable.
 `--limits 12` sets the limit where a machine is so busy that a learned one is longer than the thirty
-seconds after which gloo gives up. `--healthy N` plays jobs of uneven rhythm instead, of which none may raise an alarm.
+seconds after which gloo gives up. `--healthy N` plays jobs of uneven rhythm instead, of which none
+may raise an alarm.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import time
 
 from pdtriage.hang.rank_states import RankLine
 from pdtriage.live.log_follower import ProcessStatus
-from pdtriage.live.rank_table import draw
+from pdtriage.live.rank_table import NEWEST_LINES, draw
 from pdtriage.live.screen import LineSplitter, LogCleaner, PlainScreen, TerminalScreen, screen_for
 from pdtriage.live.view import status_text
 from pdtriage.support.text_width import columns
@@ -84,10 +84,10 @@ def test_a_table_has_a_line_for_every_rank_and_never_wraps() -> None:
         RankLine(f"rank {number}", (number,), position, 1.5, 3 << 30, 2.0, "training")
         for number in range(6)
     ]
-    warning = ("12:00:00", "rank 3: " + "long " * 60)
+    warning = ("12:00:00", "rank 3: " + "long " * 120)
     for width in (30, 80, 160):
         drawn = draw(lines, [warning], width, 20, "en", color=False).splitlines()
-        assert len(drawn) == 1 + 6 + 1
+        assert len(drawn) == 1 + 6 + NEWEST_LINES
         assert max(map(columns, drawn)) < width
     assert "3.0 GB" in drawn[1]
     assert "training" in drawn[1]
@@ -294,3 +294,15 @@ def on_a_terminal(desk: Desk, *words: str, until: str = "") -> str:
     os.waitpid(pid, 0)
     os.close(terminal)
     return written.decode()
+
+
+def test_who_keeps_the_others_waiting_can_be_read_on_a_narrow_terminal() -> None:
+    """It stands at the end of a long warning; those before it are cut."""
+    line = RankLine("rank 0", (0,), (0, 59), 1.0, 8 << 20, 3.0, "silent")
+    waiting = f"ranks 0-2 in `wait` (train.py:7), system call `{'x' * 60}`"
+    warnings = [("17:52:32", "x" * 200), ("17:53:02", f"{waiting}; rank 3 in `fetch` (train.py:5)")]
+    shown = draw([line], warnings, 80, 6, "en", color=False).splitlines()
+    assert "rank 3 in `fetch` (train.py:5)" in " ".join(shown[3:])
+    assert len(shown) <= 2 + 1 + NEWEST_LINES
+    assert max(map(len, shown)) < 80
+    assert "1" not in shown[1], "who is silent has no speed"
