@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pdtriage.model import Rank, Text
+from pdtriage.model import Text
 from pdtriage.support.lazy_regex import lazy_compile
 from pdtriage.verdict import wording
 from pdtriage.verdict.evidence import RunEvidence
@@ -256,7 +256,7 @@ def bare_exceptions(evidence: RunEvidence) -> list[Suspect]:
             position=reading.position,
         )
         for reading in ended
-        if _tells_an_exception(reading.rank, evidence)
+        if _tells_an_exception(reading, evidence)
     ]
     return raised or [
         silent_suspect(
@@ -294,8 +294,12 @@ def _came_as_far(other: RankReading, reading: RankReading) -> bool:
     return other.position >= reading.position and has_words_behind_steps(other)
 
 
-def _tells_an_exception(rank: Rank, evidence: RunEvidence) -> bool:
-    return is_bare_exception(rank) or (evidence.ended_badly and names_exception(rank))
+def _tells_an_exception(reading: RankReading, evidence: RunEvidence) -> bool:
+    """Python's own line, or in words of the program, where it ended with them for all one sees."""
+    if is_bare_exception(reading.rank):
+        return True
+    ended = evidence.ended_badly or _ends_in_an_error(reading, evidence)
+    return ended and names_exception(reading.rank)
 
 
 RULES = (

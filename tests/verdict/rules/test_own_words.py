@@ -225,6 +225,13 @@ def test_an_error_at_the_end_is_no_end_where_nothing_else_says_so(last: str, oth
     assert judged(STEPS + others, STEPS + last).causes == ()
 
 
+def test_an_exception_in_its_last_word_is_told_as_such_where_the_others_got_further() -> None:
+    last = "error: OverflowError: math range error\n"
+    files = {"log/workerlog.0": counted(1, 2) + DONE, "log/workerlog.1": counted(1, 2) + last}
+    (cause,) = causes_of(files)
+    assert (cause.signature, cause.rank) == ("verdict.bare-exception", 1)
+
+
 def test_one_of_the_others_may_have_been_stopped() -> None:
     found = judged(STEPS + FATAL, STEPS + stopped(60, 77), STEPS + DONE)
     assert [cause.rank for cause in found.causes] == [0]
