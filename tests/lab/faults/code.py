@@ -199,11 +199,13 @@ FAULTS = (
         "raise KeyError('the following keys are not known: ' + ', '.join(\n"
         "    f'backbone.stage{n}.conv.weight' for n in range(200)))",
     ),
-    exception(
+    Fault(
         "too-many-files",
-        "Too many open files",
+        "exception",
+        ("storage.disk", *PYTHON),
         "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
         "held = [open('/dev/null') for _ in range(100)]",
+        "Too many open files",
         moments=ANY_STEP,
     ),
     exception(
