@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdtriage.model import Progress, Rank, RankRow
 from pdtriage.scan.clock import Clock
-from pdtriage.scan.lines import Lines, Prefixes
+from pdtriage.scan.lines import Lines
 from pdtriage.scan.step_lines import Counters
 from pdtriage.sources.head_tail import OutOfReachError, stretches_of
 from pdtriage.verdict.rank_rows import MOST_OF_COURSE, losses_of, pace_of
@@ -67,7 +67,7 @@ def _steps_in(rank: Rank, sources: Mapping[str, Source], engine: Engine) -> list
     if not stretches.whole:
         return []
     text = stretches.parts[0].content
-    lines = Lines(text, 1, Prefixes(engine.knowledge.prefixes).of_log(text))
+    lines = Lines(text, 1, engine.prefixes.of_log(text))
     clock, counters = Clock(engine.clocks, source.file.modified), Counters(engine.counters)
     clock.learn_year(text)
     found = engine.step_lines.find(lines, 0, len(text)).counters

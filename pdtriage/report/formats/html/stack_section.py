@@ -12,7 +12,7 @@ from pdtriage.hang.stack_words import (
     where_text,
 )
 from pdtriage.model import ProcessStack, Report, Standstill, Text
-from pdtriage.report.formats.html.build import Html, prose_html, tag, to_html
+from pdtriage.report.formats.html.build import Html, prose_html, tag
 from pdtriage.support.number_spans import numbers
 
 MOST_GROUPS = 40
@@ -76,6 +76,6 @@ def _group(group: StackGroup, taken: Standstill, total: int, *, odd: bool) -> Ht
 
 
 def _frames(stack: ProcessStack) -> Html:
-    """One in each line."""
+    """One in each line, which begins with a tag: a CI system that is shown the page obeys none."""
     frames = [*stack.native, *(frame_line(f.file, f.line, f.function) for f in stack.frames)]
-    return Html("\n".join(map(to_html, frames)))
+    return Html("\n".join(tag("span", frame) for frame in frames))
