@@ -516,7 +516,7 @@ _WORST_CONTRAST = """(() => {
 
 def test_every_frame_of_a_stack_has_a_line_of_its_own() -> None:
     text = written(reports.hung(), "html")
-    stacks = re.findall(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    stacks = re.findall(r'<pre tabindex="0">((?:<span>[^<]*</span>\n?)+)</pre>', text)
     frames = [frame for stack in stacks for frame in stack.split("\n")]
     assert len(frames) > len(stacks)
     assert all(frame.count("(") == 1 for frame in frames), frames
