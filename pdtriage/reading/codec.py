@@ -12,28 +12,29 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from pdtriage.model import FileFacts, Text
+from pdtriage.model import FileFacts
 from pdtriage.reading.local import Read
 from pdtriage.sources import Source
+from pdtriage.sources.notes import Trouble
 from pdtriage.support.fast_namedtuple import maker
 
 _HINTS = get_type_hints(FileFacts)
 _FACTS: Any = tuple[tuple(_HINTS[name] for name in FileFacts._fields[1:])]  # type: ignore[misc]
 """Without the file itself: whoever asks for its facts has it."""
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(list[tuple[_FACTS, tuple[Text, ...]]])
+_decoder = msgspec.msgpack.Decoder(list[tuple[_FACTS, tuple[Trouble, ...]]])
 _facts_of = maker(FileFacts)
 
 
 def pack_facts(reads: Iterable[Read]) -> bytes | None:
     """Facts as MessagePack; None where it has no form for them (a name not in UTF-8, say)."""
     try:
-        return _encoder.encode([(facts[1:], notes) for facts, notes in reads])
+        return _encoder.encode([(facts[1:], troubles) for facts, troubles in reads])
     except (UnicodeEncodeError, OverflowError):
         return None
 
 
 def unpack_facts(body: bytes, sources: Sequence[Source]) -> Iterator[Read]:
     """The facts of these files, in the same order; ValueError if the bytes are of another shape."""
-    for source, (facts, notes) in zip(sources, _decoder.decode(body), strict=True):
-        yield _facts_of((source.file, *facts)), notes
+    for source, (facts, troubles) in zip(sources, _decoder.decode(body), strict=True):
+        yield _facts_of((source.file, *facts)), troubles

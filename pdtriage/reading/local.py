@@ -13,6 +13,7 @@ from pdtriage.scan.launcher_output import MOST_BYTES
 from pdtriage.scan.scan_file import WORTH_A_THREAD, begin_scan
 from pdtriage.sources import SearchResult, Source
 from pdtriage.sources.chained import with_seams
+from pdtriage.sources.notes import Notes, Trouble
 from pdtriage.sources.read_ahead import has_remote, prefetch
 from pdtriage.support.errors import assert_never
 
@@ -32,7 +33,7 @@ MOST_BATCHES = 4096
 """… and all the more where there is very much to do."""
 
 Tick = Callable[[int, int], None]
-Read = tuple[FileFacts, tuple[Text, ...]]
+Read = tuple[FileFacts, tuple[Trouble, ...]]
 """The facts of a file, and what went wrong while it was read."""
 Mapper = Callable[[Sequence[Source], Engine, Tick], Iterator[Read]]
 """Reads files, in the order given; who does it, and where, is its own matter."""
@@ -56,7 +57,7 @@ def read_sources(
     known: Mapping[str, FileFacts] | None = None,
     tick: Tick | None = None,
     mapper: Mapper | None = None,
-) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], list[Text]]:
+) -> tuple[list[FileFacts], list[tuple[str, RunRecord]], tuple[Text, ...]]:
     """The facts of every file, the run records with their folders, and what to note.
 
     `known` are the facts of files that were followed while they grew, by path; `tick` is told now
@@ -66,7 +67,7 @@ def read_sources(
     facts: list[FileFacts] = []
     records: list[tuple[str, RunRecord]] = []
     reports: list[tuple[str, LiveReport]] = []
-    notes: list[Text] = []
+    notes = Notes()
     unknown = [s for s in found.sources if s.file.path not in known] if known else found.sources
     logs = [s for s in unknown if s.file.kind in LOGS]
     scanned = (mapper or read_here)(logs, engine, tick or _ignore)
@@ -77,9 +78,9 @@ def read_sources(
         if file.path in known:
             facts.append(known[file.path])
         elif reading == "scan":
-            own, noted = next(scanned)
+            own, troubles = next(scanned)
             facts.append(own)
-            notes.extend(noted)
+            notes.extend(troubles)
             continue
         elif reading == "record":
             from pdtriage.record.reader import parse_record  # others' jobs have none
@@ -99,12 +100,12 @@ def read_sources(
             facts.append(side_facts(file, source.read_small(MOST_BYTES)))
         elif reading != "skip":
             assert_never(reading)
-        notes.extend(source.notes())
+        notes.extend(source.troubles)
     if reports and records:
         from pdtriage.record.live_report import with_live_reports
 
         records = with_live_reports(records, reports)
-    return facts, records, notes
+    return facts, records, notes.texts()
 
 
 def _ignore(_done: int, _whole: int) -> None:
@@ -140,7 +141,7 @@ def read_here(
         batch = batches[number]
         scans = [begin_scan(source.file, source.chunks(_chunk(source)), engine) for source in batch]
         return pack_facts(
-            (with_seams(end(), source), source.notes())
+            (with_seams(end(), source), source.troubles)
             for end, source in zip(scans, batch, strict=True)
         )
 
@@ -169,7 +170,7 @@ def _one_after_another(
         done = before
         size = _chunk(source) if (source.file.size or 0) < WORTH_A_THREAD else LARGE_CHUNK
         facts = scan(source.file, source.chunks(size), engine, count)
-        yield with_seams(facts, source), source.notes()
+        yield with_seams(facts, source), source.troubles
         before += source.file.size or 0
 
 
@@ -204,7 +205,7 @@ def _batches(sources: Sequence[Source], least: int) -> list[Sequence[Source]]:
 
 def read_one(source: Source, engine: Engine) -> Read:
     facts = scan(source.file, source.chunks(_chunk(source)), engine)
-    return with_seams(facts, source), source.notes()
+    return with_seams(facts, source), source.troubles
 
 
 def _chunk(source: Source) -> int:

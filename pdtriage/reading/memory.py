@@ -60,11 +60,11 @@ def read_or_remember(
         if facts is not None:
             yield facts, ()
             continue
-        own, notes = next(read)
+        own, troubles = next(read)
         # What was read with difficulty is read again, and what changed meanwhile is not known.
-        if key is not None and not notes and key_of(source) == key:
+        if key is not None and not troubles and key_of(source) == key:
             entries.put(key, own)
-        yield own, notes
+        yield own, troubles
     entries.tidy()
 
 

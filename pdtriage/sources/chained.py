@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 
-from pdtriage.model import KINDS, FileFacts, LogFile, Seam, Text
+from pdtriage.model import KINDS, FileFacts, LogFile, Seam
 from pdtriage.model.kinds import launch_of_log
 from pdtriage.sources.byte_stream import Disk, Memory
 from pdtriage.sources.find.recognise import read_name
+from pdtriage.sources.notes import Trouble
 from pdtriage.sources.source import Source
 
 _NOT_NUMBERED = ("", ".gz", ".bz2", ".xz", ".zst", ".zstd")
@@ -37,8 +38,9 @@ class ChainedSource(Source):
                 line += chunk.count(b"\n")
                 yield chunk
 
-    def notes(self) -> tuple[Text, ...]:
-        return tuple(note for piece in self.pieces for note in piece.notes())
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        return tuple(trouble for piece in self.pieces for trouble in piece.troubles)
 
     @property
     def plain(self) -> str | None:

@@ -64,7 +64,7 @@ def _of_remote(source: Source, origin: Remote, begin: int, end: int | None, most
         raise OutOfReachError(source.file.path)
     if size <= most:
         read = _of_stream(source, begin, end, most)
-        if source.notes():
+        if source.troubles:
             raise OutOfReachError(source.file.path)
         return read
     if source.layers or not origin.is_unpacked():

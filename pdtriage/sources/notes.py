@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pdtriage.model import Text
@@ -136,18 +137,29 @@ _SENTENCES: dict[Reason, tuple[str, str]] = {
 }
 _NAMED = 3
 
+Trouble = tuple[Reason, str]
+"""Why, and of which file."""
+
 
 class Notes:
     """Collects (reason, path) and folds them: one sentence for each reason."""
 
-    def __init__(self) -> None:
+    def __init__(self, troubles: Iterable[Trouble] = ()) -> None:
         self._paths: dict[Reason, dict[str, None]] = {}
+        self.extend(troubles)
 
     def add(self, reason: Reason, path: str) -> None:
         self._paths.setdefault(reason, {})[path] = None
 
+    def extend(self, troubles: Iterable[Trouble]) -> None:
+        for reason, path in troubles:
+            self.add(reason, path)
+
     def __bool__(self) -> bool:
         return bool(self._paths)
+
+    def troubles(self) -> tuple[Trouble, ...]:
+        return tuple((reason, path) for reason, paths in self._paths.items() for path in paths)
 
     def texts(self) -> tuple[Text, ...]:
         return tuple(

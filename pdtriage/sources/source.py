@@ -9,7 +9,7 @@ from pdtriage.sources.archives.compressed import SUFFIXES
 from pdtriage.sources.byte_stream import Disk, Layer, Origin, Unpacked, is_plain
 from pdtriage.sources.find.recognise import is_text
 from pdtriage.sources.limits import LIMITS, Limits
-from pdtriage.sources.notes import Notes, Reason
+from pdtriage.sources.notes import Notes, Reason, Trouble
 from pdtriage.support.fast_namedtuple import NamedTuple
 
 LOOKED_AT = 1024
@@ -83,9 +83,14 @@ class Source:
                 break
         return b"".join(pieces)[:limit]
 
-    def notes(self) -> tuple[Text, ...]:
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
         """What went wrong the last time it was read."""
-        return self._notes.texts() if self._notes else ()
+        return self._notes.troubles() if self._notes else ()
+
+    def notes(self) -> tuple[Text, ...]:
+        """The same in sentences, as of this source alone."""
+        return Notes(self.troubles).texts()
 
     @property
     def plain(self) -> str | None:

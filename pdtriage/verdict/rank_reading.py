@@ -308,7 +308,9 @@ def _not_survived(
     knowledge: Knowledge,
 ) -> list[Observation]:
     """The errors but for those that life came after, unless a later failure goes back to them."""
-    dead = [f for f in found if not is_survived(f)]
+    # of exceptions raised from each other the last one tells whether they were caught
+    last = {passage(f): f for f in sorted(found, key=lambda f: f.where)}
+    dead = [f for f in found if not is_survived(last[passage(f)])]
     if len(dead) == len(found):
         return dead
     caught = [f for f in _without(found, dead) if f.event.block]

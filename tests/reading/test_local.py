@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pdtriage import analyze
 from pdtriage.knowledge import load_knowledge
 from pdtriage.reading import local
 from pdtriage.scan import Engine
@@ -41,6 +42,7 @@ SPREAD = """
 import sys
 from pdtriage.reading import forked, local
 from pdtriage.scan import Engine
+from pdtriage import analyze
 from pdtriage.knowledge import load_knowledge
 from pdtriage.sources import find
 
@@ -117,6 +119,7 @@ KILLED = """
 import os, signal, sys
 from pdtriage.reading import local
 from pdtriage.scan import Engine
+from pdtriage import analyze
 from pdtriage.knowledge import load_knowledge
 from pdtriage.sources import find
 
@@ -181,3 +184,12 @@ def test_of_packed_files_fewer_are_read_together(tmp_path: Path) -> None:
     sizes = [[*map(len, local._batches(some, local.BATCH))] for some in (plain, packed)]
     assert max(sizes[0]) == 32
     assert max(sizes[1]) == 4
+
+
+def test_many_damaged_logs_are_one_note(tmp_path: Path) -> None:
+    """Copied while they were written, say: three are named, and how many more there are."""
+    packed = gzip.compress(b"epoch 0 step 1 loss 0.5\n" * 2000)
+    for rank in range(40):
+        (tmp_path / f"workerlog.{rank}.gz").write_bytes(packed[: len(packed) // 2])
+    notes = [note.en for note in analyze(tmp_path).notes if "Damaged" in note.en]
+    assert [note.rpartition(" and ")[2] for note in notes] == ["37 more."]

@@ -417,3 +417,14 @@ def test_a_thread_that_died_on_all_ranks_explains_nothing_on_the_one_that_stoppe
     assert "code.python" not in [cause.category for cause in causes]
     (alone,) = judged(QUIET + STEPS + gave_up, died + STEPS + stopped).causes
     assert (alone.category, alone.rank) == ("code.python", 1)
+
+
+def test_what_a_caught_exception_was_raised_from_was_caught_with_it() -> None:
+    """The line below the last of them says what was done instead."""
+    chained = (
+        ERROR.replace("KeyError: 1", "ValueError: invalid literal for int() with base 10: '7,5'")
+        + "\nThe above exception was the direct cause of the following exception:\n\n"
+        + ERROR.replace("KeyError: 1", "RuntimeError: cannot parse the cached rate")
+    )
+    assert blamed(judged(chained + "using the default learning rate\n")) == []
+    assert blamed(judged(chained)) == ["code.python"]
