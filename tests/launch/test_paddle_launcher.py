@@ -139,5 +139,10 @@ def test_whoever_paddle_kills_for_its_patience_was_stopped(launcher: Launcher) -
 
 def test_whoever_is_killed_at_once_was_not_stopped(launcher: Launcher) -> None:
     launch = launcher.run(*PADDLE, "--nproc_per_node=2", "act.py", "0=signal:9:1.2", "1=exit:9:1")
-    ends = {d.rank: d.stopped for d in launch.record().deaths[:2]}
-    assert ends == {0: False, 1: False}
+    own = {0: (None, 9), 1: (9, None)}
+    # Who starts late on a busy machine is still there when Paddle's launcher looks, and is stopped.
+    ends = {
+        d.rank: ((d.code, d.signal) == own[d.rank], d.stopped) for d in launch.record().deaths[:2]
+    }
+    assert set(ends.values()) <= {(True, False), (False, True)}
+    assert (True, False) in ends.values()
