@@ -101,6 +101,13 @@ def test_code_and_blocks_outgrow_backticks_inside() -> None:
     )
 
 
+def test_every_frame_of_a_stack_is_a_line() -> None:
+    fences = [t.content for t in MarkdownIt().parse(written(reports.hung(), "markdown"))]
+    stacks = [text for text in fences if "rank 1 (pid" in text]
+    assert stacks
+    assert all(line.count("(") == 1 for text in stacks for line in text.split("\n") if line)
+
+
 def test_a_bar_does_not_end_a_cell() -> None:
     table = f"| a |\n|---|\n| {cell(markdown_prose('x | y'))} {cell(code('p | q'))} |"
     assert MARKDOWN.render(table).count("<td>") == 1

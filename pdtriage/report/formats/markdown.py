@@ -120,7 +120,7 @@ def _stacks(report: Report) -> str:
     parts = [f"### {title}", markdown_prose(summary_of(taken, fold).in_(report.language))]
     for stack in telling_stacks(taken, fold)[:MOST_STACKS] if fold.odd else ():
         frames = [frame_line(f.file, f.line, f.function) for f in stack.frames]
-        parts.append(block("\n".join([stack_title(stack).in_(report.language), *frames])))
+        parts.append(block([stack_title(stack).in_(report.language), *frames]))
     return "\n\n".join(parts)
 
 
