@@ -57,7 +57,7 @@ TALKATIVE = FileFacts(
     last_dated=1.8e9,
     unix_times=(1.7e9, 1.8e9),
 )
-ALL: list[Read] = [(QUIET, ()), (TALKATIVE, (Text("garbled", "乱码"),)), (QUIET, ())]
+ALL: list[Read] = [(QUIET, ()), (TALKATIVE, (("garbled", "log/workerlog.0"),)), (QUIET, ())]
 
 
 def sent(reads: list[Read]) -> list[Read]:
