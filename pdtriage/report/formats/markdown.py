@@ -119,7 +119,8 @@ def _stacks(report: Report) -> str:
     title = markdown_prose(stacks_title(taken).in_(report.language))
     parts = [f"### {title}", markdown_prose(summary_of(taken, fold).in_(report.language))]
     for stack in telling_stacks(taken, fold)[:MOST_STACKS] if fold.odd else ():
-        frames = [frame_line(f.file, f.line, f.function) for f in stack.frames]
+        # no line begins with a stranger's words: a CI system that is shown the page might obey them
+        frames = [f"at {frame_line(f.file, f.line, f.function)}" for f in stack.frames]
         parts.append(block([stack_title(stack).in_(report.language), *frames]))
     return "\n\n".join(parts)
 
