@@ -15,12 +15,12 @@ from pdtriage.model.logs import Frame
 from pdtriage.model.stacks import ProcessStack, Standstill
 
 from ..ports import free_port
-from .conftest import Desk
+from .conftest import Command, Desk
 from .test_hang import MINUTES, STUCK, needs_py_spy
 
 
-@needs_py_spy
-def test_every_node_names_the_culprit_of_another(desk: Desk) -> None:
+def stuck_on_two_nodes(desk: Desk) -> list[Command]:
+    """Launchers of a job whose rank 1 stands still, which both have said."""
     desk.script(STUCK.replace("range(4 if rank == 1 else 6)", "range(6)"))
     os.mkfifo(desk.folder / "pipe")
     words = (
@@ -30,6 +30,12 @@ def test_every_node_names_the_culprit_of_another(desk: Desk) -> None:
     nodes = [desk.start(*words, f"--rank={n}", f"--log_dir=log{n}", "train.py") for n in (0, 1)]
     for node in nodes:
         node.await_line("rank 1 in `read_sample` (train.py:5)", MINUTES)
+    return nodes
+
+
+@needs_py_spy
+def test_every_node_names_the_culprit_of_another(desk: Desk) -> None:
+    nodes = stuck_on_two_nodes(desk)
     for node in nodes:
         node.stop()
     for number, node in enumerate(nodes):
@@ -67,15 +73,7 @@ def test_stacks_are_compared_whichever_node_takes_its_own_first(peer_first: bool
 @needs_py_spy
 def test_a_node_that_had_no_time_to_answer_is_not_gone(desk: Desk) -> None:
     """Both launchers are held for a while, as on a machine that has no time for them."""
-    desk.script(STUCK.replace("range(4 if rank == 1 else 6)", "range(6)"))
-    os.mkfifo(desk.folder / "pipe")
-    words = (
-        *("run", "--hang_after=4", "--nproc_per_node=2", "--nnodes=2", "--job_secret=two-nodes"),
-        f"--master=127.0.0.1:{free_port()}",
-    )
-    nodes = [desk.start(*words, f"--rank={n}", f"--log_dir=log{n}", "train.py") for n in (0, 1)]
-    for node in nodes:
-        node.await_line("rank 1 in `read_sample` (train.py:5)", MINUTES)
+    nodes = stuck_on_two_nodes(desk)
     for order in (nodes, nodes[::-1]):
         for node in order:
             node.stop(signal.SIGSTOP)
